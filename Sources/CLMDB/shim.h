@@ -1,6 +1,6 @@
 #include <lmdb.h>
 #ifdef __linux__
-#include <sys/vfs.h> /* fstatfs, which Swift's Glibc module leaves out */
-/* <fcntl.h> declares it to those who define _GNU_SOURCE alone. */
+#include <sys/vfs.h> /* fstatfs: Swift's Glibc module lacks it */
+/* <fcntl.h> declares it only if _GNU_SOURCE is defined. */
 extern int fallocate(int descriptor, int mode, off_t offset, off_t length);
 #endif

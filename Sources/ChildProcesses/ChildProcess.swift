@@ -4,28 +4,28 @@
   package import Darwin
 #endif
 
-/// Another program in a process of its own: what it says, and how it ends.
+/// Runs another program as a child process: starts it, exchanges bytes with it, and waits for its end.
 ///
-/// Foundation's `Process` is not used: it learns of an end through a thread that all processes share, and where many come and
-/// go at once on several threads, it misses some.
+/// It does not use Foundation's `Process`, which learns of an end through one thread that all processes
+/// share. If many processes start and end at the same time on several threads, it misses some.
 package final class ChildProcess {
-  /// How it ended.
+  /// How the process ended.
   package enum End: Equatable {
     case exit(Int32)
     case signal(Int32)
   }
 
-  /// Where it writes its errors.
+  /// Where the process writes its errors.
   package enum Errors {
-    /// To a file, which is emptied before.
+    /// To a file, which is emptied first.
     case file(String)
-    /// To where its output goes.
+    /// To its output.
     case output
-    /// To this process, which keeps their start: ``ChildProcess/errorText``.
+    /// To this process, which keeps the first bytes: ``ChildProcess/errorText``.
     case kept
   }
 
-  /// Why a program could not be started: the number of the system's error.
+  /// Why a program could not be started: the system's error number.
   package struct Refusal: Error {
     package let number: Int32
   }
@@ -38,14 +38,15 @@ package final class ChildProcess {
   private var keptErrors: [UInt8] = []
   private var end: End?
 
-  /// Starts a program. No descriptor of this process stays open in it, and no signal is ignored or held back.
+  /// Starts a program. It inherits no descriptor of this process, and it ignores and blocks no signal.
   ///
   /// - Parameters:
   ///   - path: the program's file.
-  ///   - arguments: what it is called with, without its own name.
-  ///   - environment: all of its environment, as `NAME=value`.
-  ///   - takesInput: whether ``send(_:)-([UInt8])`` gives it something to read; else it reads nothing.
-  ///   - isApart: whether it has a process group of its own, so that an interrupt from the keyboard passes it by.
+  ///   - arguments: its arguments, without its own name.
+  ///   - environment: its whole environment, as `NAME=value`.
+  ///   - takesInput: whether it reads what ``send(_:)-([UInt8])`` sends; else its input is empty.
+  ///   - isApart: whether it has its own process group, so that an interrupt from the keyboard does not reach
+  ///     it.
   package init(
     path: String, _ arguments: [String], environment: [String], errors: Errors = .file("/dev/null"),
     takesInput: Bool = false, isApart: Bool = false
@@ -80,16 +81,17 @@ package final class ChildProcess {
       case .output: posix_spawn_file_actions_adddup2(&actions, fromOutput.write, 2)
       case .kept: posix_spawn_file_actions_adddup2(&actions, fromErrors!.write, 2)
       }
-      // LMDB's data files would be inherited, which others wait for to be closed. So would the pipes of other children, and
-      // who reads such a pipe to its end would wait for this one.
+      // Close all other descriptors. Otherwise the program would inherit LMDB's data files, for whose close
+      // others wait. It would also inherit the pipes of other children, and a reader of such a pipe would
+      // wait for this program's end.
       #if canImport(Glibc)
         var flags: Int16 = 0
         Self.closeAll(from: 3, in: &actions)
       #else
         var flags = Int16(POSIX_SPAWN_CLOEXEC_DEFAULT)
       #endif
-      // A thread of a queue holds signals back, and a process ignores some: who writes to pipes does, and who was started
-      // in the background.
+      // Unblock all signals and reset their handlers. The threads of a dispatch queue block signals, and a
+      // process ignores some signals if it writes to pipes or was started in the background.
       var signals = sigset_t()
       sigemptyset(&signals)
       posix_spawnattr_setsigmask(&attributes, &signals)
@@ -114,7 +116,7 @@ package final class ChildProcess {
       pipes.closeRest()
       throw error
     }
-    // Who has ended reads nothing: that is an answer, and no reason to end as well.
+    // A program that has ended reads nothing. `send` then returns false; SIGPIPE must not end this process.
     if takesInput { signal(SIGPIPE, SIG_IGN) }
   }
 
@@ -129,7 +131,8 @@ package final class ChildProcess {
   }
 
   #if canImport(Glibc)
-    /// Has a process close every descriptor from one on. Not every glibc has the call for it, and none shows it to Swift.
+    /// Makes the process close every descriptor from `first` on. Some versions of glibc lack the call for
+    /// that, and no version shows it to Swift.
     private static func closeAll(from first: Int32, in actions: inout posix_spawn_file_actions_t) {
       typealias AddCloseFrom =
         @convention(c) (UnsafeMutablePointer<posix_spawn_file_actions_t>, Int32) -> Int32
@@ -142,10 +145,11 @@ package final class ChildProcess {
     }
   #endif
 
-  /// Sends a signal, unless its end is known: then its number may be another's.
+  /// Sends a signal. Does nothing if the process has been reaped, because another process may have its number
+  /// by then.
   package func send(_ signal: Int32) { if end == nil { kill(id, signal) } }
 
-  /// Waits for its end. What it has not said yet is lost.
+  /// Waits for the end. Output that was not received yet is lost.
   package func wait() -> End {
     if let end { return end }
     while drainErrors() {}
@@ -162,14 +166,14 @@ package final class ChildProcess {
   }
 }
 
-// MARK: - What it reads
+// MARK: - Input
 
 extension ChildProcess {
-  /// Gives it a line to read.
+  /// Sends a line.
   @discardableResult
   package func send(_ line: String) -> Bool { send(Array("\(line)\n".utf8)) }
 
-  /// Gives it bytes to read, and waits until it or its pipe has taken them. False if it reads no more.
+  /// Sends bytes, and waits until the process or its pipe has taken them. False if the process reads no more.
   @discardableResult
   package func send(_ bytes: [UInt8]) -> Bool {
     guard let input else { return false }
@@ -183,29 +187,29 @@ extension ChildProcess {
     return true
   }
 
-  /// Says that nothing more comes.
+  /// Ends the input.
   package func endInput() {
     if let input { close(input) }
     input = nil
   }
 }
 
-// MARK: - What it says
+// MARK: - Output
 
 extension ChildProcess {
-  /// The next bytes that it said, at least one, for which this waits. None at the end of the output.
+  /// The next bytes of the output, at least one; waits for them. Empty at the end of the output.
   package func receive(upTo count: Int) -> [UInt8] {
     while errors != nil {
       var waiting = [output, errors!].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
       guard poll(&waiting, 2, -1) > 0 else { continue }
-      // A full pipe of errors would stop it.
+      // Also read the errors: the process would stop if that pipe were full.
       if waiting[1].revents != 0 { _ = drainErrors() }
       if waiting[0].revents != 0 { break }
     }
     return Self.read(output, upTo: count)
   }
 
-  /// Keeps what it said of errors, for which this waits. False at their end.
+  /// Reads and keeps some of the errors; waits for them. False at their end.
   private func drainErrors() -> Bool {
     guard let errors else { return false }
     let bytes = Self.read(errors, upTo: 65536)
@@ -216,10 +220,10 @@ extension ChildProcess {
     return false
   }
 
-  /// What it said of errors until it ended, the first 64 KiB.
+  /// The first 64 KiB of the errors.
   package var errorText: String { String(decoding: keptErrors, as: UTF8.self) }
 
-  /// All that is left of its output.
+  /// The rest of the output.
   package func receiveAll() -> [UInt8] {
     var bytes = rest
     rest = []
@@ -230,21 +234,21 @@ extension ChildProcess {
     }
   }
 
-  /// Receives a part of what it said, for which it waits. False at the end of the output.
+  /// Receives some output, and waits for it. False at the end of the output.
   package func receive() -> Bool {
     let bytes = receive(upTo: 65536)
     rest += bytes
     return !bytes.isEmpty
   }
 
-  /// The next line of what was received.
+  /// The next line of the received output.
   package func takeLine() -> String? {
     guard let end = rest.firstIndex(of: UInt8(ascii: "\n")) else { return nil }
     defer { rest.removeSubrange(...end) }
     return String(decoding: rest[..<end], as: UTF8.self)
   }
 
-  /// The next line, nil at the end of the output, or if none came within the time.
+  /// The next line; nil at the end of the output, or if no line arrives in time.
   package func line(waitingSeconds: Int32 = 600) -> String? {
     while true {
       if let line = takeLine() { return line }
@@ -261,9 +265,9 @@ extension ChildProcess {
     return lines
   }
 
-  /// Waits until some of the processes said something or ended.
+  /// Waits until some of the processes have output or have ended.
   ///
-  /// - Returns: their indices; none after the time, or after a signal came.
+  /// - Returns: their indices; none if the time is over or a signal arrived.
   package static func ready(_ processes: [ChildProcess], waitingMilliseconds: Int32) -> [Int] {
     var waiting = processes.map { pollfd(fd: $0.output, events: Int16(POLLIN), revents: 0) }
     guard poll(&waiting, nfds_t(waiting.count), waitingMilliseconds) > 0 else { return [] }
@@ -280,7 +284,7 @@ extension ChildProcess {
   }
 }
 
-// `read` alone names the method above.
+// Outside of the class, because `read` inside it is the method above.
 private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
   read(descriptor, buffer, count)
 }
@@ -294,11 +298,12 @@ private struct Pipes {
 
   private var open: [Int32] = []
 
-  /// A pipe that no child inherits by itself.
+  /// Creates a pipe that no child inherits by default.
   mutating func add() throws(ChildProcess.Refusal) -> Ends {
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else { throw ChildProcess.Refusal(number: errno) }
-    // The numbers of standard input, output and errors may be free here, and have their meaning in a child.
+    // Descriptors 0, 1 and 2 may be free here, but they have a special meaning in a child. So use higher
+    // ones.
     let high = ends.map { fcntl($0, F_DUPFD_CLOEXEC, 3) }
     let number = errno
     for end in ends { close(end) }
@@ -307,7 +312,7 @@ private struct Pipes {
     return Ends(read: high[0], write: high[1])
   }
 
-  /// Leaves an end open.
+  /// Keeps an end open.
   mutating func keep(_ end: Int32) -> Int32 {
     open.removeAll { $0 == end }
     return end

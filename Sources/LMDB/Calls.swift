@@ -1,12 +1,13 @@
 import CLMDB
 
-/// Makes the calls of LMDB's C functions, one a method, for one environment. No other file imports `CLMDB`.
+/// Calls LMDB's C functions for one environment: one method for each function. No other file imports `CLMDB`.
 ///
-/// Each throws what the function returned. In debug builds a `FaultPlan` may let any of them fail instead.
+/// A method throws the error that its function returned. In debug builds a `FaultPlan` can make any of them
+/// fail instead.
 ///
-/// A class, so that transactions and cursors hold it for the price of a pointer.
+/// This is a class, so that transactions and cursors hold it as one pointer.
 final class Calls: Sendable {
-  /// The environment's directory, for messages.
+  /// The environment's directory; messages name it.
   let path: String
 
   #if DEBUG
@@ -20,12 +21,12 @@ final class Calls: Sendable {
     #endif
   }
 
-  /// A transaction handle or environment handle, as C has it.
+  /// A handle of a transaction, an environment or a cursor, as C has it.
   typealias Handle = OpaquePointer
 
   // MARK: Environment
 
-  /// Makes an environment, not yet opened (mdb_env_create).
+  /// Creates an environment that is not yet open (mdb_env_create).
   func createEnvironment() throws(LMDBError) -> Handle {
     var environment: Handle?
     try check("mdb_env_create") { mdb_env_create(&environment) }
@@ -44,17 +45,17 @@ final class Calls: Sendable {
     try check("mdb_env_open") { mdb_env_open(environment, path, flags, 0o600) }
   }
 
-  /// Unmaps and closes; the handle is gone (mdb_env_close).
+  /// Unmaps the data and closes the files; the handle is invalid afterwards (mdb_env_close).
   func closeEnvironment(_ environment: Handle) {
     mdb_env_close(environment)
   }
 
-  /// Sets the size of the map in bytes, 0 for what the file says (mdb_env_set_mapsize).
+  /// Sets the size of the map in bytes; 0 means the size in the data file (mdb_env_set_mapsize).
   func setMapBytes(_ environment: Handle, _ bytes: Int) throws(LMDBError) {
     try check("mdb_env_set_mapsize") { mdb_env_set_mapsize(environment, bytes) }
   }
 
-  /// Sets how many tables can be open (mdb_env_set_maxdbs).
+  /// Sets how many tables can be open at the same time (mdb_env_set_maxdbs).
   func setTablesMax(_ environment: Handle, _ count: Int) throws(LMDBError) {
     try check("mdb_env_set_maxdbs") { mdb_env_set_maxdbs(environment, UInt32(clamping: count)) }
   }
@@ -64,24 +65,24 @@ final class Calls: Sendable {
     try check("mdb_env_set_maxreaders") { mdb_env_set_maxreaders(environment, UInt32(clamping: count)) }
   }
 
-  /// Has LMDB's own assertions say what they mean before the process ends (mdb_env_set_assert).
+  /// Makes a failed assertion of LMDB print its message before the process ends (mdb_env_set_assert).
   func setAssertionMessage(_ environment: Handle) throws(LMDBError) {
     try check("mdb_env_set_assert") { mdb_env_set_assert(environment, printAssertion) }
   }
 
-  /// Gives the data file's descriptor, which stays LMDB's (mdb_env_get_fd).
+  /// Returns the data file's descriptor, which LMDB still owns (mdb_env_get_fd).
   func fileDescriptor(of environment: Handle) throws(LMDBError) -> Int32 {
     var descriptor: Int32 = -1
     try check("mdb_env_get_fd") { mdb_env_get_fd(environment, &descriptor) }
     return descriptor
   }
 
-  /// Writes everything to the disk (mdb_env_sync).
+  /// Writes everything to the disk, and waits until it is there (mdb_env_sync).
   func sync(_ environment: Handle) throws(LMDBError) {
     try check("mdb_env_sync") { mdb_env_sync(environment, 1) }
   }
 
-  /// Gives the map, the last page and transaction, the readers (mdb_env_info).
+  /// Returns the size of the map, the last page and transaction, and the readers (mdb_env_info).
   func information(of environment: Handle) throws(LMDBError) -> Environment.Information {
     var raw = MDB_envinfo()
     try check("mdb_env_info") { mdb_env_info(environment, &raw) }
@@ -90,7 +91,7 @@ final class Calls: Sendable {
       readersMax: Int(raw.me_maxreaders), readersUsed: Int(raw.me_numreaders))
   }
 
-  /// Gives the size of a page in bytes (mdb_env_stat).
+  /// Returns the size of a page in bytes (mdb_env_stat).
   func pageBytes(of environment: Handle) throws(LMDBError) -> Int {
     var raw = MDB_stat()
     try check("mdb_env_stat") { mdb_env_stat(environment, &raw) }
@@ -104,7 +105,7 @@ final class Calls: Sendable {
     }
   }
 
-  /// Frees the reader slots of dead processes, and says how many (mdb_reader_check).
+  /// Frees the reader slots of dead processes, and returns their number (mdb_reader_check).
   func clearStaleReaders(_ environment: Handle) throws(LMDBError) -> Int {
     var dead: Int32 = 0
     try check("mdb_reader_check") { mdb_reader_check(environment, &dead) }
@@ -113,7 +114,7 @@ final class Calls: Sendable {
 
   // MARK: Transaction
 
-  /// Begins a transaction, within a parent or not (mdb_txn_begin).
+  /// Begins a transaction, nested in a parent if there is one (mdb_txn_begin).
   func begin(_ environment: Handle, parent: Handle?, readOnly: Bool) throws(LMDBError) -> Handle {
     var transaction: Handle?
     try check("mdb_txn_begin") {
@@ -122,7 +123,8 @@ final class Calls: Sendable {
     return transaction!
   }
 
-  /// Commits, or aborts where a planned fault forbids it: either way the handle is gone (mdb_txn_commit).
+  /// Commits; aborts if a planned fault forbids that. The handle is invalid afterwards in both cases
+  /// (mdb_txn_commit).
   func commit(_ transaction: Handle) throws(LMDBError) {
     #if DEBUG
       if let code = faults?.register("mdb_txn_commit") {
@@ -134,32 +136,32 @@ final class Calls: Sendable {
     if code != MDB_SUCCESS { throw failure(code, "mdb_txn_commit") }
   }
 
-  /// Forgets a transaction; the handle is gone (mdb_txn_abort).
+  /// Drops a transaction and its changes; the handle is invalid afterwards (mdb_txn_abort).
   func abort(_ transaction: Handle) {
     mdb_txn_abort(transaction)
   }
 
-  /// Lets go of a reader's state (mdb_txn_reset).
+  /// Releases the state that a read transaction sees (mdb_txn_reset).
   func reset(_ transaction: Handle) {
     mdb_txn_reset(transaction)
   }
 
-  /// Gives a reader the last committed state (mdb_txn_renew).
+  /// Lets a read transaction see the last committed state (mdb_txn_renew).
   func renew(_ transaction: Handle) throws(LMDBError) {
     try check("mdb_txn_renew") { mdb_txn_renew(transaction) }
   }
 
-  /// Gives a transaction's id (mdb_txn_id).
+  /// Returns a transaction's id (mdb_txn_id).
   func id(of transaction: Handle) -> UInt64 {
     UInt64(mdb_txn_id(transaction))
   }
 
   // MARK: Table
 
-  /// The handle of the table of tables, which needs no opening.
+  /// The handle of the table of tables, which LMDB opens itself.
   static let mainTable: UInt32 = 1
 
-  /// Opens a table, that of tables if there is no name (mdb_dbi_open).
+  /// Opens a table; without a name, the table of tables (mdb_dbi_open).
   func openTable(_ transaction: Handle, _ name: String?, create: Bool) throws(LMDBError) -> UInt32 {
     var table: UInt32 = 0
     try check("mdb_dbi_open") {
@@ -169,7 +171,7 @@ final class Calls: Sendable {
     return table
   }
 
-  /// Gives the size of a table (mdb_stat).
+  /// Returns the size of a table (mdb_stat).
   func statistics(_ transaction: Handle, _ table: UInt32) throws(LMDBError) -> TableStatistics {
     var raw = MDB_stat()
     try check("mdb_stat") { mdb_stat(transaction, table, &raw) }
@@ -178,12 +180,12 @@ final class Calls: Sendable {
       leafPages: raw.ms_leaf_pages, overflowPages: raw.ms_overflow_pages, pageBytes: Int(raw.ms_psize))
   }
 
-  /// Empties a table (mdb_drop).
+  /// Deletes all entries of a table (mdb_drop).
   func removeAll(_ transaction: Handle, _ table: UInt32) throws(LMDBError) {
     try check("mdb_drop") { mdb_drop(transaction, table, 0) }
   }
 
-  /// Gives a key's value, in place, or nil (mdb_get).
+  /// Returns a key's value without a copy, or nil (mdb_get).
   func get(
     _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer
   ) throws(LMDBError) -> UnsafeRawBufferPointer? {
@@ -193,7 +195,7 @@ final class Calls: Sendable {
     return found ? UnsafeRawBufferPointer(rawValue) : nil
   }
 
-  /// Puts an entry; false where it may not overwrite and the key is there (mdb_put).
+  /// Puts an entry. Returns false if the key exists and must not be overwritten (mdb_put).
   func put(
     _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
     _ options: PutOptions, overwriting: Bool
@@ -207,7 +209,7 @@ final class Calls: Sendable {
     return true
   }
 
-  /// Makes room for a value of `byteCount` bytes, which are not initialized (mdb_put, MDB_RESERVE).
+  /// Makes room for a value of `byteCount` bytes, which the caller must then write (mdb_put, MDB_RESERVE).
   func reserve(
     _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer, _ byteCount: Int,
     _ options: PutOptions
@@ -221,7 +223,7 @@ final class Calls: Sendable {
     return UnsafeMutableRawBufferPointer(start: rawValue.mv_data, count: byteCount)
   }
 
-  /// Deletes an entry, and says whether it was there (mdb_del).
+  /// Deletes an entry, and returns whether it existed (mdb_del).
   func delete(
     _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer
   ) throws(LMDBError) -> Bool {
@@ -231,7 +233,7 @@ final class Calls: Sendable {
 
   // MARK: Cursor
 
-  /// Where a cursor is to go.
+  /// Where a cursor moves to.
   enum Step {
     case first, last, next, previous, current
     case atOrAfter(UnsafeRawBufferPointer)
@@ -250,7 +252,7 @@ final class Calls: Sendable {
     mdb_cursor_close(cursor)
   }
 
-  /// Moves a cursor, and gives the entry that it then stands on, or nil (mdb_cursor_get).
+  /// Moves a cursor, and returns the entry at its new place, or nil (mdb_cursor_get).
   func move(_ cursor: Handle, _ step: Step) throws(LMDBError) -> Entry? {
     var key = MDB_val()
     var value = MDB_val()
@@ -283,7 +285,7 @@ final class Calls: Sendable {
     if code != MDB_SUCCESS { throw failure(code, "mdb_cursor_put", key.count, value.count) }
   }
 
-  /// Deletes the entry that the cursor stands on (mdb_cursor_del).
+  /// Deletes the cursor's entry (mdb_cursor_del).
   func deleteCurrent(_ cursor: Handle) throws(LMDBError) {
     try check("mdb_cursor_del") { mdb_cursor_del(cursor, 0) }
   }
@@ -304,7 +306,7 @@ final class Calls: Sendable {
     if code != MDB_SUCCESS { throw failure(code, name) }
   }
 
-  /// As `check`, but MDB_NOTFOUND is an answer.
+  /// Like `check`, but returns false for MDB_NOTFOUND.
   @inline(__always)
   private func checkFound(_ name: StaticString, _ call: () -> Int32) throws(LMDBError) -> Bool {
     let code = run(name, call)
@@ -326,16 +328,16 @@ final class Calls: Sendable {
   }
 }
 
-/// Says that the data file is damaged; LMDB aborts the process after it returns.
+/// Prints that the data file is damaged. LMDB ends the process afterwards.
 private func printAssertion(_: OpaquePointer?, _ message: UnsafePointer<CChar>?) {
   let assertion = message.map { String(cString: $0) } ?? "an assertion"
   SystemCalls.printError(
-    "LMDB: the data file is damaged: LMDB found a page that cannot be, and ends the process (\(assertion)). "
+    "LMDB: the data file is damaged: LMDB found an impossible page, and ends the process (\(assertion)). "
       + "Run the page check on the store, and restore a copy if it finds damage.\n")
 }
 
 extension MDB_val {
-  /// LMDB only reads through the pointers that it is given, although C does not say so.
+  /// The cast is safe: LMDB only reads through these pointers, although their C type allows writing.
   @inline(__always)
   fileprivate init(_ bytes: UnsafeRawBufferPointer) {
     self.init(mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))

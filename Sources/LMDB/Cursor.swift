@@ -1,7 +1,7 @@
-/// A place in a table's order of keys (bytes compared as unsigned, a prefix first).
+/// A position in a table. The keys are ordered as unsigned bytes, a prefix before a longer key.
 ///
-/// It stands on an entry, or on none: before all, after all, where an entry was deleted, or nowhere yet. It must not
-/// be used when its transaction has ended.
+/// A cursor is on an entry, or on none: before the first, after the last, where an entry was deleted, or
+/// nowhere because it has not moved yet. Do not use it after its transaction has ended.
 package struct Cursor: ~Copyable {
   private enum Position {
     case nowhere, entry, start, end, deleted
@@ -11,10 +11,11 @@ package struct Cursor: ~Copyable {
   private let transaction: TransactionState
   private var position = Position.nowhere
 
-  /// Whether LMDB may have marked its cursor as being at the end, a mark that outlives later puts.
+  /// Whether LMDB may have marked its cursor as being at the end. The mark stays, even if a later put adds
+  /// entries.
   private var isEndMarked = false
 
-  /// The entry's bytes as they were when `changeCount` was the transaction's.
+  /// The entry's bytes; valid while the transaction's change count equals `changeCount`.
   @usableFromInline private(set) var entry: Entry?
   private var changeCount = 0
 
@@ -24,7 +25,7 @@ package struct Cursor: ~Copyable {
   }
 
   deinit {
-    // A write transaction that ends closes its cursors itself.
+    // A write transaction closes its own cursors when it ends.
     if transaction.environment.isForked { return }
     if transaction.isReadOnly || transaction.handle != nil { transaction.calls.closeCursor(handle) }
   }
@@ -40,7 +41,7 @@ package struct Cursor: ~Copyable {
     return try move(.last, orElse: .start)
   }
 
-  /// Moves to the entry after this one, to the first from nowhere; false at the end. (mdb_cursor_get)
+  /// Moves to the next entry, or from nowhere to the first; false at the end. (mdb_cursor_get)
   package mutating func next() throws(LMDBError) -> Bool {
     switch position {
     case .nowhere, .start: try move(.first, orElse: .end)
@@ -49,7 +50,7 @@ package struct Cursor: ~Copyable {
     }
   }
 
-  /// Moves to the entry before this one, to the last from nowhere; false at the start. (mdb_cursor_get)
+  /// Moves to the previous entry, or from nowhere to the last; false at the start. (mdb_cursor_get)
   package mutating func previous() throws(LMDBError) -> Bool {
     switch position {
     case .nowhere, .end: try last()
@@ -58,13 +59,14 @@ package struct Cursor: ~Copyable {
     }
   }
 
-  /// Moves to the first entry whose key is not less; false, and to the end, if there is none. (mdb_cursor_get)
+  /// Moves to the first entry whose key is equal or greater. Without one, moves to the end and returns false.
+  /// (mdb_cursor_get)
   package mutating func seek(atOrAfter key: RawSpan) throws(LMDBError) -> Bool {
     if key.isEmpty { return try first() }
     return try key.withUnsafeBytes { key throws(LMDBError) in try move(.atOrAfter(key), orElse: .end) }
   }
 
-  /// Moves to the entry with this key; false, and to nowhere, if there is none. (mdb_cursor_get)
+  /// Moves to the entry with this key. Without one, moves to nowhere and returns false. (mdb_cursor_get)
   package mutating func seek(to key: RawSpan) throws(LMDBError) -> Bool {
     try key.withUnsafeBytes { key throws(LMDBError) in
       guard key.isEmpty else { return try move(.to(key), orElse: .nowhere) }
@@ -73,7 +75,8 @@ package struct Cursor: ~Copyable {
     }
   }
 
-  /// Moves to the last entry whose key is less; false, and to the start, if there is none. (mdb_cursor_get)
+  /// Moves to the last entry whose key is less. Without one, moves to the start and returns false.
+  /// (mdb_cursor_get)
   package mutating func seek(before key: RawSpan) throws(LMDBError) -> Bool {
     if key.isEmpty {
       stand(.start)
@@ -82,34 +85,36 @@ package struct Cursor: ~Copyable {
     return try seek(atOrAfter: key) ? try previous() : try last()
   }
 
-  /// Whether it stands on an entry.
+  /// Whether the cursor is on an entry.
   package var hasEntry: Bool { position == .entry }
 
-  /// Gives the entry's key and value to a closure, in place: valid inside it, until the transaction's next write.
+  /// Passes the entry's key and value to a closure without a copy. They are valid inside the closure, until
+  /// the transaction's next write.
   ///
-  /// The cursor must stand on an entry. After writes that did not go through this cursor, it is the entry that
-  /// LMDB has left it at; if that one was deleted, move first.
+  /// The cursor must be on an entry. After writes that did not go through this cursor, LMDB decides which
+  /// entry that is; if that entry was deleted, move the cursor first.
   @inlinable
   package borrowing func withEntry<R>(_ body: (_ key: RawSpan, _ value: RawSpan) throws -> R) rethrows -> R {
     let entry = current()
     return try body(entry.key.bytes, entry.value.bytes)
   }
 
-  /// Deletes the entry; then `next` and `previous` move to its neighbours. (mdb_cursor_del)
+  /// Deletes the entry; `next` and `previous` then move to its neighbours. (mdb_cursor_del)
   package mutating func deleteCurrent() throws(LMDBError) {
-    precondition(position == .entry, "the cursor stands on no entry")
+    precondition(position == .entry, "the cursor is not on an entry")
     let isMarkWrong = isEndMarked && isOutdated
     _ = try transaction.writable()
     try transaction.calls.deleteCurrent(handle)
     stand(.deleted)
-    // LMDB marks the cursor if that was the last entry, and is right as long as nothing else is written.
+    // If that was the last entry, LMDB marks the cursor as at the end. That is right until something else is
+    // written.
     isEndMarked = true
     if !isMarkWrong { changeCount = transaction.changeCount }
   }
 
-  /// Puts an entry, in place of one with the same key, and moves to it. (mdb_cursor_put)
+  /// Puts an entry, replaces the one with the same key, and moves to it. (mdb_cursor_put)
   ///
-  /// - Throws: as `Transaction.put`; then it stands nowhere.
+  /// - Throws: as `Transaction.put`; the cursor is then nowhere.
   package mutating func put(
     _ value: RawSpan, for key: RawSpan, _ options: PutOptions = []
   ) throws(LMDBError) {
@@ -142,10 +147,11 @@ package struct Cursor: ~Copyable {
     return true
   }
 
-  /// Whether there were changes since the cursor moved.
+  /// Whether the transaction has changed something since the cursor moved.
   private var isOutdated: Bool { changeCount != transaction.changeCount }
 
-  /// Moves to the entry after this one where LMDB's mark may be wrong: it forgets it when it goes back.
+  /// Moves to the next entry when LMDB's mark for the end may be wrong: LMDB drops the mark when the cursor
+  /// moves back.
   private mutating func nextAnew() throws(LMDBError) -> Bool {
     let isDeleted = position == .deleted
     let hasPrevious = try transaction.calls.move(handle, .previous) != nil
@@ -159,11 +165,11 @@ package struct Cursor: ~Copyable {
     entry = nil
   }
 
-  /// The entry's bytes, asked for anew if there were changes since the cursor moved.
+  /// The entry's bytes; read again if the transaction has changed something since the cursor moved.
   @usableFromInline
   borrowing func current() -> Entry {
     _ = transaction.readable
-    precondition(position == .entry, "the cursor stands on no entry")
+    precondition(position == .entry, "the cursor is not on an entry")
     if let entry, !isOutdated { return entry }
     do throws(LMDBError) {
       if let found = try transaction.calls.move(handle, .current) { return found }

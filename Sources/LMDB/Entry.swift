@@ -1,4 +1,5 @@
-/// The bytes of one entry, inside LMDB's map or a dirty page: valid until the transaction's next write or end.
+/// The bytes of one entry, in LMDB's map or in a dirty page. They are valid until the transaction's next
+/// write or end.
 @usableFromInline
 struct Entry {
   @usableFromInline var key: UnsafeRawBufferPointer

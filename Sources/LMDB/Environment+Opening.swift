@@ -1,14 +1,15 @@
 extension Environment {
-  /// The least address space that is worth trying, in bytes.
+  /// The least address space that is worth reserving, in bytes.
   private static let mapBytesMin = 1 << 20
 
-  /// What is tried however many environments the process has open, in bytes.
+  /// The address space that each environment asks for at least, however many the process has open, in bytes.
   private static let shareMin = 1 << 30
 
-  /// Opens the environment with as much address space as is granted, up to what the options say.
+  /// Opens the environment with as much address space as the operating system grants, up to the limit in the
+  /// options.
   ///
-  /// Where less is granted than was asked for, only a quarter of that is kept: the process needs some for its
-  /// heap, and for other environments.
+  /// If the operating system grants less than the limit, the environment keeps a quarter of it. The process
+  /// needs the rest for its heap and for other environments.
   static func openMapped(
     _ calls: Calls, _ file: DataFile, _ options: Options
   ) throws(LMDBError) -> Calls.Handle {
@@ -24,7 +25,8 @@ extension Environment {
         try calls.setReadersMax(environment, options.readersMax)
         try calls.setMapBytes(environment, mapBytes)
         try calls.openEnvironment(environment, readOnly: options.readOnly, sync: options.sync)
-        // LMDB leaves the data file to child programs. One that lives on would hold it open, and its space.
+        // LMDB lets child programs inherit the data file. A child that runs on would keep the file open, and
+        // its disk space used.
         try SystemCalls.setCloseOnExec(calls.fileDescriptor(of: environment), file.path)
         let quarter = roundedToPages(mapBytes / 4)
         guard wasRefused, quarter >= least else { return environment }
@@ -41,7 +43,7 @@ extension Environment {
     }
   }
 
-  /// Throws if LMDB has opened another file than the one that was checked and registered.
+  /// Throws if LMDB has opened another file than the checked and registered one.
   static func checkSameFile(
     _ calls: Calls, _ environment: Calls.Handle, _ file: DataFile
   ) throws(LMDBError) {
@@ -53,12 +55,13 @@ extension Environment {
       message: "the data file was replaced while it was being opened", hint: "Open it again")
   }
 
-  /// How often another state is taken to be checked, where others have written over the meta page of the one before.
+  /// How often the check takes another state, because other processes have overwritten the meta page of the
+  /// one before.
   private static let checkAttemptsMax = 100
 
-  /// Throws if a page that a write or a read may reach cannot be: LMDB would end the process over it.
+  /// Throws if a read or a write could reach an impossible page: LMDB would end the process.
   ///
-  /// A reader keeps the state's pages from being used again meanwhile.
+  /// A read transaction is open during the check, so that no writer reuses the pages of its state.
   static func checkStructure(
     _ calls: Calls, _ environment: Calls.Handle, _ file: DataFile, pagesMax: UInt64
   ) throws(LMDBError) {
@@ -73,8 +76,8 @@ extension Environment {
     }
   }
 
-  /// Makes the file as long as its header says, under the write lock, since another process may just be writing
-  /// there; it takes no space.
+  /// Extends the file to the length in its header, without taking disk space. It holds the write lock,
+  /// because another process may be extending the file too.
   static func extendFile(_ calls: Calls, _ environment: Calls.Handle, _ file: DataFile) throws(LMDBError) {
     let writer = try calls.begin(environment, parent: nil, readOnly: false)
     defer { calls.abort(writer) }
@@ -84,7 +87,7 @@ extension Environment {
     if file.bytes < bytes { try file.extend(to: bytes) }
   }
 
-  /// Rounds a number of bytes up to whole memory pages, as LMDB demands.
+  /// Rounds up to whole memory pages, as LMDB requires.
   static func roundedToPages(_ bytes: Int) -> Int {
     let page = SystemCalls.memoryPageBytes
     return min(bytes, Int.max - page).advanced(by: page - 1) / page * page

@@ -1,45 +1,46 @@
 extension Environment {
   /// How an environment is opened.
   package struct Options: Sendable {
-    /// When a commit reaches the disk: never a silent default.
+    /// When a commit reaches the disk. It has no default: the caller must choose.
     package var sync: SyncMode
 
-    /// How much address space to reserve, in bytes; it is halved until the operating system grants it. The file
-    /// does not grow with it, but never beyond it.
+    /// How much address space to reserve, in bytes. It is halved until the operating system grants it. The
+    /// file takes disk space only as it grows, but it cannot grow beyond this size.
     package var mapBytes: Int = 1 << 40
 
     /// How many tables can be open.
     package var tablesMax: Int = 16
 
-    /// How many read transactions can be open, those of all processes together; the first process decides.
+    /// How many read transactions all processes together can have open. The first process that opens the file
+    /// decides.
     package var readersMax: Int = 1022
 
-    /// Whether nothing is ever written but the lock file.
+    /// Whether the environment only reads. It then writes only to the lock file.
     package var readOnly = false
 
-    /// Whether a network file system is accepted.
+    /// Whether the file may be on a network file system.
     package var allowsNetworkFileSystem = false
 
-    /// Whether a new store is made where there is none.
+    /// Whether a missing store is created.
     package var createsFile = true
 
-    /// How many pages are checked at most when the environment is opened, besides the free list and the table of
-    /// tables; 0 leaves the check out. 4,096 pages are 16 MiB: a store of that size is checked whole, and of a larger
-    /// one the small tables and all branch pages, up to some gigabytes.
+    /// How many pages an open checks at most, besides the free list and the table of tables; 0 skips the
+    /// check. The default of 4,096 pages is 16 MiB. A store of up to that size is checked completely. In a
+    /// larger store, up to some gigabytes, the small tables and all branch pages are checked.
     package var checkedPagesMax: UInt64 = 4096
 
     #if DEBUG
-      /// Lets C calls fail, for tests.
+      /// Makes C calls fail, for tests.
       package var faults: FaultPlan?
     #endif
 
-    /// Makes the options that suit most.
+    /// Creates options with the defaults that suit most stores.
     package init(sync: SyncMode) {
       self.sync = sync
     }
   }
 
-  /// What LMDB says of an environment.
+  /// What LMDB reports about an environment.
   package struct Information: Sendable, Hashable {
     /// The reserved address space in bytes.
     package var mapBytes = 0
@@ -53,7 +54,7 @@ extension Environment {
     /// How many read transactions all processes together can have.
     package var readersMax = 0
 
-    /// How many reader slots were ever taken at a time.
+    /// How many reader slots were in use at the same time, at most.
     package var readersUsed = 0
 
     /// The size of a page in bytes.

@@ -1,15 +1,15 @@
 import Synchronization
 
 extension Environment {
-  /// How long a growth of the map, which another process has caused, waits for this process's transactions.
+  /// How long a begin waits for this process's transactions when another process has grown the map.
   private static let remapWaitSeconds = 10.0
 
-  /// How often a begin is tried again after another process has grown the map.
+  /// How often a begin tries again when another process has grown the map.
   private static let remapsMax = 8
 
-  /// Begins a transaction that sees the last committed state for as long as it lives. (mdb_txn_begin)
+  /// Begins a transaction that sees the last committed state until it ends. (mdb_txn_begin)
   ///
-  /// Not to be kept long: pages that later commits free are not used again until it ends.
+  /// End it soon: until then, no writer can reuse the pages that later commits free.
   ///
   /// - Throws: `.closed`, `.forked`, `.panic`, `.readersFull`.
   package func beginRead() throws(LMDBError) -> Transaction {
@@ -26,8 +26,8 @@ extension Environment {
     return Transaction(state: state)
   }
 
-  /// Begins the one transaction that may write; waits until other writers, also of other processes, have ended.
-  /// It belongs to the calling thread. (mdb_txn_begin)
+  /// Begins the only transaction that may write. It waits until other writers, also in other processes, have
+  /// ended. The transaction belongs to the calling thread. (mdb_txn_begin)
   ///
   /// - Throws: `.closed`, `.forked`, `.panic`, `.accessDenied` in a read-only environment.
   package func beginWrite() throws(LMDBError) -> Transaction {
@@ -38,7 +38,7 @@ extension Environment {
     }
     precondition(
       isForked || writerThread.load(ordering: .relaxed) != currentThreadNumber(),
-      "this thread has a write transaction already and would wait for itself for ever")
+      "this thread already has a write transaction: it would wait for itself without end")
     let begun = try admit { () throws(LMDBError) in
       try calls.begin(handle, parent: nil, readOnly: false)
     }
@@ -47,7 +47,8 @@ extension Environment {
       state: TransactionState(environment: self, handle: begun, isReadOnly: false))
   }
 
-  /// Enters the gate and runs a begin or a renewal; where that can be helped, does so and tries again.
+  /// Enters the gate and runs a begin or a renewal. If that fails for a reason that can be removed, removes
+  /// it and tries again.
   func admit<R>(isNew: Bool = true, _ begin: () throws(LMDBError) -> R) throws(LMDBError) -> R {
     var hasClearedReaders = false
     var remaps = 0
@@ -74,7 +75,7 @@ extension Environment {
     }
   }
 
-  /// Takes over the size that another process has given the map.
+  /// Adopts the map size that another process has set.
   private func adoptMap() throws(LMDBError) {
     try moveMap(waitingSeconds: Self.remapWaitSeconds) { () throws(LMDBError) in
       try calls.setMapBytes(handle, 0)

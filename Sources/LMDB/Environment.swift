@@ -1,11 +1,11 @@
 import Synchronization
 
-/// One data file with its map and its lock file, open in this process; there is at most one a file.
+/// One open data file, with its map and its lock file. A process has at most one environment for a file.
 ///
-/// Any thread may use it. Transactions keep it alive; the file is really closed when it is closed or no longer
-/// held, and the last transaction has ended.
+/// Any thread may use it. Its transactions keep it in memory. The file is closed when `close` was called or
+/// nothing holds the environment, and the last transaction has ended.
 package final class Environment: Sendable {
-  /// The directory that it was opened at.
+  /// The directory that was opened.
   package let directory: String
 
   let calls: Calls
@@ -13,35 +13,36 @@ package final class Environment: Sendable {
   let file: DataFile
   let tables: TableCache
 
-  /// Tells its tables from those of other environments.
+  /// Identifies this environment's tables.
   let number: UInt32
 
-  /// Whether it was opened for reading alone.
+  /// Whether it was opened read-only.
   let isReadOnly: Bool
 
-  /// The address of page 0 in the map, or 0 until a reader has found it out.
+  /// The address of page 0 in the map; 0 until a reader has found it.
   let mapBase = Atomic<UInt>(0)
 
-  /// How much address space it has reserved when it was opened, in bytes.
+  /// How much address space was reserved at the open, in bytes.
   private let reservedBytes: Int
 
-  /// How long the file is at least, in bytes; it never shrinks.
+  /// The least length of the file in bytes; the file never shrinks.
   let knownBytes = Atomic<Int>(0)
 
-  /// The thread that has, or waits for, a write transaction of this environment's.
+  /// The thread that has a write transaction of this environment, or waits for one.
   let writerThread = Atomic<UInt>(0)
 
-  /// `nonisolated(unsafe)`: LMDB's environment may be used by all threads; the gate says until when.
+  /// `nonisolated(unsafe)`: all threads may use LMDB's environment, and the gate ensures that none uses it
+  /// after the close.
   nonisolated(unsafe) let handle: Calls.Handle
 
   private let forkGeneration: Int
 
   private static let counter = Atomic<UInt32>(0)
 
-  /// Opens `data.mdb` and `lock.mdb` in a directory, which must exist, after checking them. (mdb_env_open)
+  /// Checks and opens `data.mdb` and `lock.mdb` in an existing directory. (mdb_env_open)
   ///
   /// - Throws: `.alreadyOpen`, `.networkFileSystem`, `.notAStore`, `.versionMismatch`, `.truncatedFile`,
-  ///   `.damagedPage`, `.noSuchFile` and what the operating system refuses.
+  ///   `.damagedPage`, `.noSuchFile` and the operating system's errors.
   package init(directory: String, options: Options) throws(LMDBError) {
     let calls = Calls(path: directory, options: options)
     let file = try DataFile(
@@ -84,28 +85,28 @@ package final class Environment: Sendable {
     close()
   }
 
-  /// Begins to close: new transactions throw `.closed`, those that are open go on, and when the last one has
-  /// ended the file is closed. More calls do nothing. (mdb_env_close)
+  /// Begins to close: new transactions throw `.closed`, open ones continue, and the file is closed when the
+  /// last of them has ended. Later calls do nothing. (mdb_env_close)
   ///
-  /// In a child made by `fork` it does nothing but refuse: all is left to the parent.
+  /// In a child process made by `fork`, it only refuses new transactions: the parent closes the file.
   package func close() {
     if isForked { return }
     if gate.close() { closeNow() }
   }
 
-  /// Waits until all that is committed is on the disk. (mdb_env_sync)
+  /// Waits until all commits are on the disk. (mdb_env_sync)
   package func sync() throws(LMDBError) {
     try withGate { () throws(LMDBError) in try calls.sync(handle) }
   }
 
-  /// The id of the last transaction that was committed, by any process; 0 in a new store. (mdb_env_info)
+  /// The id of the last transaction that any process has committed; 0 in a new store. (mdb_env_info)
   package var lastTransactionID: UInt64 {
     get throws(LMDBError) {
       try information.lastTransactionID
     }
   }
 
-  /// What LMDB says of the environment. (mdb_env_info, mdb_env_stat)
+  /// What LMDB reports about the environment. (mdb_env_info, mdb_env_stat)
   package var information: Information {
     get throws(LMDBError) {
       try withGate { () throws(LMDBError) in
@@ -116,29 +117,29 @@ package final class Environment: Sendable {
     }
   }
 
-  /// Whether the data file has lost its name, or another one has it: no one can open it again. (fstat, stat)
+  /// Whether the data file was deleted or replaced by another: nobody can open it again. (fstat, stat)
   package var isRemoved: Bool {
     get throws(LMDBError) { try file.isRemoved }
   }
 
-  /// Whether the data file of a directory is one whose making was cut short: it has no bytes, or pages of a new file
-  /// of which not all were written, and no transaction. Nothing was ever committed to it.
+  /// Whether a crash interrupted the creation of a directory's data file: it is empty, or it has only some of
+  /// a new file's pages and no transaction. Nothing was ever committed to such a file.
   package static func isUnfinished(directory: String) throws(LMDBError) -> Bool {
     try PageCheck.isUnfinished(directory: directory)
   }
 
-  /// How long the data file is, in bytes. (fstat)
+  /// The length of the data file in bytes. (fstat)
   package var fileBytes: Int {
     get throws(LMDBError) { try withGate { () throws(LMDBError) in file.bytes } }
   }
 
-  /// Frees the reader slots of processes that have died, and says how many. (mdb_reader_check)
+  /// Frees the reader slots of dead processes, and returns their number. (mdb_reader_check)
   package func clearStaleReaders() throws(LMDBError) -> Int {
     try withGate { () throws(LMDBError) in try calls.clearStaleReaders(handle) }
   }
 
-  /// Writes a copy of the last committed state to a directory, which must exist and hold no `data.mdb`, and waits
-  /// until it is on the disk. Writers need not wait. (mdb_env_copy2)
+  /// Copies the last committed state to an existing directory without a `data.mdb`, and waits until the copy
+  /// is on the disk. Writers need not wait. (mdb_env_copy2)
   package func copy(to directory: String, compacting: Bool) throws(LMDBError) {
     try withGate { () throws(LMDBError) in
       try calls.copy(handle, to: directory, compacting: compacting)
@@ -148,17 +149,17 @@ package final class Environment: Sendable {
 
   // MARK: Helpers
 
-  /// Whether this process is a child, made by fork, of the one that opened the environment.
+  /// Whether this process is a child, made by `fork`, of the process that opened the environment.
   var isForked: Bool { forkGeneration != ForkGuard.generation }
 
-  /// Lets a call in as if it were a transaction, so that the map stays where it is.
+  /// Runs a call inside the gate, as a transaction would, so that the map is not moved meanwhile.
   private func withGate<R>(_ body: () throws(LMDBError) -> R) throws(LMDBError) -> R {
     try enter()
     defer { leave() }
     return try body()
   }
 
-  /// Lets a transaction in, or says why not.
+  /// Admits a transaction; throws the reason if it may not begin.
   func enter(isNew: Bool = true) throws(LMDBError) {
     if isForked { throw LMDBError(code: .forked, call: "mdb_txn_begin", path: directory) }
     do throws(Gate.Refusal) {
@@ -168,7 +169,7 @@ package final class Environment: Sendable {
     }
   }
 
-  /// Lets a transaction out; the last one of a closed environment closes it.
+  /// Records that a transaction has ended; the last one of a closed environment closes the files.
   func leave(wasActive: Bool = true, ends: Bool = true) {
     if gate.leave(wasActive: wasActive, ends: ends) { closeNow() }
   }

@@ -1,9 +1,9 @@
 #if DEBUG
   import Synchronization
 
-  /// Counts the C calls of one environment and lets one of them fail, for tests.
+  /// Counts the C calls of one environment, and makes one of them fail, for tests.
   ///
-  /// Calls that cannot fail (`mdb_txn_abort`, `mdb_cursor_close`, `mdb_env_close`) are not counted.
+  /// It does not count calls that cannot fail (`mdb_txn_abort`, `mdb_cursor_close`, `mdb_env_close`).
   package final class FaultPlan: Sendable {
     private struct State {
       var fault: Fault?
@@ -19,15 +19,17 @@
 
     private let state = Mutex(State())
 
-    /// Makes a plan that only counts.
+    /// Creates a plan that only counts.
     package init() {}
 
-    /// Makes a plan whose `number`-th call (from 1), of `name` alone if given, fails with `code`.
+    /// Creates a plan that makes the `number`-th call (from 1) fail with `code`; with `name`, only calls of
+    /// that name count.
     package init(failing number: Int, of name: String? = nil, with code: LMDBError.Code) {
       fail(number, of: name, with: code)
     }
 
-    /// Lets the `number`-th call from now (from 1), of `name` alone if given, fail with `code`.
+    /// Makes the `number`-th call from now (from 1) fail with `code`; with `name`, only calls of that name
+    /// count.
     package func fail(_ number: Int, of name: String? = nil, with code: LMDBError.Code) {
       state.withLock {
         $0.fault = Fault(countdown: number, name: name, code: code)
@@ -38,13 +40,13 @@
     /// The names of all calls so far, in order.
     package var names: [String] { state.withLock { $0.names } }
 
-    /// How many calls there were.
+    /// How many calls were made.
     package var count: Int { state.withLock { $0.names.count } }
 
     /// Whether the planned fault has happened.
     package var hasFailed: Bool { state.withLock { $0.hasFailed } }
 
-    /// Counts a call, and gives the code with which it must fail, if it must.
+    /// Counts a call, and returns the code with which it must fail; nil if it need not.
     func register(_ call: StaticString) -> Int32? {
       let name = "\(call)"
       return state.withLock { state in

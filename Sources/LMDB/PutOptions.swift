@@ -7,7 +7,7 @@ package struct PutOptions: OptionSet, Sendable {
     self.rawValue = rawValue
   }
 
-  /// The key is greater than all others of the table, so no search is needed; if it is not, `.keyExists` is
-  /// thrown (MDB_APPEND).
+  /// The key is greater than all others of the table, so LMDB need not search. If it is not greater, the put
+  /// throws `.keyExists` (MDB_APPEND).
   @inlinable package static var append: PutOptions { PutOptions(rawValue: 1) }
 }

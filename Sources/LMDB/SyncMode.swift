@@ -1,11 +1,11 @@
 /// When a commit reaches the disk.
 package enum SyncMode: Sendable {
-  /// Each commit is on the disk when it returns.
+  /// A commit returns only when it is on the disk.
   case full
 
-  /// A power cut may undo the last commits, but never breaks the store (MDB_NOMETASYNC).
+  /// A power failure may lose the last commits, but never damages the store (MDB_NOMETASYNC).
   case noMetaSync
 
-  /// A power cut may break the store: for tests alone (MDB_NOSYNC).
+  /// A power failure may damage the store: for tests only (MDB_NOSYNC).
   case none
 }

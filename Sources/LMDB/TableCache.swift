@@ -1,9 +1,10 @@
 import Synchronization
 
-/// Knows the handles of the tables that are open in an environment.
+/// The handles of the open tables of an environment.
 ///
-/// LMDB wants a handle opened once and kept, and only one transaction at a time that opens any. So all tables that
-/// exist are opened when the environment is, and `claim` gives the right to open more to one transaction at a time.
+/// LMDB requires that a handle is opened once and kept, and that only one transaction at a time opens
+/// handles. So the environment opens all existing tables when it opens, and `claim` lets one transaction at a
+/// time open more.
 final class TableCache: Sendable {
   private struct State {
     var handles: [String: UInt32] = [:]
@@ -15,7 +16,7 @@ final class TableCache: Sendable {
   /// The bytes that describe a table in the table of tables (MDB_db).
   private static let recordBytes = 48
 
-  /// Opens all tables that exist, up to the limit.
+  /// Opens all existing tables, up to the limit.
   init(calls: Calls, environment: Calls.Handle, tablesMax: Int) throws(LMDBError) {
     var handles: [String: UInt32] = [:]
     let reader = try calls.begin(environment, parent: nil, readOnly: true)
@@ -24,7 +25,7 @@ final class TableCache: Sendable {
         do throws(LMDBError) {
           handles[name] = try calls.openTable(reader, name, create: false)
         } catch {
-          // A row of the main table that is no table is none of ours.
+          // An entry of the main table that is not a table does not concern us.
           if error.code != .incompatible { throw error }
         }
       }
@@ -36,12 +37,12 @@ final class TableCache: Sendable {
     state = Mutex(State(handles: handles))
   }
 
-  /// The handle of a table that is open.
+  /// The handle of an open table.
   func handle(of name: String) -> UInt32? {
     state.withLock { $0.handles[name] }
   }
 
-  /// Gives a transaction the right to open tables until `release`; false if another has it.
+  /// Allows a transaction to open tables until `release`; false if another transaction may already.
   func claim(_ owner: TransactionState) -> Bool {
     let owner = ObjectIdentifier(owner)
     return state.withLock { state in
@@ -50,7 +51,7 @@ final class TableCache: Sendable {
     }
   }
 
-  /// Takes the right back, and the tables that the transaction has opened over if it has ended well.
+  /// Ends the claim of a transaction, and keeps the tables that it opened if it was committed.
   func release(_ owner: TransactionState, keeping tables: [String: UInt32]) {
     let owner = ObjectIdentifier(owner)
     state.withLock { state in

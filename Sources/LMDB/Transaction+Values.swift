@@ -1,5 +1,5 @@
 extension Transaction {
-  /// Gives a key's value to a closure, in place, or returns nil if there is no such key. (mdb_get)
+  /// Passes a key's value to a closure without a copy, or returns nil if the key does not exist. (mdb_get)
   ///
   /// The bytes are valid inside the closure, and only until the transaction's next write.
   ///
@@ -13,7 +13,7 @@ extension Transaction {
     return try body(value.bytes)
   }
 
-  /// Copies a key's value to an array, which keeps its space, and says whether there is such a key. (mdb_get)
+  /// Copies a key's value into an array, reusing its storage; returns whether the key exists. (mdb_get)
   package borrowing func copyValue(
     of key: RawSpan, in table: Table, to bytes: inout [UInt8]
   ) throws(LMDBError) -> Bool {
@@ -23,12 +23,12 @@ extension Transaction {
     return true
   }
 
-  /// Says whether there is such a key. (mdb_get)
+  /// Returns whether a key exists. (mdb_get)
   package borrowing func contains(_ key: RawSpan, in table: Table) throws(LMDBError) -> Bool {
     try state.value(of: key, in: table) != nil
   }
 
-  /// Puts an entry, in place of one with the same key. (mdb_put)
+  /// Puts an entry, and replaces the one with the same key. (mdb_put)
   ///
   /// - Parameters:
   ///   - value: at most 2³² − 1 bytes.
@@ -40,7 +40,7 @@ extension Transaction {
     _ = try put(value, key, table, options, overwriting: true)
   }
 
-  /// Puts an entry if there is none with its key, and says whether it did. (mdb_put)
+  /// Puts an entry if its key does not exist; returns whether it did. (mdb_put)
   ///
   /// - Throws: as `put`.
   package borrowing func insert(
@@ -49,7 +49,7 @@ extension Transaction {
     try put(value, key, table, [], overwriting: false)
   }
 
-  /// Puts an entry whose value the closure writes straight into its page. (mdb_put)
+  /// Puts an entry whose value the closure writes directly into the page. (mdb_put)
   ///
   /// The closure must write all bytes, and must not use the transaction.
   ///
@@ -63,10 +63,10 @@ extension Transaction {
     var output = OutputRawSpan(buffer: room, initializedCount: 0)
     body(&output)
     let written = output.finalize(for: room)
-    precondition(written == byteCount, "of the reserved value's bytes not all were written")
+    precondition(written == byteCount, "not all bytes of the reserved value were written")
   }
 
-  /// Deletes an entry, and says whether it was there. (mdb_del)
+  /// Deletes an entry; returns whether it existed. (mdb_del)
   package borrowing func delete(_ key: RawSpan, in table: Table) throws(LMDBError) -> Bool {
     let handle = try state.writable()
     let number = state.number(of: table)
@@ -75,12 +75,12 @@ extension Transaction {
     }
   }
 
-  /// Deletes all entries of a table, which stays. (mdb_drop)
+  /// Deletes all entries of a table, but not the table. (mdb_drop)
   package borrowing func removeAll(in table: Table) throws(LMDBError) {
     try state.calls.removeAll(state.writable(), state.number(of: table))
   }
 
-  /// Opens a cursor, which stands on no entry. (mdb_cursor_open)
+  /// Opens a cursor, which is not on an entry yet. (mdb_cursor_open)
   package borrowing func openCursor(_ table: Table) throws(LMDBError) -> Cursor {
     let cursor = try state.calls.openCursor(state.begun(), state.number(of: table))
     return Cursor(handle: cursor, transaction: state)
@@ -100,7 +100,7 @@ extension Transaction {
 }
 
 extension TransactionState {
-  /// The bytes of a key's value; an empty key, which LMDB refuses, is never there.
+  /// The bytes of a key's value. LMDB refuses an empty key, so it never exists.
   @usableFromInline
   func value(of key: RawSpan, in table: Table) throws(LMDBError) -> UnsafeRawBufferPointer? {
     let handle = readable
@@ -112,7 +112,7 @@ extension TransactionState {
     return value
   }
 
-  /// Room for a value in its page.
+  /// Space for a value in its page.
   @usableFromInline
   func reserve(
     _ byteCount: Int, _ key: RawSpan, _ table: Table, _ options: PutOptions

@@ -1,5 +1,5 @@
-/// A view of one state of the store, and, unless read-only, the changes to be made to it. Ended without a commit it
-/// changes nothing.
+/// A view of one state of the store, and in a write transaction the changes to it. If it ends without a
+/// commit, nothing changes.
 package struct Transaction: ~Copyable {
   @usableFromInline let state: TransactionState
   private let isAlias: Bool
@@ -13,30 +13,30 @@ package struct Transaction: ~Copyable {
     if !isAlias { state.abort() }
   }
 
-  /// The same transaction under another name, which does not end it. When the first one has ended, this one must not be
-  /// used.
+  /// The same transaction in a second variable, which does not end it. Do not use it after the first one has
+  /// ended.
   package borrowing func alias() -> Transaction { Transaction(state: state, isAlias: true) }
 
-  /// Whether it can only read.
+  /// Whether it is read-only.
   package var isReadOnly: Bool { state.isReadOnly }
 
-  /// The id of the state that it reads; of the one that it makes, if it writes. (mdb_txn_id)
+  /// The id of the state that a read transaction sees, or that a write transaction makes. (mdb_txn_id)
   package var id: UInt64 { state.calls.id(of: state.readable) }
 
-  /// Makes all changes at once, and durable as the environment's sync mode says. (mdb_txn_commit)
+  /// Commits all changes together; the environment's sync mode says when they are durable. (mdb_txn_commit)
   ///
-  /// - Throws: `.noSpace`, `.inputOutput`, `.mapFull` and others. Nothing was changed then, except that after
-  ///   `.inputOutput` only a newly opened environment shows whether it was.
+  /// - Throws: `.noSpace`, `.inputOutput`, `.mapFull` and others. Nothing was changed then. Exception: after
+  ///   `.inputOutput` the commit may have succeeded; open the environment again to see.
   package consuming func commit() throws(LMDBError) {
     try state.commit()
   }
 
-  /// Forgets all changes. (mdb_txn_abort)
+  /// Drops all changes. (mdb_txn_abort)
   package consuming func abort() {
     state.abort()
   }
 
-  /// Lets go of the state that a read-only transaction sees, but not of its reader slot. (mdb_txn_reset)
+  /// Releases the state that a read transaction sees, but keeps its reader slot. (mdb_txn_reset)
   package mutating func reset() {
     state.reset()
   }
@@ -46,20 +46,23 @@ package struct Transaction: ~Copyable {
     try state.renew()
   }
 
-  /// Begins a transaction inside this one, which must rest until the other has ended. (mdb_txn_begin)
+  /// Begins a transaction inside this one. Do not use this one until the nested one has ended.
+  /// (mdb_txn_begin)
   ///
-  /// If it is committed, its changes are this one's. It costs nothing before it changes something or opens a cursor.
+  /// A commit of the nested one adds its changes to this one. Until it changes something or opens a cursor,
+  /// it costs nothing.
   package borrowing func beginNested() -> Transaction {
     Transaction(state: TransactionState(nestedIn: state))
   }
 
-  /// Whether it is a nested transaction that has neither changed anything nor opened a cursor.
+  /// Whether it is a nested transaction without any change or cursor so far.
   package var isUntouched: Bool { state.isDeferred }
 
   /// Opens a table. (mdb_dbi_open)
   ///
-  /// - Throws: `.notFound` if there is none of that name and `create` is false, `.tablesFull`, `.busy` if another
-  ///   transaction of this process is opening a table that was not there when the environment was opened.
+  /// - Throws: `.notFound` if the table does not exist and `create` is false, `.tablesFull`, `.busy` if
+  ///   another transaction of this process is opening a table that did not exist when the environment was
+  ///   opened.
   package borrowing func openTable(_ name: String, create: Bool) throws(LMDBError) -> Table {
     try state.openTable(name, create: create)
   }
@@ -67,7 +70,7 @@ package struct Transaction: ~Copyable {
   /// The names of the tables, in order. (mdb_cursor_get)
   package borrowing func tableNames() throws(LMDBError) -> [String] { try state.tableNames() }
 
-  /// Says how large a table is. (mdb_stat)
+  /// Returns the size of a table. (mdb_stat)
   package borrowing func statistics(of table: Table) throws(LMDBError) -> TableStatistics {
     try state.calls.statistics(state.readable, state.number(of: table))
   }

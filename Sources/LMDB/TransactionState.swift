@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The state that a transaction, its cursors and its nested transaction share.
+/// The state that a transaction shares with its cursors and its nested transaction.
 ///
-/// Not `Sendable`: a write transaction belongs to its thread, a read transaction to one thread at a time. Properties
-/// that each step of a cursor reads are `@exclusivity(unchecked)`: no access to them lasts, and the dynamic checks cost
-/// more than the rest of the step.
+/// It is not `Sendable`: a write transaction belongs to its thread, a read transaction to one thread at a
+/// time. The properties that each step of a cursor reads are `@exclusivity(unchecked)`: accesses to them
+/// never overlap, and the dynamic checks would cost more than the rest of the step.
 @usableFromInline
 final class TransactionState {
   let environment: Environment
@@ -13,25 +13,26 @@ final class TransactionState {
   let thread: UInt
   let parent: TransactionState?
 
-  /// LMDB's transaction; nil when it has ended, or not begun.
+  /// LMDB's transaction; nil before it begins, and after it has ended.
   @exclusivity(unchecked) private(set) var handle: Calls.Handle?
 
-  /// Whether this is a nested transaction that LMDB has not begun: until its first change, it reads through its parent.
+  /// Whether this is a nested transaction that LMDB has not begun yet: until its first change, it reads
+  /// through its parent.
   @exclusivity(unchecked) private(set) var isDeferred = false
 
-  /// Whether a nested transaction is open; this one must not be used meanwhile.
+  /// Whether a nested transaction is open; do not use this one until that has ended.
   @exclusivity(unchecked) private(set) var hasChild = false
 
   /// Whether a read-only transaction was reset and not yet renewed.
   @exclusivity(unchecked) private(set) var isReset = false
 
-  /// The number of changes so far: a change invalidates all bytes that were read before it.
+  /// The number of changes so far. Each change invalidates all bytes that were read before it.
   @exclusivity(unchecked) var changeCount = 0
 
   /// The address of page 0, for readers; 0 if not known.
   @exclusivity(unchecked) private var mapBase: UInt = 0
 
-  /// Tables that this transaction has opened; if it fails, LMDB closes them.
+  /// Tables that this transaction has opened; LMDB closes them if it is not committed.
   private(set) var openedTables: [String: UInt32] = [:]
 
   init(environment: Environment, handle: Calls.Handle, isReadOnly: Bool) {
@@ -43,8 +44,8 @@ final class TransactionState {
     self.thread = currentThreadNumber()
   }
 
-  /// A nested transaction. LMDB begins it at its first change, because one of LMDB's costs much: it copies each page that
-  /// it and its parent change, and allocates megabytes for its lists.
+  /// Creates a nested transaction. LMDB begins it at its first change, because LMDB's nested transactions are
+  /// expensive: each copies the pages that it and its parent change, and allocates megabytes for its lists.
   init(nestedIn parent: TransactionState) {
     precondition(!parent.isReadOnly, "the transaction is read-only")
     _ = parent.readable
@@ -80,13 +81,13 @@ final class TransactionState {
     precondition(isReadOnly || thread == currentThreadNumber(), "a write transaction belongs to its thread")
   }
 
-  /// The handle of the nearest transaction around a deferred one that LMDB has begun.
+  /// The handle of the nearest outer transaction that LMDB has begun, for a deferred one.
   private var deferredHandle: Calls.Handle? {
     guard isDeferred, let parent else { return nil }
     return parent.handle ?? parent.deferredHandle
   }
 
-  /// LMDB's transaction, for writing; counts a change.
+  /// LMDB's transaction, for writing; counts one change.
   func writable() throws(LMDBError) -> Calls.Handle {
     precondition(!isReadOnly, "the transaction is read-only")
     if isDeferred { try begin() }
@@ -94,18 +95,18 @@ final class TransactionState {
     return readable
   }
 
-  /// Has LMDB begin a deferred transaction.
+  /// Makes LMDB begin a deferred transaction.
   @inline(never)
   private func begin() throws(LMDBError) {
     guard let parent else { preconditionFailure("only a nested transaction is deferred") }
     checkThread()
     if parent.isDeferred { try parent.begin() }
-    guard let outer = parent.handle else { preconditionFailure("the transaction around has ended") }
+    guard let outer = parent.handle else { preconditionFailure("the outer transaction has ended") }
     handle = try calls.begin(environment.handle, parent: outer, readOnly: false)
     isDeferred = false
   }
 
-  /// LMDB's transaction, for opening a cursor or a table: they belong to the transaction that opened them.
+  /// LMDB's transaction, for opening a cursor or a table: both belong to the transaction that opens them.
   func begun() throws(LMDBError) -> Calls.Handle {
     if isDeferred { try begin() }
     return readable
@@ -147,7 +148,7 @@ final class TransactionState {
     if environment.isForked { return }
     checkThread()
     if isReadOnly, !isReset, !openedTables.isEmpty {
-      // Only a commit keeps the tables open; it commits nothing else.
+      // Only a commit keeps the opened tables; there is nothing else to commit.
       let isKept = (try? calls.commit(handle)) != nil
       didEnd(keepingTables: isKept)
     } else {
@@ -156,7 +157,7 @@ final class TransactionState {
     }
   }
 
-  /// Ends a transaction that LMDB has not begun: it changed nothing.
+  /// Ends a transaction that LMDB has not begun, and that has changed nothing.
   private func endDeferred() {
     checkHasNoChild()
     isDeferred = false
@@ -204,11 +205,11 @@ final class TransactionState {
     var root = self
     while let parent = root.parent { root = parent }
     if let known = environment.tables.handle(of: name) ?? openedHandle(of: name) {
-      // LMDB returns the handle even if the table does not exist in this transaction's state.
+      // LMDB returns a handle even if the table does not exist in this transaction's state.
       guard try hasTable(handle, name) else {
         throw LMDBError(
           code: .notFound, call: "mdb_dbi_open", path: environment.directory,
-          message: "there is no table of that name in the transaction's state")
+          message: "the transaction's state has no table of that name")
       }
       return Table(handle: known, environment: environment.number)
     }
@@ -232,7 +233,7 @@ final class TransactionState {
     openedTables[name] ?? parent?.openedHandle(of: name)
   }
 
-  /// Whether a table exists in this transaction's state; its handle may come from another transaction.
+  /// Whether a table exists in this transaction's state; its handle may be another transaction's.
   private func hasTable(_ handle: Calls.Handle, _ name: String) throws(LMDBError) -> Bool {
     try name.utf8Span.span.bytes.withUnsafeBytes { name throws(LMDBError) in
       name.isEmpty ? false : try calls.get(handle, Calls.mainTable, name) != nil
@@ -291,7 +292,7 @@ final class TransactionState {
     let bytes = environment.file.bytes
     environment.knownBytes.store(bytes, ordering: .relaxed)
     if start <= UInt(bytes) && count <= UInt(bytes) - start { return }
-    throw damaged("an entry of \(count) bytes lies outside the data file")
+    throw damaged("an entry of \(count) bytes is outside the data file")
   }
 
   private func damaged(_ message: String) -> LMDBError {

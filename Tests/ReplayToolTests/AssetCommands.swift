@@ -201,7 +201,7 @@ struct AssetCommands {
     let (log, copy) = (temporary.path + "/log.jsonl", temporary.path + "/copy.store")
     #expect(await Tool().run("export", path, "-o", log).exit == 0)
     let refused = await Tool().run("import", copy, log, "--assets", temporary.path + "/nodir")
-    #expect(refused.exit == 2 && refused.errors.contains("nodir” is no directory"), "\(refused)")
+    #expect(refused.exit == 2 && refused.errors.contains("nodir” is not a directory"), "\(refused)")
     #expect(!FileManager.default.fileExists(atPath: copy))
   }
 

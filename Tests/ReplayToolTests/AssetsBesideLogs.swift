@@ -76,14 +76,16 @@ struct AssetsBesideLogs {
     try damage(file)
     let first = await Tool().run("import", copy, log, "--assets", files)
     #expect(first.exit == 1 && first.output == "imported 3 transactions and 2 assets\n", "\(first)")
-    #expect(first.errors.contains("asset \(assets[0].hash) is left out: the file “\(file)” has other bytes"))
+    #expect(
+      first.errors.contains(
+        "asset \(assets[0].hash) is left out: the bytes of the file “\(file)” do not match"))
     #expect(first.errors.contains("run the same command: it brings the assets that are missing"), "\(first)")
     let still = await Tool().run("import", copy, log, "--assets", files, "--json")
     #expect(still.exit == 1, "\(still)")
     #expect(still.output.hasPrefix(#"{"assets":0,"assetsFailed":[{"hash":"\#(assets[0].hash)","#), "\(still)")
     try sound.write(to: URL(fileURLWithPath: file))
     let rest = await Tool().run("import", copy, log, "--assets", files)
-    #expect(rest.exit == 0 && rest.output == "the store has this log: imported 1 asset\n", "\(rest)")
+    #expect(rest.exit == 0 && rest.output == "the store already has this log: imported 1 asset\n", "\(rest)")
     #expect(await here() == 3)
     let digests = (await Tool().run("digest", path), await Tool().run("digest", copy))
     #expect(digests.0.output == digests.1.output)
@@ -103,7 +105,8 @@ struct AssetsBesideLogs {
       first.exit == 1
         && first.output == "imported 1 record: 1 created, 0 updated, 0 unchanged; 2 left out\n", "\(first)")
     #expect(
-      first.errors.contains("asset \(assets[0].hash) is left out: the file “\(damaged)” has other bytes"))
+      first.errors.contains(
+        "asset \(assets[0].hash) is left out: the bytes of the file “\(damaged)” do not match"))
     #expect(first.errors.contains("asset \(assets[1].hash) is left out: "), "\(first)")
     try sound.write(to: URL(fileURLWithPath: damaged))
     try FileManager.default.moveItem(atPath: log + ".asset", toPath: missing)
@@ -146,7 +149,7 @@ struct AssetsBesideLogs {
     #expect(await Tool().run("export", path, "--output", log, "--assets", files).exit == 0)
     let later = await Tool().run("import", copy, log, "--assets", files)
     #expect(later.exit == 2, "\(later)")
-    #expect(later.errors.contains("it has not all of this log"), "\(later)")
+    #expect(later.errors.contains("it does not have all of this log"), "\(later)")
     #expect(later.errors.contains("has a log already, up to position 3; nothing was imported"), "\(later)")
   }
 
@@ -171,7 +174,7 @@ struct AssetsBesideLogs {
     #expect(cut.exit == 130 && cut.errors.contains("what was written before is kept; run it again"), "\(cut)")
     #expect(await here() == 0)
     let rest = await Tool().run("import", copy, log, "--assets", files)
-    #expect(rest.exit == 0 && rest.output == "the store has this log: imported 3 assets\n", "\(rest)")
+    #expect(rest.exit == 0 && rest.output == "the store already has this log: imported 3 assets\n", "\(rest)")
     #expect(await here() == 3)
   }
 }

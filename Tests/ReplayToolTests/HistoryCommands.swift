@@ -111,7 +111,7 @@ struct HistoryCommands {
     arguments: [
       ("{", "byte 1"), ("[]", "an object was expected"),
       (#"{"device":"a","t":3000,"at":1}"#, "“ops” is missing"),
-      (#"{"device":"a","t":3000,"at":1,"ops":[],"more":1}"#, "“more” is not known"),
+      (#"{"device":"a","t":3000,"at":1,"ops":[],"more":1}"#, "“more” is unknown"),
       (#"{"device":"a","t":2001,"at":1,"ops":[]}"#, "a time after that of the line before"),
       (#"{"device":"","t":3000,"at":1,"ops":[]}"#, "device"),
       (#"{"device":"a","t":3000,"at":9223372036854775807,"ops":[]}"#, "a time"),
@@ -169,7 +169,7 @@ struct HistoryCommands {
     let missing = await tool.run("history", "\(temporary.path)/none", "--final", "\(temporary.path)/none")
     #expect(missing.exit == 2)
     let git = await tool.run("history", "--git", temporary.path)
-    #expect(git.errors.contains("is no git repository"))
+    #expect(git.errors.contains("is not a git repository"))
     let keep = await tool.run("history", "--generate", "5", "--keep", try GitFixture(in: temporary).directory)
     #expect(keep.errors.contains("is not empty"), "\(keep.errors)")
     #expect(keep.exit == 2)

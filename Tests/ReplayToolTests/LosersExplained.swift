@@ -71,7 +71,7 @@ struct LosersExplained {
     let existence = await tool.run("explain", path("a"), "home:r", "--existence")
     #expect(existence.exit == 0 && !existence.output.localizedCaseInsensitiveContains("lost"), "\(existence)")
     #expect(
-      existence.output.contains("stands: 2 changes that had not seen each other say so."), "\(existence)")
+      existence.output.contains("stands: 2 concurrent changes agree on it."), "\(existence)")
     #expect(existence.output.contains("\nThe record is there.\n"), "\(existence)")
     let data = await tool.run("explain", path("a"), "home:r", "--existence", "--json")
     #expect(!data.output.contains("lostTo"), "\(data)")

@@ -92,7 +92,7 @@ struct MovesTold {
 
         It was moved here from shopping:milk, where its story begins.
 
-        For the whole story name a field, or give --existence.
+        For the whole history name a field, or give --existence.
 
         """)
     let existence = try await page("explain", "done:milk", "--existence")

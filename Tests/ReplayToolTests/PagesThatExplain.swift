@@ -18,7 +18,7 @@ struct PagesThatExplain {
         title      won   "Buy milk"     ann  3f2a1b4c  2026-01-31T09:01:02.100Z  position 2
                    lost  "Oat milk"     bob  9c1f03aa  2026-01-31T09:01:00.000Z  position 3
 
-      For the whole story name a field, or give --existence.
+      For the whole history name a field, or give --existence.
 
       """#
     ),
@@ -34,7 +34,7 @@ struct PagesThatExplain {
       Lost to it:
         "Oat milk"
           Set by bob on replica 9c1f03aa at 2026-01-31T09:01:00.000Z (position 3).
-          It had seen the zone up to offset 1; it lies at offset 2.
+          It had seen the zone up to offset 1; it is at offset 2.
           Neither had seen the other, and its timestamp is 2.1 s earlier.
 
       The next write that has seen these settles it; until then the app can restore what lost (`restore`).
@@ -51,13 +51,13 @@ struct PagesThatExplain {
 
       3 won over one value that it had not seen.
         Set on replica ca701000 at 2099-01-01T00:00:00.000Z (position 4).
-        It had seen the zone up to offset 1; it lies at offset 3.
+        It had seen the zone up to offset 1; it is at offset 3.
         Its clock was ahead: the remote received it at 2026-01-31T09:01:40.000Z, so it counts as of 2026-01-31T09:06:40.000Z.
 
       Lost to it:
         1.5
           Set by bob on replica 9c1f03aa at 2026-01-31T09:01:00.000Z (position 3).
-          It had seen the zone up to offset 1; it lies at offset 2.
+          It had seen the zone up to offset 1; it is at offset 2.
           Neither had seen the other, and its timestamp is 5.6 min earlier.
 
       The next write that has seen these settles it; until then the app can restore what lost (`restore`).
@@ -76,12 +76,12 @@ struct PagesThatExplain {
         Deleted by ann on replica 3f2a1b4c (this store) at 2026-01-31T09:01:02.100Z (position 2, “Rename”).
         It had seen the zone up to offset 1; it is pending: no other replica has it yet.
 
-      The record is not there: of its type the latest of these decides.
+      The record is not there: for its type the latest of these decides.
 
       Lost to it:
         Alive as item
           Updated by bob on replica 9c1f03aa at 2026-01-31T09:01:00.000Z (position 3).
-          It had seen the zone up to offset 1; it lies at offset 2.
+          It had seen the zone up to offset 1; it is at offset 2.
           Neither had seen the other, and its timestamp is 2.1 s earlier.
 
       The next write that has seen these settles it; until then the app can restore what lost (`restore`).
@@ -96,9 +96,9 @@ struct PagesThatExplain {
       #"""
       shopping:bread  title
 
-      "Rye bread" stands. Nothing that it had not seen speaks against it.
+      "Rye bread" stands. No concurrent change competes with it.
         Set by bob on replica 9c1f03aa at 2026-01-31T09:01:00.000Z (position 3).
-        It had seen the zone up to offset 1; it lies at offset 2.
+        It had seen the zone up to offset 1; it is at offset 2.
 
       The record is deleted, so this does not show. `replay explain … --existence` says why.
 

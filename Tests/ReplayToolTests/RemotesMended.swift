@@ -361,8 +361,8 @@ struct RemotesMended {
     #expect(stuck.exit == 1 && stuck.output.contains("(wentBack)"), "\(stuck)")
     #expect(stuck.output.contains("--reread"))
     for (argument, words) in [
-      ("nope@3", "the store has no zone “nope”"), ("notes@x", "“notes@x” names no offset of a log"),
-      ("notes@0", "“notes@0” names no offset"), ("notes@99", "up to offset 3, not to 99"),
+      ("nope@3", "the store has no zone “nope”"), ("notes@x", "“notes@x” does not name an offset of a log"),
+      ("notes@0", "“notes@0” does not name an offset"), ("notes@99", "up to offset 3, not 99"),
     ] {
       let wrong = await sync("b", "--reread", argument, seed: 5)
       #expect(wrong.exit == 2 && wrong.errors.contains(words) && wrong.output == "", "\(wrong)")
@@ -406,7 +406,7 @@ struct RemotesMended {
     let audit = await run("remote", remote)
     #expect(
       audit.exit == 0 && audit.output.contains("it begins at sequence 5, and its writer has none before it"))
-    #expect(audit.output.contains("\nnothing to mend; readers leave out 1 segment\n"), "\(audit)")
+    #expect(audit.output.contains("\nnothing to repair; readers leave out 1 segment\n"), "\(audit)")
     #expect(!audit.output.contains("--repair") && !audit.output.contains("--quarantine"), "\(audit)")
     let round = await sync("a")
     #expect(round.exit == 0 && round.output.contains("rejected 1 segment"), "\(round)")

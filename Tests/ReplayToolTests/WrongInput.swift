@@ -88,12 +88,13 @@ struct WrongInput {
     (["conflicts", "STORE", "none"], 2, "no zone “none”"),
     (["digest", "STORE", "none"], 2, "no zone “none”"),
     (["export", "STORE", "--zone", "none"], 2, "no zone “none”"),
-    (["explain", "STORE", "milk"], 2, "names no record"), (["state", "STORE", "a/b/c"], 2, "names no zone"),
-    (["state", "STORE", "shopping:"], 2, "names no record"),
-    (["log", "STORE", "--zone", ":"], 2, "names no zone"),
-    (["log", "STORE", "--since", "soon"], 2, "“soon” is no time"),
-    (["log", "STORE", "--until", "2026-02-30"], 2, "is no time"),
-    (["log", "STORE", "--replica", "xyz"], 2, "begins no replica"),
+    (["explain", "STORE", "milk"], 2, "does not name a record"),
+    (["state", "STORE", "a/b/c"], 2, "does not name a zone"),
+    (["state", "STORE", "shopping:"], 2, "does not name a record"),
+    (["log", "STORE", "--zone", ":"], 2, "does not name a zone"),
+    (["log", "STORE", "--since", "soon"], 2, "“soon” is not a time"),
+    (["log", "STORE", "--until", "2026-02-30"], 2, "is not a time"),
+    (["log", "STORE", "--replica", "xyz"], 2, "is not the start of a replica"),
   ]
 
   @Test("what is not there, and what cannot be meant", arguments: unknown)

@@ -94,7 +94,9 @@ struct ZonesMadeAgainMended {
     try damage(lives[0], 2)
     let ended = await sync("b")
     #expect(ended.output.contains("notes  paused") && !ended.output.contains("parked"), "\(ended)")
-    #expect(ended.output.contains("it was deleted at the remote, and something here was never shipped"))
+    #expect(
+      ended.output.contains(
+        "it was deleted at the remote, but is kept here because some of it was never sent"))
   }
 
   @Test("an entry is given up in the log that is named, and in no other", arguments: [2, 4] as [UInt64])
@@ -104,7 +106,7 @@ struct ZonesMadeAgainMended {
     try damage(lives[0], offset)
     try damage(lives[1], offset)
     let refused = await run("remote", remote, "--quarantine", "notes@\(offset)")
-    #expect(refused.exit == 2 && refused.errors.contains("was made more than once"), "\(refused)")
+    #expect(refused.exit == 2 && refused.errors.contains("was created more than once"), "\(refused)")
     for log in lives {
       #expect(refused.errors.contains("\(log)@\(offset)"), "\(refused)")
       #expect(!exists(log, amendment: offset))

@@ -8,7 +8,8 @@
 /// Whether this processor has an instruction for CRC-32C.
 bool checksum_has_instruction(void);
 
-/// Takes bytes into a CRC-32C (without the inversions before and after) by the processor's instruction, which it must have.
+/// Updates a CRC-32C with more bytes, using the processor's instruction; the processor must have it. The inversions at the
+/// start and the end are the caller's.
 uint32_t checksum_crc32c(uint32_t crc, const uint8_t *bytes, size_t count);
 
 #endif

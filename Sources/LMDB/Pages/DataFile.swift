@@ -1,17 +1,18 @@
-/// The data file of an environment, opened before LMDB opens it: tells its identity and size, and checks its pages.
+/// The data file of an environment. It is opened before LMDB opens it, to read its identity and size and to
+/// check its pages.
 final class DataFile: Sendable {
-  /// Where it was opened.
+  /// The path that was opened.
   let path: String
 
-  /// Which file it is.
+  /// The identity of the file.
   let identity: FileIdentity
 
   private let descriptor: Int32
   private let isReadOnly: Bool
 
-  /// Opens `data.mdb` in a directory, or creates it there.
+  /// Opens `data.mdb` in a directory, or creates it.
   ///
-  /// - Parameter syncsEntry: whether a new file's entry in the directory is synced to the disk.
+  /// - Parameter syncsEntry: whether a new file's directory entry is synced to the disk.
   init(
     directory: String, readOnly: Bool, creates: Bool, allowsNetworkFileSystem: Bool, syncsEntry: Bool
   ) throws(LMDBError) {
@@ -38,10 +39,10 @@ final class DataFile: Sendable {
     SystemCalls.close(descriptor)
   }
 
-  /// How long the file is now, in bytes.
+  /// The length of the file in bytes, now.
   var bytes: Int { SystemCalls.bytes(of: descriptor) }
 
-  /// Checks the file before it is mapped, and says whether it is shorter than its header says, although nothing
+  /// Checks the file before it is mapped. Returns whether it is shorter than its header says although no data
   /// is missing.
   func check() throws(LMDBError) -> Bool {
     if isReadOnly && bytes == 0 {
@@ -55,10 +56,10 @@ final class DataFile: Sendable {
     try PageCheck.checkStructure(descriptor, path, transactionID: transactionID, pagesMax: pagesMax)
   }
 
-  /// Whether the next open of the directory gets another file: this one lost its name, or another is at its path.
-  /// (fstat, stat)
+  /// Whether the next open of the directory gets another file, because this one was deleted or another one is
+  /// at its path. (fstat, stat)
   ///
-  /// Where nothing is at its path, its directory may have been renamed: it is still there.
+  /// False if nothing is at its path and the file still has a name: its directory may have been renamed.
   var isRemoved: Bool {
     get throws(LMDBError) {
       if try SystemCalls.linkCount(of: descriptor, path) == 0 { return true }
@@ -66,38 +67,40 @@ final class DataFile: Sendable {
     }
   }
 
-  /// Allocates the lock file beside the data file before LMDB maps it: on a full disk, touching a page without disk
-  /// space ends the process (SIGBUS).
+  /// Allocates the lock file beside the data file before LMDB maps it. On a full disk, touching a page
+  /// without disk space ends the process (SIGBUS).
   ///
-  /// Call it before LMDB opens the lock file: closing a descriptor later drops this process's locks. (lmdb.h, Caveats)
+  /// Call it before LMDB opens the lock file: closing a descriptor later drops this process's locks. (lmdb.h,
+  /// Caveats)
   func allocateLockFile(readersMax: Int) throws(LMDBError) {
     let lockPath = String(path.dropLast("data.mdb".count) + "lock.mdb")
     let opened: Int32
     do throws(LMDBError) {
       opened = try SystemCalls.open(lockPath, readOnly: false, creates: true).descriptor
     } catch {
-      // A reader that may not write does without; for a writer LMDB reports the error.
+      // A read-only environment works without a lock file. For a writer, LMDB reports the error.
       return
     }
     defer { SystemCalls.close(opened) }
-    // As mdb_env_setup_locks counts: 64 bytes for each reader slot, and a header of twice that (MDB_txninfo).
+    // The size that mdb_env_setup_locks computes: 64 bytes for each reader slot, and a header of twice that
+    // (MDB_txninfo).
     let bytes = max((readersMax + 2) * 64, SystemCalls.bytes(of: opened))
     try SystemCalls.allocate(opened, bytes: bytes, keepsSize: false, lockPath)
   }
 
-  /// Allocates the two meta pages in an empty file; LMDB writes them when it opens the file. After a crash, a file with
-  /// only one of them would look like a damaged store.
+  /// Allocates the two meta pages of an empty file; LMDB writes them when it opens the file. Without this, a
+  /// crash could leave a file with one meta page, which looks like a damaged store.
   func allocateMetaPages() throws(LMDBError) {
     guard !isReadOnly, bytes == 0 else { return }
     try SystemCalls.allocate(descriptor, bytes: 2 * SystemCalls.memoryPageBytes, keepsSize: true, path)
   }
 
-  /// Makes the file longer.
+  /// Extends the file.
   func extend(to bytes: Int) throws(LMDBError) {
     try SystemCalls.extend(descriptor, to: bytes, path)
   }
 
-  /// Waits until the `data.mdb` of a directory, and its entry there, are on the disk.
+  /// Waits until a directory's `data.mdb` and its directory entry are on the disk.
   static func sync(directory: String) throws(LMDBError) {
     let path = directory + "/data.mdb"
     let descriptor = try SystemCalls.open(path, readOnly: true, creates: false).descriptor
@@ -106,7 +109,7 @@ final class DataFile: Sendable {
     try syncEntry(directory)
   }
 
-  /// Waits until the entries of a directory are on the disk: a new file is not safe before.
+  /// Waits until a directory's entries are on the disk: before that, a crash can lose a new file.
   private static func syncEntry(_ directory: String) throws(LMDBError) {
     let descriptor = try SystemCalls.openDirectory(directory)
     defer { SystemCalls.close(descriptor) }

@@ -1,4 +1,5 @@
-/// One of the two first pages of a data file, from which all others are reached. Transaction n writes page n mod 2.
+/// One of the first two pages of a data file, from which all other pages are reached. Transaction n writes
+/// page n mod 2.
 ///
 /// | offset | bytes | field |
 /// |---|---|---|
@@ -18,16 +19,16 @@ struct MetaPage: Hashable {
   var lastPage: UInt64
   var transactionID: UInt64
 
-  /// How many bytes of the page are used.
+  /// How many bytes of the page are in use.
   static let byteCount = 152
 
   private static let magic: UInt32 = 0xBEEF_C0DE
   private static let version: UInt32 = 1
 
-  /// The sizes that LMDB's pages can have, in bytes.
+  /// The page sizes that LMDB allows, in bytes.
   private static let pageBytesRange = 512...32_768
 
-  /// What reading a meta page can end with.
+  /// The result of reading a meta page.
   enum Reading {
     case meta(MetaPage)
     case noMagic
@@ -35,7 +36,7 @@ struct MetaPage: Hashable {
     case damaged
   }
 
-  /// Reads the meta page of the given number, 0 or 1, from its first bytes.
+  /// Reads meta page 0 or 1 from its first bytes.
   static func read(_ bytes: borrowing RawSpan, number: UInt64) -> Reading {
     guard bytes.byteCount >= byteCount, bytes.number(at: 16) == magic else { return .noMagic }
     let version: UInt32 = bytes.number(at: 20)
@@ -51,9 +52,9 @@ struct MetaPage: Hashable {
     return isSound ? .meta(meta) : .damaged
   }
 
-  /// Whether the fields of the newest meta page, which has the given number, can belong together.
+  /// Whether the fields of the newest meta page, page `number`, are consistent with each other.
   func isPossible(number: UInt64) -> Bool {
-    // Flags of the free list's record: integer keys always, and what the environment was created with.
+    // Flags of the free list's record: integer keys, and the flags with which the environment was created.
     freeList.flags & ~0x4001 == 0x0008 && tables.flags == 0 && tables.pad == 0
       && freeList.isPossible && tables.isPossible
       && lastPage >= 1 && lastPage < UInt64(Int.max / pageBytes)

@@ -1,25 +1,25 @@
-/// Checks whether the pages of a data file hold together: what LMDB itself takes for granted. It reads the file
-/// without mapping it, so no damage can end the process, and takes no locks.
+/// Checks the structure of a data file's pages, which LMDB itself trusts. It reads the file without a map, so
+/// that damage cannot end the process. It takes no locks.
 ///
-/// It sees the structure alone: a flipped bit within a value is for the value's own checksum to find.
+/// It checks only the structure. A flipped bit inside a value is found by that value's own checksum.
 package enum PageCheck {
-  /// How often a check is done anew because others have written meanwhile.
+  /// How often a check starts again because other processes wrote meanwhile.
   private static let attemptsMax = 10
 
   /// Checks the whole file: the free list, the table of tables and all tables.
   ///
-  /// Where others write at the same time, hold a read transaction and give its id, at once after its begin:
-  /// it keeps the pages from being used again. Without one, the check is done anew when it has found problems and
-  /// others have written meanwhile.
+  /// If others write at the same time, begin a read transaction, and pass its id at once: it keeps the pages
+  /// from being reused. Without one, a check that finds problems starts again if others wrote meanwhile.
   ///
   /// - Parameters:
-  ///   - directory: where `data.mdb` is.
-  ///   - transactionID: the state to check; the newest if nil.
-  ///   - tables: the tables to check, besides the free list and the table of tables; all if nil.
-  ///   - progress: called from time to time with how many pages were looked at, and of how many.
-  /// - Returns: at most 1,000 problems; none for a sound file or one that is empty.
-  /// - Throws: `.notAStore`, `.versionMismatch`; `.badTransaction` if that state's meta page has been written over.
-  /// - Complexity: reads each used page once; memory is one bit a page, and 8 bytes a free page.
+  ///   - directory: the directory of `data.mdb`.
+  ///   - transactionID: the state to check; nil for the newest.
+  ///   - tables: the tables to check, besides the free list and the table of tables; nil for all.
+  ///   - progress: called from time to time with the number of pages checked, and the number of all pages.
+  /// - Returns: at most 1,000 problems; none if the file is sound or empty.
+  /// - Throws: `.notAStore`, `.versionMismatch`; `.badTransaction` if that state's meta page was overwritten.
+  /// - Complexity: reads each used page once; takes one bit of memory for each page, and 8 bytes for each
+  ///   free page.
   package static func check(
     directory: String, transactionID: UInt64? = nil, tables: [String]? = nil,
     progress: @escaping (_ done: UInt64, _ total: UInt64) -> Void = { _, _ in }
@@ -58,8 +58,9 @@ package enum PageCheck {
     return walk.problems
   }
 
-  /// Checks what every use of the file needs: the meta pages, the free list, the table of tables; and that the file
-  /// is as long as they say. Says whether it is shorter, but misses free pages only, which LMDB may leave unwritten.
+  /// Checks what every use of the file needs: the meta pages, the free list, the table of tables, and that
+  /// the file is as long as they say. Returns whether the file is shorter but only free pages are missing:
+  /// LMDB may leave those unwritten.
   ///
   /// - Throws: `.notAStore`, `.versionMismatch`, `.damagedPage`, `.truncatedFile`.
   static func checkRoots(_ descriptor: Int32, _ path: String) throws(LMDBError) -> Bool {
@@ -76,11 +77,11 @@ package enum PageCheck {
     }
   }
 
-  /// A file that is being made has at most so many pages before its first transaction is on the disk.
+  /// The most pages of a file whose first transaction is not on the disk yet.
   private static let unfinishedPagesMax = 8
 
-  /// Whether a data file's making was cut short: it is empty, or it is small, one of its meta pages is not there or not
-  /// whole, and none that is there has a transaction.
+  /// Whether a crash interrupted the creation of a data file: it is empty; or it is small, a meta page is
+  /// missing or incomplete, and no meta page has a transaction.
   static func isUnfinished(directory: String) throws(LMDBError) -> Bool {
     let path = directory + "/data.mdb"
     let descriptor = try SystemCalls.open(path, readOnly: true, creates: false).descriptor
@@ -129,16 +130,18 @@ package enum PageCheck {
     return isShort
   }
 
-  /// Checks as much of a state's structure as a bound allows, so that LMDB, which trusts its pages, meets no page that
-  /// would end the process: of each table all pages, the smallest tables first; of a table that is too large for what
-  /// is left of the bound its branch pages, from which every write goes down to its leaf. Also that no page in use is
-  /// on the free list, where the next write would take it.
+  /// Checks as much of a state's structure as `pagesMax` allows. LMDB trusts its pages, and an impossible one
+  /// would end the process.
+  ///
+  /// The smallest tables come first, with all their pages. Of a table that is larger than the rest of the
+  /// bound, the branch pages are checked, because every write passes through them to its leaf. It also checks
+  /// that no page in use is on the free list: the next write would overwrite that page.
   ///
   /// - Parameters:
-  ///   - transactionID: the state, held by a read transaction.
-  ///   - pagesMax: how many pages are read at most, besides the free list and the table of tables.
-  /// - Throws: `.damagedPage`; `.badTransaction` if that state's meta page has been written over.
-  /// - Complexity: linear in the pages that are read, and the free pages.
+  ///   - transactionID: the state; a read transaction must hold it.
+  ///   - pagesMax: the most pages to read, besides the free list and the table of tables.
+  /// - Throws: `.damagedPage`; `.badTransaction` if that state's meta page was overwritten.
+  /// - Complexity: linear in the pages read, and the free pages.
   static func checkStructure(
     _ descriptor: Int32, _ path: String, transactionID: UInt64, pagesMax: UInt64
   ) throws(LMDBError) {
@@ -148,7 +151,7 @@ package enum PageCheck {
     try walk.walk(roots.meta.freeList, role: .freeList, recordPage: roots.number)
     try walk.walk(roots.meta.tables, role: .tables, recordPage: roots.number)
     let trees = walk.tableRecords.sorted { $0.record.pageCount < $1.record.pageCount }
-    // What the branch pages of the tables that are still to come take.
+    // The branch pages of the tables that are not checked yet.
     var reserved = trees.reduce(into: UInt64(0)) { $0 = $0.addingSaturated($1.record.branchPages) }
     var left = pagesMax
     for (_, page, record) in trees {

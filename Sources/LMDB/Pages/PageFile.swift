@@ -1,4 +1,4 @@
-/// Reads the pages of a data file, without mapping it.
+/// Reads the pages of a data file without mapping it.
 struct PageFile {
   let descriptor: Int32
   let path: String
@@ -7,13 +7,13 @@ struct PageFile {
   /// How many whole pages the file has.
   let pageCount: UInt64
 
-  /// Reads a page, or several that follow one another; nil if they do not all lie within the file.
+  /// Reads consecutive pages; nil if they are not all inside the file.
   func read(_ page: UInt64, count: Int = 1) throws(LMDBError) -> [UInt8]? {
     guard page < pageCount, UInt64(count) <= pageCount - page else { return nil }
     return try Self.read(descriptor, at: Int(page) * pageBytes, count: count * pageBytes, path)
   }
 
-  /// Reads bytes of a file; nil if the file ends before.
+  /// Reads bytes of a file; nil if the file ends before them.
   static func read(
     _ descriptor: Int32, at offset: Int, count: Int, _ path: String
   ) throws(LMDBError) -> [UInt8]? {

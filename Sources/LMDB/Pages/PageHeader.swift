@@ -6,7 +6,7 @@
 /// | 8 | 2 | pad |
 /// | 10 | 2 | flags |
 /// | 12 | 2 | lower: end of the array of offsets to the entries |
-/// | 14 | 2 | upper: begin of the entries |
+/// | 14 | 2 | upper: start of the entries |
 /// | 12 | 4 | instead, on the first page of a long value: how many pages it takes |
 struct PageHeader {
   var number: UInt64
@@ -15,7 +15,7 @@ struct PageHeader {
   var upper: UInt16
   var pageCount: UInt32
 
-  /// How many bytes a header takes.
+  /// The size of a header in bytes.
   static let byteCount = 16
 
   static let branch: UInt16 = 0x01
@@ -32,6 +32,6 @@ struct PageHeader {
     pageCount = bytes.number(at: 12)
   }
 
-  /// How many entries a branch or leaf page says it has.
+  /// How many entries a branch or leaf page claims to have.
   var entryCount: Int { (Int(lower) - Self.byteCount) / 2 }
 }

@@ -6,7 +6,7 @@
 /// | 2 | 2 | high half of it |
 /// | 4 | 2 | flags, or high bits of the child's page number |
 /// | 6 | 2 | size of the key |
-/// | 8 | | key, then value: the bytes, or the number of the page where a long one begins |
+/// | 8 | | key, then value: the bytes, or for a long value the number of its first page |
 struct PageNode {
   var keyStart: Int
   var keyBytes: Int
@@ -14,16 +14,16 @@ struct PageNode {
   var child: UInt64
   var valueBytes: Int
 
-  /// How many bytes come before the key.
+  /// The size of what precedes the key, in bytes.
   static let headerBytes = 8
 
-  /// The value is on pages of its own (F_BIGDATA).
+  /// The value is on its own pages (F_BIGDATA).
   static let long: UInt16 = 0x01
 
   /// The value is the record of a table (F_SUBDATA).
   static let table: UInt16 = 0x02
 
-  /// Reads an entry's header at an offset, or gives nil if the header or the key does not lie within the page.
+  /// Reads an entry's header at an offset; nil if the header or the key is not inside the page.
   init?(_ page: borrowing RawSpan, at offset: Int, pageBytes: Int) {
     guard offset >= PageHeader.byteCount, offset <= pageBytes - Self.headerBytes, offset % 2 == 0 else {
       return nil
@@ -38,9 +38,9 @@ struct PageNode {
     if keyStart + keyBytes > pageBytes { return nil }
   }
 
-  /// Where the value begins, or the page number of a long one.
+  /// Where the value begins, or for a long value its page number.
   var valueStart: Int { keyStart + keyBytes }
 
-  /// How many bytes of the page the value takes.
+  /// How many bytes the value takes in the page.
   var inlineValueBytes: Int { flags & Self.long != 0 ? 8 : valueBytes }
 }

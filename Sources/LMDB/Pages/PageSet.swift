@@ -8,7 +8,7 @@ struct PageSet {
     words = Array(repeating: 0, count: Int((count + 63) / 64))
   }
 
-  /// Adds a page, and says whether it was not there; false also beyond the bound.
+  /// Adds a page, and returns whether it was missing; false also beyond the bound.
   mutating func insert(_ page: UInt64) -> Bool {
     guard page < count else { return false }
     let bit: UInt64 = 1 << (page % 64)
@@ -17,7 +17,7 @@ struct PageSet {
     return isNew
   }
 
-  /// Whether a page is there.
+  /// Whether the set has a page.
   func contains(_ page: UInt64) -> Bool {
     page < count && words[Int(page / 64)] & (1 << (page % 64)) != 0
   }

@@ -1,39 +1,40 @@
-/// Walks the trees of one state of a data file, and notes what cannot be. It never traps, whatever the bytes are: all
-/// that is read is checked before it is used, no page is entered twice, and no tree deeper than LMDB can go.
+/// Walks the trees of one state of a data file, and notes the problems. It never traps, whatever the bytes
+/// are: it checks everything before it uses it, enters no page twice, and follows no tree deeper than LMDB
+/// can go.
 struct PageWalk {
   let file: PageFile
   let meta: MetaPage
 
-  /// What was found, at most `problemsMax`.
+  /// The problems found, at most `problemsMax`.
   private(set) var problems: [PageProblem] = []
 
-  /// The records of the tables, in the order of their names, which are in UTF-8.
+  /// The records of the tables, ordered by name; names are in UTF-8.
   private(set) var tableRecords: [(name: [UInt8], page: UInt64, record: TreeRecord)] = []
 
   /// The numbers of the free pages.
   private(set) var freePages: [UInt64] = []
 
-  /// Called with the number of pages that were looked at.
+  /// Called with the number of pages checked.
   var progress: (UInt64) -> Void = { _ in }
 
   private var visited: PageSet
   private(set) var visitedCount: UInt64 = 0
 
-  /// How many levels of the tree, from below, are left out.
+  /// How many of the tree's lowest levels are skipped.
   private var levelsSkipped = 0
 
-  /// How many problems are listed; there is nothing to learn from more.
+  /// The most problems to list; more of them tell nothing new.
   static let problemsMax = 1000
 
   /// The longest key in bytes (MDB_MAXKEYSIZE).
   private static let keyBytesMax = 511
 
-  /// What a tree's entries are.
+  /// What a tree's entries contain.
   enum Role {
     case freeList, tables, entries
   }
 
-  /// What a walk has found in a tree.
+  /// What a walk has counted in a tree.
   private struct Counts: Equatable {
     var branchPages: UInt64 = 0
     var leafPages: UInt64 = 0
@@ -49,12 +50,12 @@ struct PageWalk {
     _ = visited.insert(1)
   }
 
-  /// Whether no more problems are listed.
+  /// Whether the list of problems is full.
   var isFull: Bool { problems.count >= Self.problemsMax }
 
-  /// Walks a tree and compares it with its record, which lies on the given page.
+  /// Walks a tree and compares it with its record, which is on the page `recordPage`.
   ///
-  /// - Parameter branchesAlone: leaves the leaves out, and the pages of long values.
+  /// - Parameter branchesAlone: whether to skip the leaves, and the pages of long values.
   mutating func walk(
     _ record: TreeRecord, role: Role, recordPage: UInt64, branchesAlone: Bool = false
   ) throws(LMDBError) {
@@ -69,7 +70,7 @@ struct PageWalk {
       expected.overflowPages = record.overflowPages
       expected.entries = record.entries
     }
-    // Where pages were left out because of their problems, the counts are wrong anyway.
+    // If pages were skipped because of their problems, the counts are wrong in any case.
     if problems.count == problemCount && counts != expected { note(recordPage, .wrongCount) }
   }
 
@@ -78,7 +79,7 @@ struct PageWalk {
     if !isFull { problems.append(PageProblem(page: page, kind: kind)) }
   }
 
-  /// Walks a page and what is below it. Keys must not be less than `lower` and must be less than `upper`.
+  /// Walks a page and the pages below it. Keys must be at least `lower` and less than `upper`.
   private mutating func walk(
     _ page: UInt64, level: Int, depth: Int, _ role: Role, lower: Key?, upper: Key?,
     _ counts: inout Counts
@@ -110,7 +111,7 @@ struct PageWalk {
     }
   }
 
-  /// Marks pages as reached and reads them; notes a problem, and gives nil, if that cannot be.
+  /// Marks pages as reached and reads them. Notes a problem and returns nil if that is impossible.
   private mutating func enter(_ page: UInt64) throws(LMDBError) -> [UInt8]? {
     guard page <= meta.lastPage, let bytes = try file.read(page) else {
       note(page, .beyondFile)
@@ -125,7 +126,7 @@ struct PageWalk {
     return bytes
   }
 
-  /// The entries of a page; notes a problem, and gives nil, if one cannot be.
+  /// The entries of a page. Notes a problem and returns nil if an entry is impossible.
   private mutating func nodes(
     of page: UInt64, _ bytes: [UInt8], _ header: PageHeader, isLeaf: Bool, _ role: Role
   ) -> [PageNode]? {
@@ -135,7 +136,7 @@ struct PageWalk {
       note(page, .wrongBounds)
       return nil
     }
-    // LMDB's assertion leaves the free list out, which may have a branch page with one child.
+    // The free list may have a branch page with one child: LMDB's own assertion allows it.
     guard header.entryCount >= (isLeaf || role == .freeList ? 1 : 2) else {
       note(page, .tooFewEntries)
       return nil
@@ -168,7 +169,7 @@ struct PageWalk {
     return nodes
   }
 
-  /// What is wrong with a leaf's entry, as far as its header tells.
+  /// The problem of a leaf's entry, as far as its header shows.
   private func problem(of node: PageNode, _ role: Role) -> PageProblem.Kind? {
     switch (role, node.flags) {
     case (_, 0), (_, PageNode.long): break
@@ -180,7 +181,7 @@ struct PageWalk {
     return (1...Self.keyBytesMax).contains(node.keyBytes) ? nil : .wrongKeySize
   }
 
-  /// A key's bytes, in the page where they are.
+  /// A key's bytes, as a slice of the page.
   private typealias Key = ArraySlice<UInt8>
 
   private func key(_ node: PageNode, _ bytes: [UInt8]) -> Key {
@@ -191,7 +192,7 @@ struct PageWalk {
     _ nodes: [PageNode], _ bytes: [UInt8], isLeaf: Bool, _ role: Role, _ lower: Key?, _ upper: Key?
   ) -> Bool {
     var previous: Key?
-    // The first key of a branch page means nothing: its child has all that is less than the second.
+    // The first key of a branch page has no meaning: its child has all keys that are less than the second.
     for node in nodes.dropFirst(isLeaf ? 0 : 1) {
       let key = key(node, bytes)
       if let previous, !isLess(previous, key, role) { return false }
@@ -202,14 +203,15 @@ struct PageWalk {
     return isLess(previous, upper, role)
   }
 
-  /// The free list's keys are numbers; those whose size is wrong count as out of order.
+  /// The keys of the free list are numbers; one with a wrong size counts as out of order.
   private func isLess(_ left: Key, _ right: Key, _ role: Role) -> Bool {
     if role != .freeList { return left.lexicographicallyPrecedes(right) }
     guard left.count == 8, right.count == 8 else { return false }
     return left.span.bytes.number(at: 0, as: UInt64.self) < right.span.bytes.number(at: 0, as: UInt64.self)
   }
 
-  /// Looks at what a leaf's entry stands for: pages of a long value, a table's record, a list of free pages.
+  /// Checks what a leaf's entry refers to: the pages of a long value, a table's record, or a list of free
+  /// pages.
   private mutating func checkValue(
     _ node: PageNode, on page: UInt64, _ bytes: [UInt8], _ role: Role, _ counts: inout Counts
   ) throws(LMDBError) {
@@ -232,7 +234,8 @@ struct PageWalk {
     }
   }
 
-  /// Checks the pages of a long value; gives its bytes if they are to be read, else none, and nil on a problem.
+  /// Checks the pages of a long value. Returns its bytes if they are needed, else no bytes; nil if there is a
+  /// problem.
   private mutating func longValue(
     _ first: UInt64, byteCount: Int, isRead: Bool, _ counts: inout Counts
   ) throws(LMDBError) -> [UInt8]? {
@@ -244,7 +247,7 @@ struct PageWalk {
       note(first, .wrongNumber)
       return nil
     }
-    // LMDB writes a shorter value over a longer one and keeps all its pages.
+    // LMDB keeps all pages of a long value when it writes a shorter one over it.
     guard header.flags == PageHeader.overflow, count >= needed,
       count <= min(file.pageCount, meta.lastPage + 1) - first
     else {
@@ -261,7 +264,8 @@ struct PageWalk {
     return Array(all[PageHeader.byteCount..<PageHeader.byteCount + byteCount])
   }
 
-  /// Adds a list of free pages: its length, then their numbers, descending. False if it cannot be one.
+  /// Adds a list of free pages: its length, then their numbers, descending. Returns false if it is no such
+  /// list.
   private mutating func addFreePages(_ list: [UInt8]) -> Bool {
     guard list.count >= 8 else { return false }
     let span = list.span.bytes
@@ -277,9 +281,9 @@ struct PageWalk {
     return true
   }
 
-  /// Notes free pages that are used, or free twice. To be called when all trees were walked.
+  /// Notes free pages that are used, or free twice. Call it after all trees were walked.
   mutating func checkFreePagesUnused(recordPage: UInt64) {
-    // A flipped bit can make the last page's number as large as it likes: memory goes by the file.
+    // A flipped bit can make the last page's number huge, so the memory is limited by the size of the file.
     var met = PageSet(count: min(file.pageCount, meta.lastPage + 1))
     var metBeyond: Set<UInt64> = []
     for page in freePages {
@@ -289,7 +293,7 @@ struct PageWalk {
     }
   }
 
-  /// How many pages at the end of the state are neither in the file nor free: they are missing.
+  /// How many pages at the end of the state are missing: they are neither in the file nor free.
   func missingPageCount() -> UInt64 {
     let end = meta.lastPage + 1
     if file.pageCount >= end { return 0 }

@@ -1,6 +1,6 @@
-/// The state of a data file that a check looks at, from its two meta pages.
+/// The state of a data file that a check reads, found through the two meta pages.
 struct Roots {
-  /// The file, with the page size that the meta pages tell.
+  /// The file, with the page size from the meta pages.
   let file: PageFile
 
   /// The meta page of the state.
@@ -9,47 +9,48 @@ struct Roots {
   /// The number of that meta page: 0 or 1.
   let number: UInt64
 
-  /// What is wrong with the meta pages, as far as they can be read at all.
+  /// The problem of the meta pages, if they can be read but are inconsistent.
   let problem: PageProblem?
 
-  /// Reads both meta pages, and takes the newer, or that of the given transaction. Gives nil for an empty file.
+  /// Reads both meta pages, and takes the newer, or that of the given transaction. Returns nil for an empty
+  /// file.
   ///
   /// - Throws: `.notAStore`, `.versionMismatch`, `.damagedPage`, `.badTransaction`.
   init?(_ descriptor: Int32, _ path: String, transactionID: UInt64?) throws(LMDBError) {
     if SystemCalls.bytes(of: descriptor) == 0 { return nil }
     let (first, second) = try Self.metas(descriptor, path)
-    // Asked for after the meta pages, since others write those last.
+    // Read after the meta pages, since a writer writes those last.
     let pageCount = SystemCalls.bytes(of: descriptor) / first.pageBytes
     file = PageFile(
       descriptor: descriptor, path: path, pageBytes: first.pageBytes, pageCount: UInt64(pageCount))
-    // As LMDB does: the first if they are equal.
+    // LMDB too takes the first if both are equal.
     number = transactionID.map { $0 & 1 } ?? (second.transactionID > first.transactionID ? 1 : 0)
     meta = number == 0 ? first : second
     if let transactionID, meta.transactionID != transactionID {
       throw LMDBError(
         code: .badTransaction, call: "pread", path: path,
-        message: "the meta page of transaction \(transactionID) has been written over by a later one",
-        hint: "Begin a read transaction, and check at once after")
+        message: "a later transaction has overwritten the meta page of transaction \(transactionID)",
+        hint: "Begin a read transaction, and check immediately afterwards")
     }
     let (low, high) = (
       min(first.transactionID, second.transactionID), max(first.transactionID, second.transactionID)
     )
-    // Transaction n writes the page that has n − 2. In a new file both are 0.
+    // Transaction n overwrites the page of transaction n − 2. In a new file both are 0.
     let areNeighbours = high == 0 || high == low + 1
     let isPossible = areNeighbours && meta.isPossible(number: number) && first.pageBytes == second.pageBytes
     problem = isPossible ? nil : PageProblem(page: number, kind: .metaFields)
   }
 
-  /// Whether others have written since, so that pages of this state may hold something else.
+  /// Whether others have written since, so that pages of this state may have new contents.
   func isOutdated(_ descriptor: Int32, _ path: String) throws(LMDBError) -> Bool {
     let now = try Roots(descriptor, path, transactionID: nil)
     return now?.meta != meta
   }
 
-  /// How often the meta pages are read anew when others have written meanwhile.
+  /// How often the meta pages are read again because others wrote meanwhile.
   private static let attemptsMax = 1000
 
-  /// Reads both meta pages as they are at one instant: others may write them between two reads, or during one.
+  /// Reads both meta pages as they are at one moment: others may write between two reads, or during one.
   private static func metas(
     _ descriptor: Int32, _ path: String
   ) throws(LMDBError) -> (first: MetaPage, second: MetaPage) {
@@ -73,7 +74,7 @@ struct Roots {
     case .otherVersion(let version): throw mismatch(version, path)
     case .damaged: throw damaged(0, path)
     case .noMagic:
-      // Where the second meta page can be found, the first is damaged; else this is something else.
+      // If the second meta page can be found, the first one is damaged; else this is no LMDB file.
       for shift in 9...15 {
         let other = try PageFile.read(descriptor, at: 1 << shift, count: MetaPage.byteCount, path)
         if let other, case .meta = MetaPage.read(other.span.bytes, number: 1) { throw damaged(0, path) }
@@ -88,7 +89,7 @@ struct Roots {
     guard let bytes = try PageFile.read(descriptor, at: pageBytes, count: pageBytes, path) else {
       throw LMDBError(
         code: .truncatedFile, call: "pread", path: path,
-        message: "the data file ends before its second page of \(pageBytes) bytes does")
+        message: "the data file ends inside its second page of \(pageBytes) bytes")
     }
     switch MetaPage.read(bytes.span.bytes, number: 1) {
     case .meta(let meta): return meta

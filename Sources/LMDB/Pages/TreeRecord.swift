@@ -1,5 +1,5 @@
-/// What LMDB keeps of each tree: in the meta pages for the free list and the table of tables, in the latter for each
-/// table (MDB_db).
+/// LMDB's record of a tree. The meta pages hold those of the free list and of the table of tables; the table
+/// of tables holds those of all other tables (MDB_db).
 ///
 /// | offset | bytes | field |
 /// |---|---|---|
@@ -23,16 +23,16 @@ struct TreeRecord: Hashable {
   var entries: UInt64
   var root: UInt64
 
-  /// How many bytes a record takes.
+  /// The size of a record in bytes.
   static let byteCount = 48
 
   /// The root of an empty tree.
   static let noRoot = UInt64.max
 
-  /// How deep a tree can be, since LMDB's cursors can go no deeper.
+  /// The greatest depth of a tree: LMDB's cursors can go no deeper.
   static let depthMax = 32
 
-  /// Reads a record, which must lie within the bytes.
+  /// Reads a record, which must be inside the bytes.
   init(_ bytes: borrowing RawSpan, at offset: Int) {
     pad = bytes.number(at: offset)
     flags = bytes.number(at: offset + 4)
@@ -47,10 +47,10 @@ struct TreeRecord: Hashable {
   /// Whether the tree has no page.
   var isEmpty: Bool { root == Self.noRoot }
 
-  /// How many pages it says that the tree has, those of long values too.
+  /// How many pages the record says that the tree has, including those of long values.
   var pageCount: UInt64 { branchPages.addingSaturated(leafPages).addingSaturated(overflowPages) }
 
-  /// Whether the fields can belong together, whatever the pages hold.
+  /// Whether the fields are consistent with each other.
   var isPossible: Bool {
     if isEmpty {
       return depth == 0 && branchPages == 0 && leafPages == 0 && overflowPages == 0 && entries == 0
@@ -60,7 +60,7 @@ struct TreeRecord: Hashable {
 }
 
 extension UInt64 {
-  /// The sum, or the greatest number if there is no such number.
+  /// The sum, or the greatest number if the sum overflows.
   func addingSaturated(_ other: UInt64) -> UInt64 {
     let (sum, overflows) = addingReportingOverflow(other)
     return overflows ? .max : sum
@@ -68,7 +68,7 @@ extension UInt64 {
 }
 
 extension RawSpan {
-  /// An integer in the machine's byte order; traps outside the bytes.
+  /// An integer in the machine's byte order; traps if it is not inside the bytes.
   @inline(__always)
   borrowing func number<T: FixedWidthInteger & BitwiseCopyable>(at offset: Int, as type: T.Type = T.self) -> T
   {

@@ -6,12 +6,12 @@ import Synchronization
   import Darwin
 #endif
 
-/// Knows whether this process is a fork of the one that opened an environment.
+/// Counts forks, so that an environment can tell whether this process is a child of the one that opened it.
 ///
-/// LMDB's locks, reader slots and map belong to the process that opened it; a child that used or closed them
+/// LMDB's locks, reader slots and map belong to the process that opened it. A child that used or closed them
 /// would harm its parent. (lmdb.h, Caveats)
 enum ForkGuard {
-  /// How many forks lie between this process and the first that used this library.
+  /// How many forks separate this process from the first one that used this library.
   static var generation: Int {
     _ = isInstalled
     return generations.load(ordering: .relaxed)

@@ -4,7 +4,7 @@
   import Darwin
 #endif
 
-/// Lets transactions in, holds them back while the map is moved, and knows when the last one has ended.
+/// Admits transactions, makes them wait while the map is moved, and reports when the last one has ended.
 ///
 /// `@unchecked Sendable`: the mutex guards all state.
 final class Gate: @unchecked Sendable {
@@ -16,10 +16,10 @@ final class Gate: @unchecked Sendable {
   private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
   private let changed = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
 
-  /// Transactions that exist, among them read-only ones that were reset.
+  /// How many transactions exist, including read-only ones that were reset.
   private var livingCount = 0
 
-  /// Transactions, and other calls, that use the map.
+  /// How many transactions and other calls use the map.
   private var activeCount = 0
 
   private var isExclusive = false
@@ -48,7 +48,7 @@ final class Gate: @unchecked Sendable {
     mutex.deallocate()
   }
 
-  /// Lets a transaction in; `isNew` is false for one that exists and was reset. Waits while the map is moved.
+  /// Admits a transaction; `isNew` is false for one that exists and was reset. Waits while the map is moved.
   func enter(isNew: Bool = true) throws(Refusal) {
     lock()
     defer { unlock() }
@@ -59,7 +59,7 @@ final class Gate: @unchecked Sendable {
     if isNew { livingCount += 1 }
   }
 
-  /// Lets a transaction out, and says whether the environment is to be closed now.
+  /// Records that a transaction has left; returns whether the environment is to be closed now.
   func leave(wasActive: Bool = true, ends: Bool = true) -> Bool {
     lock()
     defer { unlock() }
@@ -69,7 +69,7 @@ final class Gate: @unchecked Sendable {
     return ends && isClosed && livingCount == 0 && !isExclusive
   }
 
-  /// Lets nobody in from now on, and says whether the environment is to be closed now.
+  /// Admits no transaction from now on; returns whether the environment is to be closed now.
   func close() -> Bool {
     lock()
     defer { unlock() }
@@ -79,7 +79,7 @@ final class Gate: @unchecked Sendable {
     return !wasClosed && livingCount == 0 && !isExclusive
   }
 
-  /// Refuses everybody from now on.
+  /// Refuses all transactions from now on, for this reason.
   func refuse(_ refusal: Refusal) {
     lock()
     self.refusal = self.refusal ?? refusal
@@ -87,13 +87,13 @@ final class Gate: @unchecked Sendable {
     unlock()
   }
 
-  /// What `beginExclusive` ended with.
+  /// The result of `beginExclusive`.
   enum Exclusion: Equatable {
     case granted, timedOut
     case refused(Refusal)
   }
 
-  /// Holds new transactions back and waits until none uses the map, for so many seconds at most.
+  /// Makes new transactions wait, and waits until none uses the map, at most `waitingSeconds`.
   func beginExclusive(waitingSeconds: Double) -> Exclusion {
     let deadline = Self.now() + waitingSeconds
     lock()
@@ -114,7 +114,7 @@ final class Gate: @unchecked Sendable {
     return .granted
   }
 
-  /// Lets transactions in again, and says whether the environment is to be closed now.
+  /// Admits transactions again; returns whether the environment is to be closed now.
   func endExclusive() -> Bool {
     lock()
     defer { unlock() }
@@ -123,7 +123,7 @@ final class Gate: @unchecked Sendable {
     return isClosed && livingCount == 0
   }
 
-  /// Waits for a change, and says whether the deadline is still to come.
+  /// Waits for a change; returns whether the deadline is still in the future.
   private func wait(until deadline: Double) -> Bool {
     let left = deadline - Self.now()
     if left <= 0 { return false }

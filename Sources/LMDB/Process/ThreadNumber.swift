@@ -4,7 +4,7 @@
   import Darwin
 #endif
 
-/// Gives a number for the calling thread that no other living thread has (pthread_self).
+/// Returns a number for the calling thread that no other running thread has (pthread_self).
 @inline(__always)
 package func currentThreadNumber() -> UInt {
   #if canImport(Darwin)

@@ -1,4 +1,4 @@
-/// Says which file it is, whatever its path.
+/// Identifies a file, whatever its path is.
 struct FileIdentity: Hashable, Sendable {
   var device: UInt64
   var inode: UInt64

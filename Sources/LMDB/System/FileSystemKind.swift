@@ -1,8 +1,9 @@
-/// What kind of file system a directory lies on, as Linux numbers them (statfs(2), linux/magic.h).
+/// The kind of a directory's file system, as Linux numbers it (statfs(2), linux/magic.h).
 struct FileSystemKind: Hashable, Sendable {
   var magic: UInt32
 
-  /// Those where locks or maps are not the same on all machines. FUSE is not among them: most of it is local.
+  /// File systems on which locks or maps may differ between machines. FUSE is not one of them: most FUSE file
+  /// systems are local.
   static let networkMagics: [(magic: UInt32, name: String)] = [
     (0x6969, "NFS"),
     (0x517B, "SMB"),
@@ -25,7 +26,7 @@ struct FileSystemKind: Hashable, Sendable {
     (0x786F_4256, "VirtualBox shared folder"),
   ]
 
-  /// Whether the store may not lie there, unless asked for.
+  /// Whether it is a network file system: a store there needs the caller's permission.
   var isNetwork: Bool {
     Self.networkMagics.contains { $0.magic == magic }
   }

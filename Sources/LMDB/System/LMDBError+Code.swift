@@ -5,7 +5,7 @@
 #endif
 
 extension LMDBError {
-  /// An error's number: LMDB's own are −30799…−30780, the operating system's are positive, ours −100…−1.
+  /// An error's number: LMDB uses −30799…−30780, the operating system positive numbers, this wrapper −100…−1.
   package struct Code: RawRepresentable, Hashable, Sendable {
     package var rawValue: Int32
 
@@ -69,12 +69,12 @@ extension LMDBError.Code: CustomStringConvertible {
     row?.symbol ?? "errno \(rawValue)"
   }
 
-  /// What it means, in a sentence without its full stop.
+  /// The meaning, as a sentence without its full stop.
   package var explanation: String {
     row?.explanation ?? "the operating system refused with error \(rawValue)"
   }
 
-  /// What to do, where the place of the failure knows no better.
+  /// What to do, if the failing call gives no better hint.
   package var defaultHint: String {
     row?.hint ?? "See errno(3)"
   }
@@ -88,13 +88,13 @@ extension LMDBError.Code: CustomStringConvertible {
 
   private var row: Row? {
     switch self {
-    case .keyExists: ("MDB_KEYEXIST", "the key is there already, or not in order for an append", Self.report)
-    case .notFound: ("MDB_NOTFOUND", "there is no such key or table", "Create it first")
-    case .pageNotFound: ("MDB_PAGE_NOTFOUND", "a page that the tree names is missing", Self.restore)
+    case .keyExists: ("MDB_KEYEXIST", "the key exists already, or is out of order for an append", Self.report)
+    case .notFound: ("MDB_NOTFOUND", "no such key or table exists", "Create it first")
+    case .pageNotFound: ("MDB_PAGE_NOTFOUND", "the tree refers to a missing page", Self.restore)
     case .corrupted: ("MDB_CORRUPTED", "the data file is damaged", Self.restore)
     case .panic:
       (
-        "MDB_PANIC", "an earlier write of the meta page failed, so the environment refuses all work",
+        "MDB_PANIC", "an earlier write of the meta page failed, so the environment refuses every call",
         "Close the environment and open it again"
       )
     case .versionMismatch:
@@ -104,29 +104,29 @@ extension LMDBError.Code: CustomStringConvertible {
       )
     case .invalid: ("MDB_INVALID", "the file is not an LMDB file", "Give the directory of a store")
     case .mapFull: ("MDB_MAP_FULL", "the reserved address space is full", Self.grow)
-    case .tablesFull: ("MDB_DBS_FULL", "more tables than the limit", "Open with a greater tablesMax")
+    case .tablesFull: ("MDB_DBS_FULL", "the tables exceed the limit", "Open with a greater tablesMax")
     case .readersFull:
       (
-        "MDB_READERS_FULL", "all reader slots are taken, also after clearing those of dead processes",
-        "End read transactions that wait for nothing, or open with a greater readersMax in all processes"
+        "MDB_READERS_FULL", "all reader slots are in use, even after clearing those of dead processes",
+        "End read transactions that nobody needs, or open with a greater readersMax in all processes"
       )
     case .threadStorageFull: ("MDB_TLS_FULL", "no thread-local key is left", Self.report)
     case .transactionFull:
       ("MDB_TXN_FULL", "the transaction has changed too many pages", "Split it into several transactions")
     case .cursorFull: ("MDB_CURSOR_FULL", "a tree is deeper than 32 pages", Self.restore)
-    case .pageFull: ("MDB_PAGE_FULL", "a page has no room where it must have", Self.restore)
+    case .pageFull: ("MDB_PAGE_FULL", "a page lacks the space that it must have", Self.restore)
     case .mapResized: ("MDB_MAP_RESIZED", "another process has grown the file beyond this map", "Try again")
     case .incompatible: ("MDB_INCOMPATIBLE", "the table is of another kind", Self.report)
     case .badReaderSlot: ("MDB_BAD_RSLOT", "a reader slot was used twice or cleared", Self.report)
     case .badTransaction:
       ("MDB_BAD_TXN", "the transaction failed before and can only be aborted", "Abort it and begin another")
     case .badValueSize:
-      ("MDB_BAD_VALSIZE", "a key is empty or over 511 bytes, or a value too long", Self.report)
+      ("MDB_BAD_VALSIZE", "a key is empty or longer than 511 bytes, or a value is too long", Self.report)
     case .badTable: ("MDB_BAD_DBI", "the table's handle is no longer valid", "Open the table again")
     case .alreadyOpen:
       (
-        "already open", "this process has the data file open already, perhaps by another path",
-        "Share the one environment, or close it first"
+        "already open", "this process already has the data file open, perhaps under another path",
+        "Share the open environment, or close it first"
       )
     case .closed: ("closed", "the environment is closed", "Open it again")
     case .forked:
@@ -138,7 +138,7 @@ extension LMDBError.Code: CustomStringConvertible {
     case .networkFileSystem:
       (
         "network file system",
-        "the directory lies on a network file system, where locks and maps are not safe",
+        "the directory is on a network file system, where locks and maps are not safe",
         "Move the store to a local disk, or allow it if only one machine ever opens it"
       )
     case .notAStore: ("not a store", "the file is not an LMDB data file", "Give the directory of a store")
@@ -157,7 +157,7 @@ extension LMDBError.Code: CustomStringConvertible {
     case .accessDenied: ("EACCES", "access is denied", "Check who owns the files, and their permissions")
     case .notPermitted: ("EPERM", "the operation is not permitted", "Check the files' permissions and flags")
     case .busy: ("EBUSY", "it is in use", "Try again when the transactions that use it have ended")
-    case .fileExists: ("EEXIST", "the file is there already", "Give an empty directory")
+    case .fileExists: ("EEXIST", "the file exists already", "Give an empty directory")
     case .notADirectory: ("ENOTDIR", "the path is not a directory", "Give the directory of the store")
     case .invalidArgument: ("EINVAL", "an argument is not valid", Self.report)
     case .tooManyFilesInSystem:

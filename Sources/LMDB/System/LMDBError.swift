@@ -1,21 +1,21 @@
-/// What LMDB, the operating system or this wrapper's own checks refused, and what to do about it.
+/// An error of LMDB, of the operating system or of this wrapper's own checks, and what to do about it.
 package struct LMDBError: Error, Sendable, CustomStringConvertible {
-  /// Says which error it is; compare with this, never with the text.
+  /// Identifies the error; compare the code, not the text.
   package var code: Code
 
-  /// The C function that failed, such as `mdb_put`, or the check of our own.
+  /// The C function that failed, such as `mdb_put`, or the name of our own check.
   package var call: String
 
-  /// The store's directory or the file, where known.
+  /// The store's directory or the file, if known.
   package var path: String?
 
-  /// What happened, with the offending value, in a sentence without its full stop.
+  /// What happened, with the offending value, as a sentence without its full stop.
   package var message: String
 
-  /// What to do about it, in a sentence without its full stop.
+  /// What to do about it, as a sentence without its full stop.
   package var hint: String
 
-  /// Makes an error; message and hint are the code's own if not given.
+  /// Creates an error; message and hint default to those of the code.
   package init(code: Code, call: String, path: String? = nil, message: String? = nil, hint: String? = nil) {
     self.code = code
     self.call = call

@@ -1,17 +1,17 @@
 #if canImport(Glibc)
-  import CLMDB  // for fallocate and fstatfs alone
+  import CLMDB  // only for fallocate and fstatfs
   import Glibc
 #elseif canImport(Darwin)
   import Darwin
 #endif
 
-/// Makes the operating system's calls that the wrapper needs beside LMDB's own.
+/// The calls to the operating system that this wrapper needs besides LMDB's.
 enum SystemCalls {
-  /// Opens a file, not for child programs (open).
+  /// Opens a file; child programs do not inherit it (open).
   static func open(
     _ path: String, readOnly: Bool, creates: Bool
   ) throws(LMDBError) -> (descriptor: Int32, isNew: Bool) {
-    // Not blocking, so that a pipe of that name does not hold us up; it means nothing for files.
+    // O_NONBLOCK: opening a pipe of that name must not wait. It has no effect on files.
     let flags = (readOnly ? O_RDONLY : O_RDWR) | O_CLOEXEC | O_NONBLOCK
     while true {
       let descriptor = retrying { openFile(path, flags) }
@@ -23,14 +23,14 @@ enum SystemCalls {
     }
   }
 
-  /// Opens a directory, so that it can be synced (open).
+  /// Opens a directory, to sync it (open).
   static func openDirectory(_ path: String) throws(LMDBError) -> Int32 {
     let descriptor = retrying { openFile(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     if descriptor < 0 { throw failure("open", path) }
     return descriptor
   }
 
-  /// Keeps a file descriptor from child programs (fcntl).
+  /// Keeps child programs from inheriting a file descriptor (fcntl).
   static func setCloseOnExec(_ descriptor: Int32, _ path: String) throws(LMDBError) {
     let flags = fcntl(descriptor, F_GETFD)
     if flags < 0 || fcntl(descriptor, F_SETFD, flags | FD_CLOEXEC) < 0 { throw failure("fcntl", path) }
@@ -45,14 +45,14 @@ enum SystemCalls {
     #endif
   }
 
-  /// What is known of an open file.
+  /// The status of an open file.
   struct Status {
     var identity: FileIdentity
     var bytes: Int
     var isRegular: Bool
   }
 
-  /// Gives a file's identity and size (fstat).
+  /// Returns a file's identity and size (fstat).
   static func status(of descriptor: Int32, _ path: String) throws(LMDBError) -> Status {
     var raw = stat()
     if fstat(descriptor, &raw) != 0 { throw failure("fstat", path) }
@@ -61,27 +61,27 @@ enum SystemCalls {
       bytes: Int(raw.st_size), isRegular: raw.st_mode & S_IFMT == S_IFREG)
   }
 
-  /// Gives an open file's size in bytes, or 0 where it cannot be told (fstat).
+  /// Returns an open file's size in bytes, or 0 if it cannot be read (fstat).
   static func bytes(of descriptor: Int32) -> Int {
     var raw = stat()
     return fstat(descriptor, &raw) == 0 ? Int(raw.st_size) : 0
   }
 
-  /// Gives how many names an open file has (fstat).
+  /// Returns how many names an open file has (fstat).
   static func linkCount(of descriptor: Int32, _ path: String) throws(LMDBError) -> Int {
     var raw = stat()
     if fstat(descriptor, &raw) != 0 { throw failure("fstat", path) }
     return Int(clamping: raw.st_nlink)
   }
 
-  /// Which file a path leads to; nil if that cannot be told (stat).
+  /// The identity of the file at a path; nil if it cannot be read (stat).
   static func identity(at path: String) -> FileIdentity? {
     var raw = stat()
     guard stat(path, &raw) == 0 else { return nil }
     return FileIdentity(device: UInt64(truncatingIfNeeded: raw.st_dev), inode: UInt64(raw.st_ino))
   }
 
-  /// Reads up to the buffer's size at a place in a file, fewer bytes only at its end (pread).
+  /// Reads at an offset of a file until the buffer is full or the file ends (pread).
   static func read(
     _ descriptor: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer, _ path: String
   ) throws(LMDBError) -> Int {
@@ -96,21 +96,22 @@ enum SystemCalls {
     return count
   }
 
-  /// Makes a file longer, without taking space for it (ftruncate).
+  /// Extends a file without taking disk space (ftruncate).
   static func extend(_ descriptor: Int32, to bytes: Int, _ path: String) throws(LMDBError) {
     if retrying({ ftruncate(descriptor, off_t(bytes)) }) != 0 { throw failure("ftruncate", path) }
   }
 
-  /// Takes space for a file's first bytes, which stay as they are, and unless it keeps its size makes it as long at
-  /// least; where a file system cannot, it does nothing (fallocate).
+  /// Takes disk space for the first bytes of a file, and keeps its contents. Unless `keepsSize`, it also
+  /// makes the file at least that long. Does nothing if the file system does not support it (fallocate).
   static func allocate(
     _ descriptor: Int32, bytes: Int, keepsSize: Bool, _ path: String
   ) throws(LMDBError) {
     #if canImport(Darwin)
-      // There is no such call: a hole is filled when it is touched.
+      // This system has no such call: the file takes space when it is written.
       if !keepsSize, Self.bytes(of: descriptor) < bytes { try extend(descriptor, to: bytes, path) }
     #else
-      // Not posix_fallocate, which writes where the file system cannot: others may be writing there.
+      // Not posix_fallocate: if the file system lacks support, that writes zeros, and others may be writing
+      // at the same place.
       let mode: Int32 = keepsSize ? 1 : 0  // FALLOC_FL_KEEP_SIZE
       if retrying({ fallocate(descriptor, mode, 0, off_t(bytes)) }) == 0 { return }
       if errno != EOPNOTSUPP && errno != ENOSYS { throw failure("fallocate", path) }
@@ -122,7 +123,7 @@ enum SystemCalls {
     if retrying({ fsync(descriptor) }) != 0 { throw failure("fsync", path) }
   }
 
-  /// Says whether an open file lies on a network file system (fstatfs).
+  /// Returns whether an open file is on a network file system (fstatfs).
   static func isOnNetwork(_ descriptor: Int32, _ path: String) throws(LMDBError) -> Bool {
     var raw = statfs()
     if fstatfs(descriptor, &raw) != 0 { throw failure("fstatfs", path) }
@@ -133,7 +134,7 @@ enum SystemCalls {
     #endif
   }
 
-  /// Says whether so much address space can be reserved at once (mmap).
+  /// Returns whether this much address space can be reserved at once (mmap).
   static func canReserve(_ bytes: Int) -> Bool {
     #if canImport(Darwin)
       let flags = MAP_PRIVATE | MAP_ANON | MAP_NORESERVE
@@ -148,7 +149,7 @@ enum SystemCalls {
   /// The size of the operating system's memory pages in bytes.
   static let memoryPageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))
 
-  /// Writes to the standard error at once.
+  /// Writes to standard error immediately.
   static func printError(_ message: String) {
     var message = message
     message.withUTF8 { _ = write(2, $0.baseAddress, $0.count) }

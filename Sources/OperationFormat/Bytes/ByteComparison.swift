@@ -1,6 +1,6 @@
-/// Compares two byte strings as unsigned bytes, a prefix before what continues it.
+/// Compares two byte strings as unsigned bytes; a prefix comes before a longer string.
 ///
-/// - Returns: less than 0, 0 or more than 0, as `a` comes before `b`, is equal to it or comes after it.
+/// - Returns: less than 0 if `a` comes before `b`, 0 if they are equal, more than 0 if `a` comes after `b`.
 /// - Complexity: O(shorter of the two)
 package func compareBytes(_ a: RawSpan, _ b: RawSpan) -> Int {
   let shared = min(a.byteCount, b.byteCount)
@@ -20,7 +20,7 @@ package func compareBytes(_ a: RawSpan, _ b: RawSpan) -> Int {
   return a.byteCount - b.byteCount
 }
 
-/// Says whether two byte strings are equal.
+/// Returns whether two byte strings are equal.
 ///
 /// - Complexity: O(n), O(1) when the lengths differ
 package func equalBytes(_ a: RawSpan, _ b: RawSpan) -> Bool {
@@ -28,36 +28,38 @@ package func equalBytes(_ a: RawSpan, _ b: RawSpan) -> Bool {
 }
 
 extension String {
-  /// Says whether two texts have the same UTF-8 bytes. (`==` merges canonically equal texts.)
+  /// Returns whether two texts have the same UTF-8 bytes. (`==` also equates canonically equivalent texts.)
   func hasSameUTF8(as other: String) -> Bool {
-    // The same text in the same place, or a short one, which lies in the value itself: the commonest answer is yes.
+    // This is the most frequent case: the same storage, or a short text, which is stored in the value itself.
     if hasSameRepresentation(as: other) { return true }
     let a = utf8Span.span
     let b = other.utf8Span.span
     return equalBytes(a.bytes, b.bytes)
   }
 
-  /// Says whether two texts are the same bits, and so the same text. Equal texts need not be.
+  /// Returns whether two text values have the same bits, which makes them equal. Equal texts may have
+  /// different bits.
   @inlinable @inline(__always)
   package func hasSameRepresentation(as other: String) -> Bool {
     guard let bits, let otherBits = other.bits else { return false }
     return bits == otherBits
   }
 
-  /// What the value consists of: a short text, or where a long one lies. Nil where a text's value is of another size.
+  /// The bits of the value: a short text itself, or the address of a long one. Nil on platforms with another
+  /// size of `String`.
   @inlinable @inline(__always)
   package var bits: SIMD2<UInt64>? {
     withUnsafeBytes(of: self) { $0.count == 16 ? $0.loadUnaligned(as: SIMD2<UInt64>.self) : nil }
   }
 
-  /// Says whether this text's UTF-8 bytes come before those of another.
+  /// Returns whether this text's UTF-8 bytes come before those of another.
   func precedesByUTF8(_ other: String) -> Bool {
     let a = utf8Span.span
     let b = other.utf8Span.span
     return compareBytes(a.bytes, b.bytes) < 0
   }
 
-  /// Feeds the UTF-8 bytes to a hasher, with a byte after them that no UTF-8 text contains.
+  /// Feeds the UTF-8 bytes to a hasher, and then a byte that no UTF-8 text contains.
   func hashUTF8(into hasher: inout Hasher) {
     let bytes = utf8Span.span
     bytes.withUnsafeBytes { hasher.combine(bytes: $0) }

@@ -1,5 +1,5 @@
-/// Numbers of variable length: unsigned LEB128, 7 bits a byte, least significant first, the top bit set in
-/// each byte but the last. The only allowed form is the shortest.
+/// Numbers of variable length: unsigned LEB128, 7 bits a byte, least significant first. Each byte but the
+/// last has its top bit set. Only the shortest form is allowed.
 extension ByteReader {
   /// Reads an unsigned number of 1 to 10 bytes.
   @inlinable @inline(__always)
@@ -14,7 +14,7 @@ extension ByteReader {
     return try readLongVarint(subject, as: UInt64.self)
   }
 
-  /// Reads a signed number, written as the varint of its zigzag form.
+  /// Reads a signed number, a varint in zigzag form.
   @inlinable
   package mutating func readZigzag(_ subject: StaticString) throws(FormatError) -> Int64 {
     let bits = try readVarint(subject)
@@ -26,13 +26,13 @@ extension ByteReader {
     try readLongVarint(subject, as: UInt128.self)
   }
 
-  /// Reads a signed number, written as the 128-bit varint of its zigzag form.
+  /// Reads a signed number, a 128-bit varint in zigzag form.
   package mutating func readZigzag128(_ subject: StaticString) throws(FormatError) -> Int128 {
     let bits = try readVarint128(subject)
     return Int128(bitPattern: bits >> 1) ^ -Int128(bitPattern: bits & 1)
   }
 
-  /// Reads a varint that must lie in `range`.
+  /// Reads a varint that must be in `range`.
   @inlinable
   package mutating func readVarint(
     _ subject: StaticString, in range: ClosedRange<UInt64>

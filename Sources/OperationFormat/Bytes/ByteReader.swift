@@ -1,20 +1,20 @@
-/// Reads the primitives of the formats from a span, front to back.
+/// Reads the primitives of the formats from a span, from start to end.
 ///
-/// Any bytes give a value or a ``FormatError``. Every verb names its subject for the error; after an error
-/// the reader is of no further use. Invariant: `0 ≤ position ≤ end ≤ span.byteCount`.
+/// Any bytes give a value or a ``FormatError``. Every method takes a subject, which an error then names. Do
+/// not use the reader after an error. Invariant: `0 ≤ position ≤ end ≤ span.byteCount`.
 package struct ByteReader: ~Escapable {
   @usableFromInline let span: RawSpan
   @usableFromInline let origin: Int
   @usableFromInline var cursor: Int
   @usableFromInline var limit: Int
 
-  /// Creates a reader of the bytes of `span` from `offset` on.
+  /// Creates a reader that starts at `offset` in `span`.
   ///
-  /// - Parameter origin: the offset of the span's first byte in the decoded thing. It is added to the offsets
-  ///   of errors, and to nothing else.
+  /// - Parameter origin: the offset of the span's first byte in the whole that is decoded. It is added only
+  ///   to the offsets of errors.
   @_lifetime(copy span)
   package init(_ span: RawSpan, at offset: Int = 0, origin: Int = 0) {
-    precondition(offset >= 0 && offset <= span.byteCount, "the start lies outside the span")
+    precondition(offset >= 0 && offset <= span.byteCount, "the start is outside the span")
     self.span = span
     self.origin = origin
     cursor = offset
@@ -33,7 +33,7 @@ package struct ByteReader: ~Escapable {
   @inlinable
   package var remaining: Int { limit &- cursor }
 
-  /// The bytes of the span in `range`, which must lie in it.
+  /// The bytes of the span in `range`, which must be inside it.
   @_lifetime(copy self)
   package func bytes(in range: Range<Int>) -> RawSpan { span.extracting(range) }
 
@@ -67,7 +67,7 @@ package struct ByteReader: ~Escapable {
     try readLittleEndian(subject, as: T.self).byteSwapped
   }
 
-  /// Passes over `count` bytes and returns where they lie in the span.
+  /// Skips `count` bytes and returns their range in the span.
   @inlinable @inline(__always)
   package mutating func readBytes(_ count: Int, _ subject: StaticString) throws(FormatError) -> Range<Int> {
     guard count >= 0 && count <= remaining else { throw truncated(subject, needs: count) }
@@ -76,7 +76,7 @@ package struct ByteReader: ~Escapable {
     return Range(uncheckedBounds: (start, cursor))
   }
 
-  /// Passes over all bytes that are left, and returns them.
+  /// Skips all bytes that are left, and returns them.
   @_lifetime(copy self)
   mutating func readRest() -> RawSpan {
     let start = cursor
@@ -84,8 +84,8 @@ package struct ByteReader: ~Escapable {
     return span.extracting(start..<limit)
   }
 
-  /// Reads a count of things that take at least `elementBytesMin` bytes each, and checks it against the bytes
-  /// left, so that a caller may allocate for it.
+  /// Reads a count of elements that take at least `elementBytesMin` bytes each. Checks it against the bytes
+  /// left, so that a caller may allocate memory for that many.
   @inlinable @inline(__always)
   package mutating func readCount(
     _ subject: StaticString, elementBytesMin: Int = 1, max: Int = .max
@@ -98,7 +98,7 @@ package struct ByteReader: ~Escapable {
     return Int(count)
   }
 
-  /// Reads a byte count and as many bytes of UTF-8, and returns where the text lies in the span.
+  /// Reads a byte count and that many bytes of UTF-8. Returns the text's range in the span.
   package mutating func readText(
     _ subject: StaticString, bytesMin: Int = 0, bytesMax: Int
   ) throws(FormatError) -> Range<Int> {
@@ -114,36 +114,36 @@ package struct ByteReader: ~Escapable {
     return range
   }
 
-  /// Reads a byte count and as many bytes of UTF-8 as a string.
+  /// Reads a byte count and that many bytes of UTF-8, as a string.
   package mutating func readString(
     _ subject: StaticString, bytesMin: Int = 0, bytesMax: Int
   ) throws(FormatError) -> String {
     string(in: try readText(subject, bytesMin: bytesMin, bytesMax: bytesMax))
   }
 
-  /// A copy of bytes that ``readText(_:bytesMin:bytesMax:)`` has checked, as a string.
+  /// Copies bytes that ``readText(_:bytesMin:bytesMax:)`` has checked, as a string.
   package func string(in range: Range<Int>) -> String {
     span.extracting(range).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
   }
 
   // MARK: The end
 
-  /// Ends reading `count` bytes from here, until ``widen(to:)``; they must be left.
+  /// Limits reading to the next `count` bytes, which must exist, until ``widen(to:)``.
   ///
-  /// - Returns: the end so far.
+  /// - Returns: the previous end.
   package mutating func narrow(toNext count: Int) -> Int {
-    precondition(count >= 0 && count <= remaining, "the narrower end lies beyond the end")
+    precondition(count >= 0 && count <= remaining, "the narrower end is beyond the end")
     defer { limit = cursor + count }
     return limit
   }
 
   /// Restores an end that ``narrow(toNext:)`` returned.
   package mutating func widen(to end: Int) {
-    precondition(end >= limit && end <= span.byteCount, "the wider end lies outside the span")
+    precondition(end >= limit && end <= span.byteCount, "the wider end is outside the span")
     limit = end
   }
 
-  /// Throws `.trailingBytes` unless everything up to the end has been read.
+  /// Throws `.trailingBytes` unless everything up to the end was read.
   package func finish(_ subject: StaticString) throws(FormatError) {
     guard remaining == 0 else {
       throw fail(
@@ -153,7 +153,7 @@ package struct ByteReader: ~Escapable {
 
   // MARK: Errors
 
-  /// An error about the bytes from `position` of the span on.
+  /// Creates an error about the bytes at `position` in the span.
   @inline(never)
   package func fail(
     _ code: FormatError.Code, at position: Int, _ subject: StaticString, expected: String, found: String
@@ -180,7 +180,7 @@ package struct ByteReader: ~Escapable {
 }
 
 extension ByteReader {
-  /// Reads a version byte, which must be `version`, and flags, of which only those in the mask may be set.
+  /// Reads a version byte, which must be `version`, and flags. Only the flags in the mask may be set.
   mutating func readVersionAndFlags(
     _ subject: StaticString, version: UInt8, flagsMask: UInt8
   ) throws(FormatError) -> UInt8 {
@@ -200,9 +200,9 @@ extension ByteReader {
   }
 }
 
-/// Says whether bytes are well-formed UTF-8.
+/// Returns whether bytes are well-formed UTF-8.
 package func isUTF8(_ bytes: RawSpan) -> Bool {
-  // Nearly every name is.
+  // Nearly all names are ASCII.
   if isASCII(bytes) { return true }
   return bytes.withUnsafeBytes { bytes in
     let units = bytes.assumingMemoryBound(to: UInt8.self)
@@ -210,7 +210,7 @@ package func isUTF8(_ bytes: RawSpan) -> Bool {
   }
 }
 
-/// Says whether all bytes are ASCII.
+/// Returns whether all bytes are ASCII.
 @inline(__always)
 package func isASCII(_ bytes: RawSpan) -> Bool {
   var offset = 0

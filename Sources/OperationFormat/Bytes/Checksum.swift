@@ -2,8 +2,8 @@ import CChecksum
 
 /// The CRC-32C (Castagnoli) of bytes, as in iSCSI (RFC 3720, B.4) and ext4.
 ///
-/// - Parameter previous: the checksum of the bytes before these, to take one of several pieces.
-/// - Complexity: O(n), eight bytes a step: by the processor's instruction, where it has one.
+/// - Parameter previous: the checksum of the bytes before these, if the checksum is taken piece by piece.
+/// - Complexity: O(n), eight bytes a step; uses the processor's instruction if there is one.
 package func crc32c(_ bytes: RawSpan, continuing previous: UInt32 = 0) -> UInt32 {
   guard hasInstruction else { return crc32cByTables(bytes, continuing: previous) }
   return bytes.withUnsafeBytes { bytes in
@@ -13,7 +13,8 @@ package func crc32c(_ bytes: RawSpan, continuing previous: UInt32 = 0) -> UInt32
 
 private let hasInstruction = checksum_has_instruction()
 
-/// The same without the processor's instruction, by eight tables ("slicing by 8", Kounavis and Berry, 2005).
+/// The same without the processor's instruction, with eight tables ("slicing by 8", Kounavis and Berry,
+/// 2005).
 func crc32cByTables(_ bytes: RawSpan, continuing previous: UInt32 = 0) -> UInt32 {
   crc32cTables.withUnsafeBufferPointer { tables in
     var crc = ~previous
@@ -41,10 +42,10 @@ func crc32cByTables(_ bytes: RawSpan, continuing previous: UInt32 = 0) -> UInt32
   }
 }
 
-/// Eight tables of 256 entries: entry `i` of table `t` is the remainder of the byte `i` with `t` zero bytes
-/// after it.
+/// Eight tables of 256 entries: entry `i` of table `t` is the remainder of the byte `i` followed by `t` zero
+/// bytes.
 private let crc32cTables: [UInt32] = {
-  let polynomial: UInt32 = 0x82f6_3b78  // 0x1EDC6F41 with its bits reversed
+  let polynomial: UInt32 = 0x82f6_3b78  // 0x1EDC6F41 with its bits in reverse order
   var tables = [UInt32](repeating: 0, count: 8 * 256)
   for index in 0..<256 {
     var remainder = UInt32(index)

@@ -1,8 +1,9 @@
 /// 128 bits, kept as two words.
 ///
-/// A `UInt128` must lie at a multiple of 16. Swift 6.3 puts one that is a parameter of an asynchronous function, and
-/// for which no register is left, at other addresses (seen with `NonisolatedNonsendingByDefault` and typed throws),
-/// and the task's memory is damaged. Two words may lie anywhere, so nothing that is passed about holds a `UInt128`.
+/// It exists because `UInt128` needs an address that is a multiple of 16. In an asynchronous function, Swift
+/// 6.3 may store a `UInt128` parameter at another address if no register is free (seen with
+/// `NonisolatedNonsendingByDefault` and typed throws). That damages the task's memory. Two words need no such
+/// address, so no value that is passed around contains a `UInt128`.
 @usableFromInline
 struct Bits128: Hashable, Sendable {
   @usableFromInline let high: UInt64

@@ -1,13 +1,13 @@
-/// What the identifiers of 128 bits share: order, text form and bytes.
+/// The shared parts of the 128-bit identifiers: order, text form and bytes.
 ///
-/// In bytes they are big-endian, so that the bytes sort as the identifiers do.
+/// The bytes are big-endian, so that they sort as the identifiers do.
 protocol Identifier128: RawRepresentable, Hashable, Comparable, Sendable, LosslessStringConvertible
 where RawValue == UInt128 {
   init(rawValue: UInt128)
 }
 
 extension Identifier128 {
-  /// Orders by the bits as an unsigned number, which is the order of the bytes.
+  /// Orders by the bits as an unsigned number, as the bytes are ordered.
   public static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 
   /// 32 lower-case hexadecimal digits.

@@ -4,7 +4,7 @@ public struct IncarnationID: RawRepresentable, Hashable, Comparable, Sendable, L
 {
   @usableFromInline var bits: Bits128
 
-  /// The 128 bits; big-endian where they become bytes.
+  /// The 128 bits, which are encoded big-endian.
   @inlinable public var rawValue: UInt128 {
     get { bits.value }
     set { bits = Bits128(newValue) }

@@ -1,14 +1,14 @@
 /// A name of a zone, an owner, a record, a record type, a field or a key of a map.
 ///
-/// Names are compared, ordered and hashed by their UTF-8 bytes. So `"é"` as one scalar and as two are
-/// different names, which `String` would take for one.
+/// Names are compared, ordered and hashed by their UTF-8 bytes. So `"é"` as one scalar and `"é"` as two
+/// scalars are different names, although they are equal as `String`.
 public struct Name: RawRepresentable, Hashable, Comparable, Sendable, ExpressibleByStringLiteral,
   CustomStringConvertible
 {
   /// The name's text, unchanged.
   public var rawValue: String
 
-  /// Creates a name. Its length is checked where it is encoded.
+  /// Creates a name. The encoder checks its length.
   public init(_ text: String) { rawValue = text }
 
   /// Creates a name, as ``init(_:)`` does.
@@ -17,12 +17,12 @@ public struct Name: RawRepresentable, Hashable, Comparable, Sendable, Expressibl
   /// Creates a name, as ``init(_:)`` does.
   public init(stringLiteral text: String) { rawValue = text }
 
-  /// Says whether two names have the same UTF-8 bytes.
+  /// Returns whether two names have the same UTF-8 bytes.
   public static func == (a: Name, b: Name) -> Bool { a.rawValue.hasSameUTF8(as: b.rawValue) }
 
-  /// Says whether two names have different UTF-8 bytes.
+  /// Returns whether two names have different UTF-8 bytes.
   public static func != (a: Name, b: Name) -> Bool {
-    // Without this, the standard library's `!=` for raw values would compare as `String` does.
+    // Without this, the standard library's `!=` for raw values would compare the names as `String`.
     !(a == b)
   }
 
@@ -38,7 +38,7 @@ public struct Name: RawRepresentable, Hashable, Comparable, Sendable, Expressibl
   /// The length in UTF-8 bytes.
   package var byteCount: Int { rawValue.utf8.count }
 
-  /// The text of a name that takes all of `bytes`, where it lies.
+  /// The text of the name that fills `bytes`, without a copy.
   @_lifetime(copy bytes)
   package static func text(in bytes: RawSpan) throws(FormatError) -> UTF8Span {
     do {
@@ -48,7 +48,7 @@ public struct Name: RawRepresentable, Hashable, Comparable, Sendable, Expressibl
     }
   }
 
-  /// Throws `.limitExceeded` for a name that is longer than `bytesMax`, `.invalid` for an empty one unless
+  /// Throws `.limitExceeded` if the name is longer than `bytesMax`, and `.invalid` if it is empty, unless
   /// `canBeEmpty`.
   package func check(_ subject: StaticString, bytesMax: Int, canBeEmpty: Bool = false) throws(FormatError) {
     try checkByteCount(byteCount, in: subject, min: canBeEmpty ? 0 : 1, max: bytesMax)
@@ -63,7 +63,7 @@ extension ByteWriter {
   }
 }
 
-/// Throws `.limitExceeded` or `.invalid` for an encoder's part that is too long or too short.
+/// Throws `.limitExceeded` or `.invalid` if a part to encode is too long or too short.
 func checkByteCount(_ count: Int, in subject: StaticString, min: Int = 0, max: Int) throws(FormatError) {
   if count > max {
     throw FormatError(

@@ -25,7 +25,7 @@ public struct OperationID: Hashable, Comparable, Sendable, LosslessStringConvert
   /// `replica.epoch.sequence.index`
   public var description: String { "\(transaction).\(index)" }
 
-  /// Orders by transaction, then place.
+  /// Orders by transaction, then by index.
   public static func < (a: OperationID, b: OperationID) -> Bool {
     (a.transaction, a.index) < (b.transaction, b.index)
   }

@@ -1,13 +1,13 @@
-/// The identity of a record: its zone and its name there.
+/// The identity of a record: its zone and its name in the zone.
 ///
-/// Text form: `zone:record-name`. The first `:` separates; after it the record's name stands as it is.
+/// Text form: `zone:record-name`. The first `:` is the separator; the record's name after it is not encoded.
 public struct RecordID: Hashable, Comparable, Sendable, LosslessStringConvertible {
   /// The zone that holds the record.
   public var zone: ZoneID
   /// The record's name in its zone: 1 to 255 bytes.
   public var name: Name
 
-  /// Creates an identity. The lengths are checked where it is encoded.
+  /// Creates an identity. The encoder checks the lengths.
   public init(zone: ZoneID, name: Name) {
     self.zone = zone
     self.name = name
@@ -26,7 +26,7 @@ public struct RecordID: Hashable, Comparable, Sendable, LosslessStringConvertibl
   /// The text form: `zone:record-name`.
   public var description: String { "\(zone):\(name)" }
 
-  /// Orders by zone, then name by its UTF-8 bytes.
+  /// Orders by zone, then by the UTF-8 bytes of the name.
   public static func < (a: RecordID, b: RecordID) -> Bool {
     a.zone == b.zone ? a.name < b.name : a.zone < b.zone
   }

@@ -1,11 +1,12 @@
-/// One remote's identity: 128 random bits, given when it was made. A folder that is empty, or another one mounted in
-/// its place, has another identity or none. Text form: 32 lower-case hexadecimal digits.
+/// The identity of a remote: 128 random bits, chosen when it was made. If a folder is empty, or another
+/// folder is mounted in its place, it has no identity or another one. Text form: 32 lower-case hexadecimal
+/// digits.
 public struct RemoteID: RawRepresentable, Hashable, Comparable, Sendable, LosslessStringConvertible,
   Identifier128
 {
   @usableFromInline var bits: Bits128
 
-  /// The 128 bits; big-endian where they become bytes.
+  /// The 128 bits, which are encoded big-endian.
   @inlinable public var rawValue: UInt128 {
     get { bits.value }
     set { bits = Bits128(newValue) }

@@ -1,10 +1,10 @@
-/// One store's identity: 128 random bits. Text form: 32 lower-case hexadecimal digits.
+/// The identity of a store: 128 random bits. Text form: 32 lower-case hexadecimal digits.
 public struct ReplicaID: RawRepresentable, Hashable, Comparable, Sendable, LosslessStringConvertible,
   Identifier128
 {
   @usableFromInline var bits: Bits128
 
-  /// The 128 bits; big-endian where they become bytes.
+  /// The 128 bits, which are encoded big-endian.
   @inlinable public var rawValue: UInt128 {
     get { bits.value }
     set { bits = Bits128(newValue) }

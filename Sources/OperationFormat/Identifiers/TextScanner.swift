@@ -1,5 +1,5 @@
-/// Reads the text forms of identifiers, front to back. Each verb gives nil, or false, for anything but the
-/// one allowed form.
+/// Reads the text forms of identifiers, from start to end. Each method returns nil or false for any text but
+/// the one allowed form.
 struct TextScanner {
   private var rest: Substring.UTF8View
 
@@ -52,7 +52,7 @@ func hexDigitValue(_ byte: UInt8, upperCaseToo: Bool) -> UInt8? {
   }
 }
 
-/// Writes `digits` lower-case hexadecimal digits of the low end of `value`, most significant first.
+/// Returns the lowest `digits` hexadecimal digits of `value`, in lower case, most significant first.
 func hexadecimalText(_ value: UInt128, digits: Int = 32) -> String {
   String(unsafeUninitializedCapacity: digits) { buffer in
     var rest = value

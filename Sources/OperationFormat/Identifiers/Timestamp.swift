@@ -3,7 +3,7 @@
 ///
 /// Text form: `milliseconds.counter`, both decimal.
 public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, LosslessStringConvertible {
-  /// The greatest milliseconds that fit: in the year 10889.
+  /// The greatest number of milliseconds: in the year 10889.
   public static let millisecondsMax: UInt64 = 1 << 48 - 1
 
   /// Milliseconds × 2^16 + counter.
@@ -30,7 +30,7 @@ public struct Timestamp: RawRepresentable, Hashable, Comparable, Sendable, Lossl
   /// Milliseconds since 1970-01-01T00:00:00Z.
   public var milliseconds: UInt64 { rawValue >> 16 }
 
-  /// The place among the timestamps of one millisecond.
+  /// Orders the timestamps of one millisecond.
   public var counter: UInt16 { UInt16(truncatingIfNeeded: rawValue) }
 
   /// `milliseconds.counter`

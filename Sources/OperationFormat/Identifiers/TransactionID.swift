@@ -1,15 +1,15 @@
-/// The identity of a transaction in its zone: who made it, and which of its maker's it is.
+/// The identity of a transaction in its zone: its replica, epoch and sequence.
 ///
 /// Text form: `replica.epoch.sequence`.
 public struct TransactionID: Hashable, Comparable, Sendable, LosslessStringConvertible {
   /// The store that made the transaction.
   public var replica: ReplicaID
-  /// Which life of that store's identity made it.
+  /// Which epoch of that store's identity made it.
   public var epoch: UInt32
-  /// The replica's count of its transactions in the zone and epoch: gapless, from 1.
+  /// The number of the transaction in its lane (the replica, epoch and zone): from 1, without gaps.
   public var sequence: UInt64
 
-  /// Creates an identity; `sequence` counts from 1, which is checked where it is encoded.
+  /// Creates an identity. `sequence` counts from 1; the encoder checks that.
   public init(replica: ReplicaID, epoch: UInt32, sequence: UInt64) {
     self.replica = replica
     self.epoch = epoch

@@ -5,7 +5,7 @@ public struct UniqueID: RawRepresentable, Hashable, Comparable, Sendable, Lossle
 {
   @usableFromInline var bits: Bits128
 
-  /// The 128 bits; big-endian where they become bytes.
+  /// The 128 bits, which are encoded big-endian.
   @inlinable public var rawValue: UInt128 {
     get { bits.value }
     set { bits = Bits128(newValue) }

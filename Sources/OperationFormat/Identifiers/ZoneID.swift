@@ -1,14 +1,14 @@
 /// The identity of a zone, the unit of sync and sharing: its owner and its name.
 ///
-/// Text form: `name` for a zone of this store's user, else `owner/name`. In both parts `/`, `:`, `%` and
-/// control characters are percent-encoded (`%2F`), so that a text has one zone and a zone has one text.
+/// Text form: `name` for a zone of this store's user, else `owner/name`. In both parts, `/`, `:`, `%` and
+/// control characters are percent-encoded (`%2F`). So each zone has exactly one text form.
 public struct ZoneID: Hashable, Comparable, Sendable, LosslessStringConvertible {
   /// Who owns the zone; empty for this store's user. At most 128 bytes.
   public var owner: Name
-  /// The zone's name among its owner's zones: 1 to 128 bytes.
+  /// The zone's name, unique among its owner's zones: 1 to 128 bytes.
   public var name: Name
 
-  /// Creates an identity. The lengths are checked where it is encoded.
+  /// Creates an identity. The encoder checks the lengths.
   public init(owner: Name = "", name: Name) {
     self.owner = owner
     self.name = name
@@ -32,20 +32,20 @@ public struct ZoneID: Hashable, Comparable, Sendable, LosslessStringConvertible 
     owner.byteCount == 0 ? Self.encoded(name) : "\(Self.encoded(owner))/\(Self.encoded(name))"
   }
 
-  /// Orders by owner, then name, both by their UTF-8 bytes.
+  /// Orders by owner, then by name, both by their UTF-8 bytes.
   public static func < (a: ZoneID, b: ZoneID) -> Bool {
     a.owner == b.owner ? a.name < b.name : a.owner < b.owner
   }
 
-  /// The bits of both names: two identities with the same ones are the same, but equal ones need not have them. Nil
-  /// where there is no telling.
+  /// The bits of both names. Identities with equal bits are equal; equal identities may have different bits.
+  /// Nil if the bits are not available.
   @inlinable @inline(__always)
   package var bits: SIMD4<UInt64>? {
     guard let owner = owner.rawValue.bits, let name = name.rawValue.bits else { return nil }
     return SIMD4(lowHalf: owner, highHalf: name)
   }
 
-  /// Throws unless both parts have an allowed length.
+  /// Throws unless the lengths of both parts are allowed.
   package func check(_ subject: StaticString) throws(FormatError) {
     try owner.check(subject, bytesMax: Limits.nameBytesMax, canBeEmpty: true)
     try name.check(subject, bytesMax: Limits.nameBytesMax)
@@ -80,7 +80,7 @@ public struct ZoneID: Hashable, Comparable, Sendable, LosslessStringConvertible 
       }
     }
     guard 1...Limits.nameBytesMax ~= bytes.count, let text = String(validating: bytes, as: UTF8.self),
-      // Only what must be encoded is, in upper case.
+      // Accepts only the canonical form: no character is encoded without need, and digits are in upper case.
       encoded(Name(text)).utf8.elementsEqual(part)
     else { return nil }
     return Name(text)

@@ -1,17 +1,18 @@
-/// What a file of a remote is, by the four bytes it begins with.
+/// The kind of a remote's file, which its first four bytes tell.
 package enum FrameKind: Hashable, Sendable, CaseIterable {
-  /// A segment as it travels (``SegmentFrame``).
+  /// A segment as it is sent (``SegmentFrame``).
   case segment
-  /// A segment as a remote log keeps it (``SegmentEnvelope``).
+  /// A segment as a remote log stores it (``SegmentEnvelope``).
   case envelope
   /// The end of a zone's log (``LogSeal``).
   case seal
   /// An entry of a remote's list of zones (``ZoneEvent``).
   case zoneEvent
-  /// What stands for an entry that was given up (``LogTombstone``).
+  /// The object that marks an entry as given up (``LogTombstone``).
   case tombstone
 
-  /// The kind of frame that `bytes` begin with; nil for none of them, or fewer than four bytes.
+  /// The kind of the frame that starts with `bytes`; nil if there is no such kind, or there are fewer than
+  /// four bytes.
   package init?(of bytes: RawSpan) {
     for kind in Self.allCases {
       var reader = ByteReader(bytes)

@@ -1,12 +1,13 @@
-/// What the frames have in common: four bytes of magic in front, and a CRC-32C over all before it at the end.
+/// The shared parts of all frames: four bytes of magic at the start, and at the end a CRC-32C over all bytes
+/// before it.
 ///
-/// The checksum is looked at before version, flags and fields, so a flipped bit is damage, and never a later version
-/// or a writer's fault.
+/// A decoder checks the checksum before version, flags and fields. So a flipped bit is reported as damage,
+/// not as a later version or a defect of the writer.
 enum Framing {
   static let magicBytes = 4
   static let checksumBytes = 4
 
-  /// Returns the bytes before the checksum at the end of `bytes`, which must fit them.
+  /// Returns the bytes before the checksum at the end of `bytes`, after checking it.
   @_lifetime(copy bytes)
   static func checkedContent(
     of bytes: RawSpan, origin: Int = 0, _ subject: StaticString
@@ -27,15 +28,15 @@ enum Framing {
     return content
   }
 
-  /// Returns a reader of a frame that takes all of `bytes`, after its magic, version and flags; it ends before the
-  /// checksum.
+  /// Returns a reader of the frame that fills `bytes`. It starts after magic, version and flags, and ends
+  /// before the checksum.
   @_lifetime(copy bytes)
   static func open(
     _ bytes: RawSpan, _ kind: FrameKind, version: UInt8, _ subject: StaticString
   ) throws(FormatError) -> ByteReader {
     var prefix = ByteReader(bytes)
     try prefix.readMagic(kind, subject)
-    // Version, flags and checksum: four bytes are not magic and checksum at once.
+    // Ensures that magic and checksum are different bytes: a frame also has version and flags.
     _ = try prefix.readBytes(2 + checksumBytes, subject)
     var reader = ByteReader(try checkedContent(of: bytes, subject), at: magicBytes)
     _ = try reader.readVersionAndFlags(subject, version: version, flagsMask: 0)
@@ -44,7 +45,7 @@ enum Framing {
 }
 
 extension ByteReader {
-  /// Reads the four bytes that tell one kind of frame from another.
+  /// Reads the four bytes that identify a kind of frame.
   mutating func readMagic(_ kind: FrameKind, _ subject: StaticString) throws(FormatError) {
     let range = try readBytes(Framing.magicBytes, subject)
     let isSame = kind.magic.withUTF8Buffer { equalBytes($0.span.bytes, bytes(in: range)) }
@@ -54,7 +55,7 @@ extension ByteReader {
     }
   }
 
-  /// Reads a place in a log: 8 bytes, from 1.
+  /// Reads an offset in a log: 8 bytes, from 1.
   mutating func readOffset(_ subject: StaticString) throws(FormatError) -> UInt64 {
     let start = position
     let offset = try readLittleEndian(subject, as: UInt64.self)

@@ -1,4 +1,5 @@
-/// The end of a zone's log: it lies where the next segment would, so that nothing can be appended after.
+/// The end of a zone's log. It has the offset after the last segment, so that nothing can be appended after
+/// it.
 ///
 /// | bytes | field |
 /// |---|---|
@@ -17,13 +18,13 @@ package struct LogSeal: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
     /// A user deleted the zone.
     case deleted
-    /// The remote threw it away.
+    /// The remote discarded the log.
     case purged
-    /// It goes on under another incarnation.
+    /// The zone continues under another incarnation.
     case reset(IncarnationID)
   }
 
-  /// Its place in the zone's log, from 1: the one after the last segment's.
+  /// Its offset in the zone's log, from 1: the one after the last segment.
   package var offset: UInt64
   /// Why the log ends.
   package var kind: Kind
@@ -52,10 +53,10 @@ package struct LogSeal: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Reads a seal that takes all of `bytes`.
+  /// Decodes the seal that fills `bytes`.
   ///
-  /// - Throws: ``FormatError`` with `damaged` if the checksum does not fit, `newerFormat` for a later version or a
-  ///   kind that this one does not know.
+  /// - Throws: ``FormatError`` with `damaged` if the checksum does not match, `newerFormat` for a later
+  ///   version or a kind that this version does not know.
   package static func read(_ bytes: RawSpan) throws(FormatError) -> LogSeal {
     var reader = try Framing.open(bytes, .seal, version: version, "seal")
     let offset = try reader.readOffset("seal.offset")

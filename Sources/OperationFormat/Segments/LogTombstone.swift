@@ -1,5 +1,5 @@
-/// What stands for an entry of a log that nobody can read any more: whoever runs the remote gave it up, and every
-/// reader takes the entry for an empty one.
+/// Marks an entry of a log that nobody can read any more. The remote's operator gave the entry up, and every
+/// reader takes it as empty.
 ///
 /// | bytes | field |
 /// |---|---|
@@ -8,16 +8,16 @@
 /// | 1 | flags: 0 |
 /// | 16 | incarnation of the zone's log, big-endian; zeros for the list of zones |
 /// | 8 | offset in the log, from 1, little-endian |
-/// | 8 | when it was given up, in milliseconds since 1970, little-endian |
-/// | 8 | byte count of what could not be read, and 1; 0 if nothing was there; little-endian |
-/// | 32 | SHA-256 of the first bytes of it, as many as an entry may have; zeros if nothing was there |
+/// | 8 | when the entry was given up, in milliseconds since 1970, little-endian |
+/// | 8 | byte count of the unreadable content, plus 1; 0 if nothing was there; little-endian |
+/// | 32 | SHA-256 of the content's first bytes, as many as an entry may have; zeros if nothing was there |
 /// | 1–1026 | note: byte count, varint; UTF-8, 0 to 1,024 bytes |
 /// | 4 | CRC-32C of the bytes before, little-endian |
 package struct LogTombstone: Hashable, Sendable {
   /// The most bytes of a tombstone.
   package static let bytesMax = 4 + 2 + 16 + 3 * 8 + ContentHash.byteCount + 2 + Limits.noteBytesMax + 4
 
-  /// What lay at the offset.
+  /// The unreadable content at the offset.
   package struct Content: Hashable, Sendable {
     package var byteCount: UInt64
     /// The hash of its first bytes, as many as an entry may have.
@@ -31,13 +31,13 @@ package struct LogTombstone: Hashable, Sendable {
 
   /// The incarnation of the zone's log; nil for the list of zones.
   package var incarnation: IncarnationID?
-  /// Its place in the log, from 1.
+  /// Its offset in the log, from 1.
   package var offset: UInt64
-  /// When the entry was given up, in milliseconds since 1970, by the clock of who did.
+  /// When the entry was given up, in milliseconds since 1970, by the operator's clock.
   package var milliseconds: UInt64
-  /// What could not be read; nil if nothing was there, though something was behind it.
+  /// The unreadable content; nil if nothing was at the offset although there were later entries.
   package var content: Content?
-  /// Why, for people; may be empty.
+  /// The reason, for people; may be empty.
   package var note: String
 
   package init(
@@ -52,7 +52,7 @@ package struct LogTombstone: Hashable, Sendable {
 
   /// Returns the tombstone's bytes.
   ///
-  /// - Throws: ``FormatError`` with `limitExceeded` for a note that is too long.
+  /// - Throws: ``FormatError`` with `limitExceeded` if the note is too long.
   package func encode() throws(FormatError) -> [UInt8] {
     precondition(offset > 0, "offsets count from 1")
     precondition(incarnation?.rawValue != 0, "an incarnation of zeros")
@@ -76,9 +76,10 @@ package struct LogTombstone: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Reads a tombstone that takes all of `bytes`.
+  /// Decodes the tombstone that fills `bytes`.
   ///
-  /// - Throws: ``FormatError`` with `damaged` if the checksum does not fit, `newerFormat` for a later version.
+  /// - Throws: ``FormatError`` with `damaged` if the checksum does not match, `newerFormat` for a later
+  ///   version.
   package static func read(_ bytes: RawSpan) throws(FormatError) -> LogTombstone {
     var reader = try Framing.open(bytes, .tombstone, version: version, "tombstone")
     let incarnation = IncarnationID(rawValue: try reader.readBigEndian("tombstone.incarnation"))

@@ -1,4 +1,4 @@
-/// The unpacked body of a segment: its transactions, each behind its byte count (bytes: ``SegmentFormat``).
+/// The unpacked body of a segment: its transactions, each after its byte count (bytes: ``SegmentFormat``).
 package enum SegmentBody {
   /// Appends a transaction of at most ``Limits/transactionBytesMax`` bytes.
   package static func append(_ transaction: RawSpan, to writer: inout ByteWriter) {
@@ -9,19 +9,19 @@ package enum SegmentBody {
     writer.append(transaction)
   }
 
-  /// How many bytes a transaction takes in a body.
+  /// How many bytes a transaction of `count` bytes takes in a body.
   package static func byteCount(ofTransactionOf count: Int) -> Int {
     ByteWriter.varintByteCount(UInt64(count)) + count
   }
 
-  /// Finds the transactions in a body. Their bytes are not checked.
+  /// Finds the transactions in a body. It does not check their bytes.
   ///
   /// - Complexity: O(count)
   package static func transactions(
     in body: RawSpan, count: Int
   ) throws(FormatError) -> [Range<Int>] {
     var reader = ByteReader(body)
-    // Each takes two bytes at least.
+    // Each takes at least two bytes.
     guard count <= reader.remaining / 2 else {
       throw reader.fail(
         .truncated, at: 0, "segment.body", expected: "\(count) transactions",

@@ -1,30 +1,31 @@
-/// What a remote log that keeps files or objects writes in front of a segment: its place, and when it came.
-/// Bytes: ``SegmentFormat``.
+/// Precedes a segment in a remote log of files or objects: the segment's offset, and its time of receipt
+/// (bytes: ``SegmentFormat``).
 package struct SegmentEnvelope: Hashable, Sendable {
-  /// How many bytes lie in front of the segment: so many from the start of the file tell all of these.
+  /// The size of the envelope before the segment: reading this many bytes is enough to decode it.
   package static let headerBytes = 4 + 2 + 3 * 8 + 4
   /// The most bytes of a segment and its envelope.
   package static let bytesMax = headerBytes + SegmentFrame.bytesMax
 
-  /// The segment's place in its zone's log, from 1.
+  /// The segment's offset in its zone's log, from 1.
   package var offset: UInt64
-  /// When the remote first received it, in milliseconds since 1970; nil where the remote keeps no such times.
+  /// When the remote first received it, in milliseconds since 1970; nil if the remote does not record that.
   package var receivedMilliseconds: UInt64?
-  /// The size of the segment after it.
+  /// The size of the segment, in bytes.
   package var segmentBytes: Int
 
   /// Returns a segment in its envelope.
   ///
   /// - Parameters:
-  ///   - offset: its place in its zone's log, from 1.
-  ///   - receivedMilliseconds: when it came, in milliseconds since 1970, if that is kept; not the greatest number.
-  ///   - segment: a whole segment's bytes. They are not looked at.
+  ///   - offset: its offset in its zone's log, from 1.
+  ///   - receivedMilliseconds: when it was received, in milliseconds since 1970, if the remote records that;
+  ///     not the greatest number.
+  ///   - segment: a whole segment's bytes, which are not checked.
   /// - Complexity: O(n)
   package static func encode(
     offset: UInt64, receivedMilliseconds: UInt64?, segment: RawSpan
   ) -> [UInt8] {
     precondition(offset > 0, "offsets count from 1")
-    precondition(receivedMilliseconds != .max, "a time that is not one")
+    precondition(receivedMilliseconds != .max, "the greatest number is not a time")
     precondition(segment.byteCount <= SegmentFrame.bytesMax, "a segment of \(segment.byteCount) bytes")
     var writer = ByteWriter()
     writer.reserve(headerBytes + segment.byteCount)
@@ -39,11 +40,11 @@ package struct SegmentEnvelope: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Reads an envelope that takes all of `bytes`. The segment in it is not looked at.
+  /// Decodes the envelope that fills `bytes`. It does not check the segment inside.
   ///
-  /// - Returns: its offset, when it came, and where the segment lies in `bytes`.
-  /// - Throws: ``FormatError`` as ``readHeader(_:)``; `truncated` if the segment is not whole, `trailingBytes` if
-  ///   something follows it.
+  /// - Returns: its offset, its time of receipt, and the range of the segment in `bytes`.
+  /// - Throws: ``FormatError`` as ``readHeader(_:)``; `truncated` if the segment is incomplete,
+  ///   `trailingBytes` if something follows it.
   package static func read(
     _ bytes: RawSpan
   ) throws(FormatError) -> (offset: UInt64, receivedMilliseconds: UInt64?, segment: Range<Int>) {
@@ -54,10 +55,10 @@ package struct SegmentEnvelope: Hashable, Sendable {
     return (envelope.offset, envelope.receivedMilliseconds, segment)
   }
 
-  /// Reads what lies in front of the segment, from the first ``headerBytes`` of `bytes`.
+  /// Decodes the envelope from the first ``headerBytes`` of `bytes`.
   ///
-  /// - Throws: ``FormatError`` with `damaged` if the checksum does not fit, `truncated` if there are fewer bytes,
-  ///   `newerFormat` for a later version, `limitExceeded` for a segment larger than one may be.
+  /// - Throws: ``FormatError`` with `damaged` if the checksum does not match, `truncated` if there are fewer
+  ///   bytes, `newerFormat` for a later version, `limitExceeded` if the segment is too large.
   package static func readHeader(_ bytes: RawSpan) throws(FormatError) -> SegmentEnvelope {
     var prefix = ByteReader(bytes)
     try prefix.readMagic(.envelope, "envelope")

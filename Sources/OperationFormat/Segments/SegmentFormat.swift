@@ -1,11 +1,13 @@
-/// The whole format of a segment, in the order of its bytes: an envelope if a remote log keeps it, a header, a body, a hash.
+/// The whole format of a segment, in the order of its bytes: in a remote log an envelope, then a header, a
+/// body and a hash.
 ///
-/// A segment is consecutive transactions of one replica in one zone. Integers are varints and texts are byte counts and UTF-8,
-/// as in ``TransactionFormat``, unless a width is given.
+/// A segment is consecutive transactions of one replica in one zone. Integers are varints, and a text is a
+/// byte count and UTF-8, as in ``TransactionFormat``, unless a width is given.
 ///
 /// ## The envelope
 ///
-/// What a remote log of files or objects writes in front of a segment: its place, and when it came. ``SegmentEnvelope``
+/// A remote log of files or objects writes it before a segment: the offset, and the time of receipt.
+/// ``SegmentEnvelope``
 ///
 /// | bytes | field |
 /// |---|---|
@@ -13,12 +15,12 @@
 /// | 1 | version: 1 |
 /// | 1 | flags: 0 |
 /// | 8 | offset in the zone's log, from 1, little-endian |
-/// | 8 | milliseconds since 1970 of its first arrival, and 1; 0 for none; little-endian |
+/// | 8 | milliseconds since 1970 of its first arrival, plus 1; 0 for none; little-endian |
 /// | 8 | byte count of the segment, little-endian |
 /// | 4 | CRC-32C of the bytes before, little-endian |
 /// | | the segment, which has its own hash |
 ///
-/// ## A segment as it travels
+/// ## A segment as it is sent
 ///
 /// ``SegmentFrame``
 ///
@@ -30,8 +32,9 @@
 ///
 /// ## The header
 ///
-/// ``SegmentHeader``. It has one form only, because an encryption of the body will authenticate it. Magic, version, flags, byte
-/// count and checksum stay where they are in later versions, so a damaged header differs from a newer one.
+/// ``SegmentHeader``. It has only one form, because an encryption of the body will authenticate it. Magic,
+/// version, flags, byte count and checksum keep their place in later versions. So a reader can distinguish a
+/// damaged header from a newer one.
 ///
 /// | bytes | field |
 /// |---|---|

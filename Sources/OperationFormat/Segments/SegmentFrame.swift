@@ -1,4 +1,4 @@
-/// A segment as it travels (bytes: ``SegmentFormat``).
+/// A segment as it is sent (bytes: ``SegmentFormat``).
 package enum SegmentFrame {
   /// The most bytes of a segment.
   package static let bytesMax =
@@ -6,7 +6,7 @@ package enum SegmentFrame {
 
   /// Returns a segment's bytes.
   ///
-  /// - Parameter packedBody: the body, as long as the header says.
+  /// - Parameter packedBody: the body, with the size that the header says.
   /// - Throws: ``FormatError`` as ``SegmentHeader/validate()``.
   /// - Complexity: O(n)
   package static func encode(
@@ -24,10 +24,10 @@ package enum SegmentFrame {
     return writer.bytes
   }
 
-  /// Reads a segment that takes all of `bytes`.
+  /// Decodes the segment that fills `bytes`.
   ///
-  /// - Returns: its header, and where its packed body lies.
-  /// - Throws: ``FormatError`` as ``readHeader(_:)``; `damaged` if the hash does not fit.
+  /// - Returns: its header, and the range of its packed body.
+  /// - Throws: ``FormatError`` as ``readHeader(_:)``; `damaged` if the hash does not match.
   /// - Complexity: O(n)
   package static func read(
     _ bytes: RawSpan
@@ -45,10 +45,11 @@ package enum SegmentFrame {
     return (header, body)
   }
 
-  /// Reads the header of a segment of which `bytes` is the start, ``SegmentHeader/headerBytesMax`` bytes or all.
+  /// Decodes the header of the segment that starts with `bytes`: ``SegmentHeader/headerBytesMax`` bytes, or
+  /// the whole segment.
   ///
-  /// - Throws: ``FormatError`` with `damaged` if the header's checksum does not fit, `newerFormat` for a later
-  ///   version, or a codec or key that this one does not know.
+  /// - Throws: ``FormatError`` with `damaged` if the header's checksum does not match, `newerFormat` for a
+  ///   later version, or a codec or key that this version does not know.
   package static func readHeader(_ bytes: RawSpan) throws(FormatError) -> SegmentHeader {
     var reader = ByteReader(bytes)
     return try SegmentHeader.read(from: &reader)

@@ -1,7 +1,9 @@
-// A segment's header in bytes: see ``SegmentFormat``. `encode` and `writeFields` are the twins of `read` and `readFields`.
+// The bytes of a segment's header: see ``SegmentFormat``. `encode` and `writeFields` mirror `read` and
+// `readFields`.
 
 extension SegmentHeader {
-  /// The most bytes of a header, rounded up: so many from the start of a segment hold it.
+  /// The most bytes of a header, rounded up: reading this many bytes of a segment is enough to decode the
+  /// header.
   package static let headerBytesMax = 512
 
   /// Appends the encoded header.
@@ -22,10 +24,10 @@ extension SegmentHeader {
     writer.appendChecksum(from: start)
   }
 
-  /// Reads a header. The bytes after it may be anything.
+  /// Decodes a header. Any bytes may follow it.
   ///
-  /// - Throws: ``FormatError`` with `damaged` if the checksum does not fit, `newerFormat` for a later version, or a
-  ///   codec or key that this one does not know.
+  /// - Throws: ``FormatError`` with `damaged` if the checksum does not match, `newerFormat` for a later
+  ///   version, or a codec or key that this version does not know.
   package static func read(from reader: inout ByteReader) throws(FormatError) -> SegmentHeader {
     let start = reader.position
     let byteCount = try readByteCount(reader)
@@ -47,7 +49,7 @@ extension SegmentHeader {
     return header
   }
 
-  /// The byte count that a header says it has, which no version may make too great to be read.
+  /// The byte count that a header states. No version may state more than ``headerBytesMax``.
   private static func readByteCount(_ reader: ByteReader) throws(FormatError) -> Int {
     var ahead = reader
     try ahead.readMagic(.segment, "segment")

@@ -1,16 +1,16 @@
 extension SegmentHeader {
-  /// Describes a cut: the header of the segment that has these transactions, before its body is packed.
+  /// Describes a cut: returns the header of the segment with these transactions, before its body is packed.
   ///
-  /// Zone, replica and epoch are those of the first transaction, which must be there.
+  /// Zone, replica and epoch are those of the first transaction, which must exist.
   ///
   /// - Parameters:
   ///   - transactions: the canonical bytes of consecutive transactions of one replica in one zone.
-  ///   - incarnation: the incarnation of the remote log that it is cut for. Bases in others do not count.
-  ///   - baseHash: gives the content hash of the segment at an offset of `incarnation`. It is asked once at most,
-  ///     for the greatest base.
-  ///   - previousHash: the content hash of the replica's segment before it in `incarnation`.
-  /// - Throws: ``FormatError`` for what is not such a run of transactions; `limitExceeded` if they are too many for
-  ///   a segment; and what `baseHash` throws.
+  ///   - incarnation: the incarnation of the target remote log. Bases in other incarnations do not count.
+  ///   - baseHash: returns the content hash of the segment at an offset of `incarnation`. It is called at
+  ///     most once, for the greatest base.
+  ///   - previousHash: the content hash of the replica's previous segment in `incarnation`.
+  /// - Throws: ``FormatError`` if the bytes are not such transactions; `limitExceeded` if there are too many
+  ///   for a segment; and any error of `baseHash`.
   /// - Complexity: O(n) in the size
   package static func describing(
     _ transactions: [[UInt8]], incarnation: IncarnationID, baseHash: (UInt64) throws -> ContentHash,

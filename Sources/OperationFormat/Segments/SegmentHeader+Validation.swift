@@ -1,13 +1,13 @@
 extension SegmentHeader {
-  /// Throws unless the header can be that of a segment as it travels.
+  /// Throws unless a segment may be sent with this header.
   ///
   /// - Throws: ``FormatError`` with `newerFormat` for a codec or a key that this version does not know,
-  ///   `limitExceeded` for what is over a limit, `invalid` for a field that does not fit another.
+  ///   `limitExceeded` if something is over a limit, `invalid` if fields contradict each other.
   package func validate() throws(FormatError) {
     try validate(packedBytesMax: Limits.segmentPackedBytesMax)
   }
 
-  /// As ``validate()``; a cut that is not packed yet may be as large as an unpacked body.
+  /// Like ``validate()``; but a cut that is not packed yet may be as large as an unpacked body.
   func validate(packedBytesMax: Int) throws(FormatError) {
     guard keyID == 0 else {
       throw Self.fail(
@@ -26,7 +26,7 @@ extension SegmentHeader {
         "segment.operationCount", expected: "1 to \(Limits.segmentOperationsMax)", found: operationCount,
         operationCount == 0 ? .invalid : .limitExceeded)
     }
-    // Each transaction has an operation at least.
+    // Each transaction has at least one operation.
     guard last - first < operationCount else {
       throw Self.fail(
         "segment.sequences", expected: "no more transactions than the \(operationCount) operations",
@@ -64,7 +64,7 @@ extension SegmentHeader {
         throw Self.fail(
           "segment.packedBytes", expected: "fewer than the \(unpackedBytes) unpacked", found: packedBytes)
       }
-      // A block of a frame gives at most 128 KiB and takes at least 4 bytes (RFC 8878, 3.1.1.2).
+      // A block of a Zstandard frame gives at most 128 KiB and takes at least 4 bytes (RFC 8878, 3.1.1.2).
       guard unpackedBytes >> 15 <= packedBytes else {
         throw Self.fail(
           "segment.unpackedBytes", expected: "what \(packedBytes) bytes can be unpacked to",

@@ -12,29 +12,30 @@ public struct SegmentHeader: Hashable, Sendable {
   }
 
   public var zone: ZoneID
-  /// The incarnation of the remote log that the segment was cut for.
+  /// The incarnation of the remote log that the segment was made for.
   public var incarnation: IncarnationID
   public var replica: ReplicaID
   public var epoch: UInt32
-  /// The sequences of its transactions, all there.
+  /// The sequences of its transactions, without gaps.
   public var sequences: ClosedRange<UInt64>
   /// The greatest offset of ``incarnation`` that any of its transactions had seen; 0 if none had seen any.
   public var base: UInt64
   /// The content hash of the segment at ``base``; ``ContentHash/zero`` where that is 0.
   public var baseHash: ContentHash
-  /// Operations in all its transactions.
+  /// The number of operations in all its transactions.
   public var operationCount: UInt64
   /// The least and the greatest timestamp of its transactions.
   public var timestamps: ClosedRange<Timestamp>
   public var codec: Codec
   /// Which key the body is encrypted with; 0 for none, the only one that this version knows.
   public var keyID: UInt64
-  /// Bytes of the body as it is, and as it is packed.
+  /// The sizes of the body in bytes: unpacked here, packed below.
   public var unpackedBytes: UInt64
   public var packedBytes: UInt64
-  /// The hash over the unpacked body. With replica, epoch and sequences it names the segment.
+  /// The hash of the unpacked body. Together with replica, epoch and sequences, it identifies the segment.
   public var contentHash: ContentHash
-  /// The content hash of this replica's segment before it in the incarnation; ``ContentHash/zero`` for the first.
+  /// The content hash of this replica's previous segment in the incarnation; ``ContentHash/zero`` for the
+  /// first.
   public var previousHash: ContentHash
 
   public init(

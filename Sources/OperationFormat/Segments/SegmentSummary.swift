@@ -1,6 +1,7 @@
-/// The fields of a segment's header that follow from its transactions.
+/// Computes the fields of a segment's header that follow from its transactions.
 ///
-/// It describes a cut, and checks what comes out of a segment against its header. Add the transactions in their order.
+/// Use it to describe a cut, and to check the transactions of a segment against its header. Add the
+/// transactions in order.
 package struct SegmentSummary: Sendable {
   /// The incarnation whose offsets count as a base.
   package let incarnation: IncarnationID
@@ -26,9 +27,10 @@ package struct SegmentSummary: Sendable {
 
   /// Adds the next transaction, in its canonical bytes.
   ///
-  /// - Parameter origin: the offset of `transaction` in the decoded thing; it is added to the offsets of errors.
-  /// - Throws: ``FormatError`` for what is not a transaction, or not the next one of the same replica, epoch and
-  ///   zone; `limitExceeded` if it has more operations than a segment may still take.
+  /// - Parameter origin: the offset of `transaction` in the whole that is decoded; it is added to the offsets
+  ///   of errors.
+  /// - Throws: ``FormatError`` if the bytes are not a transaction, or not the next one of the same replica,
+  ///   epoch and zone; `limitExceeded` if the segment then has too many operations.
   /// - Complexity: O(n) in the size
   package mutating func add(_ transaction: RawSpan, origin: Int = 0) throws(FormatError) {
     var reader = ByteReader(transaction, origin: origin)
@@ -63,7 +65,7 @@ package struct SegmentSummary: Sendable {
   }
 }
 
-/// Throws `.invalid` unless a number or an identity is what it must be.
+/// Throws `.invalid` unless a number or an identity has the expected value.
 package func checkIsSame<T: Equatable>(
   _ found: T, _ expected: T, at offset: Int, _ subject: StaticString
 ) throws(FormatError) {
@@ -73,17 +75,18 @@ package func checkIsSame<T: Equatable>(
 }
 
 extension ZoneID {
-  /// Throws `.invalid` unless `found` is this zone. The error names no zone: their names are the user's.
+  /// Throws `.invalid` unless `found` is this zone. The error contains no zone's name, because names are user
+  /// data.
   package func checkIsSame(_ found: ZoneID, at offset: Int, _ subject: StaticString) throws(FormatError) {
     guard found == self else {
       throw FormatError(
-        .invalid, at: offset, in: "\(subject)", expected: "the zone it was given for", found: "another zone")
+        .invalid, at: offset, in: "\(subject)", expected: "the expected zone", found: "another zone")
     }
   }
 }
 
 extension SegmentHeader {
-  /// Throws `.invalid` unless the summary is of the transactions that the header describes.
+  /// Throws `.invalid` unless the summary matches this header.
   package func check(_ summary: SegmentSummary) throws(FormatError) {
     guard let first = summary.first, let found = summary.timestamps else {
       preconditionFailure("a summary without transactions")

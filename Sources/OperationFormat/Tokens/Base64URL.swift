@@ -1,7 +1,7 @@
 /// The text form of bytes in tokens: base64url without padding (RFC 4648, 5).
 ///
-/// Strict, so that one byte string has one text: no padding, no white space, and the bits of the last digit that
-/// belong to no byte are 0.
+/// It is strict, so that each byte string has exactly one text: no padding, no white space, and the unused
+/// bits of the last digit are 0.
 enum Base64URL {
   private static let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 
@@ -22,9 +22,9 @@ enum Base64URL {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The bytes of a text.
+  /// Decodes a text.
   ///
-  /// - Throws: ``FormatError``, whose offset counts in characters, which are bytes here.
+  /// - Throws: ``FormatError``; its offset counts characters, which are bytes here.
   static func bytes(
     of text: String, bytesMax: Int, _ subject: StaticString
   ) throws(FormatError) -> [UInt8] {

@@ -1,11 +1,11 @@
-/// A place in a zone's remote log: up to where a store has folded it. Opaque to apps.
+/// How far a store has folded a zone's remote log. Apps treat it as opaque.
 public struct ChangeToken: Hashable, Sendable {
   public var zone: ZoneID
-  /// Which life of the zone's remote log.
+  /// The incarnation of the zone's remote log.
   public var incarnation: IncarnationID
-  /// The offset of the last segment that was folded; 0 before the first.
+  /// The offset of the last folded segment; 0 before the first.
   public var offset: UInt64
-  /// The content hash of the segment at ``offset``; ``ContentHash/zero`` where that is 0.
+  /// The content hash of the segment at ``offset``; ``ContentHash/zero`` if that is 0.
   public var hash: ContentHash
 
   public init(zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash) {
@@ -15,13 +15,13 @@ public struct ChangeToken: Hashable, Sendable {
     self.hash = hash
   }
 
-  /// Before the first segment of an incarnation.
+  /// The token before the first segment of an incarnation.
   public static func start(of zone: ZoneID, _ incarnation: IncarnationID) -> ChangeToken {
     ChangeToken(zone: zone, incarnation: incarnation, offset: 0, hash: .zero)
   }
 }
 
-/// A change token in bytes; as text, they are base64url without padding (RFC 4648, 5).
+/// The bytes of a change token. Its text is the bytes as base64url without padding (RFC 4648, 5).
 ///
 /// | bytes | field |
 /// |---|---|
@@ -31,7 +31,7 @@ public struct ChangeToken: Hashable, Sendable {
 /// | 2–130 | zone's name: byte count, varint; UTF-8, 1 to 128 bytes |
 /// | 16 | incarnation, big-endian |
 /// | 1–10 | offset: varint |
-/// | 32 | content hash of the segment there; zeros at offset 0 and only there |
+/// | 32 | content hash of the segment there; zeros exactly if the offset is 0 |
 /// | 4 | CRC-32C of the bytes before, little-endian |
 extension ChangeToken {
   /// The most bytes of a token.
@@ -39,8 +39,8 @@ extension ChangeToken {
 
   /// Returns the token's bytes.
   ///
-  /// - Throws: ``FormatError`` for a zone's name that is empty or too long, or a hash where there is nothing, or none where
-  ///   there is something.
+  /// - Throws: ``FormatError`` if the zone's name is empty or too long, or if exactly one of offset and hash
+  ///   is zero.
   public func encoded() throws(FormatError) -> [UInt8] {
     try zone.check("token.zone")
     var writer = TokenKind.change.begin()
@@ -52,10 +52,10 @@ extension ChangeToken {
     return writer.bytes
   }
 
-  /// Reads a token that takes all of `bytes`.
+  /// Decodes the token that fills `bytes`.
   ///
-  /// - Throws: ``FormatError`` for anything else: `damaged` if the checksum does not fit, `newerFormat` for a token
-  ///   of a later version.
+  /// - Throws: ``FormatError`` for any other bytes: `damaged` if the checksum does not match, `newerFormat`
+  ///   for a token of a later version.
   public init(decoding bytes: RawSpan) throws(FormatError) {
     var reader = try TokenKind.change.open(bytes)
     let zone = try ZoneID.read(from: &reader, owner: "token.zone.owner", name: "token.zone.name")
@@ -67,21 +67,21 @@ extension ChangeToken {
 
   /// Returns the token's text: letters, digits, `-` and `_`.
   ///
-  /// - Throws: ``FormatError`` for a zone's name that is empty or too long, or a hash where there is nothing, or none where
-  ///   there is something.
+  /// - Throws: ``FormatError`` if the zone's name is empty or too long, or if exactly one of offset and hash
+  ///   is zero.
   public func encodedText() throws(FormatError) -> String {
     Base64URL.text(of: try encoded())
   }
 
-  /// Reads the text of a token.
+  /// Decodes the text of a token.
   ///
-  /// - Throws: ``FormatError`` for any text that is not a token's, as ``init(decoding:)`` does.
+  /// - Throws: ``FormatError`` for any other text, as ``init(decoding:)`` does.
   public init(text: String) throws(FormatError) {
     let bytes = try Base64URL.bytes(of: text, bytesMax: Self.bytesMax, "token")
     try self.init(decoding: bytes.span.bytes)
   }
 
-  /// Throws ``FormatError`` `invalid` if the token is another zone's.
+  /// Throws ``FormatError`` `invalid` if the token belongs to another zone.
   public func check(isOf zone: ZoneID) throws(FormatError) {
     try zone.checkIsSame(self.zone, at: 0, "token.zone")
   }

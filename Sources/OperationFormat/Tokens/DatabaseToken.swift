@@ -1,10 +1,10 @@
-/// A place in a remote's list of zones: up to where a store has read it. Opaque to apps.
+/// How far a store has read a remote's list of zones. Apps treat it as opaque.
 public struct DatabaseToken: Hashable, Sendable {
-  /// Whose list it is.
+  /// The remote that has the list.
   public var remote: RemoteID
-  /// The offset of the last event that was read; 0 before the first.
+  /// The offset of the last event read; 0 before the first.
   public var offset: UInt64
-  /// The hash of the event at ``offset``; ``ContentHash/zero`` where that is 0.
+  /// The hash of the event at ``offset``; ``ContentHash/zero`` if that is 0.
   public var hash: ContentHash
 
   public init(remote: RemoteID, offset: UInt64, hash: ContentHash) {
@@ -13,13 +13,13 @@ public struct DatabaseToken: Hashable, Sendable {
     self.hash = hash
   }
 
-  /// Before the first event of a remote.
+  /// The token before the first event of a remote.
   public static func start(of remote: RemoteID) -> DatabaseToken {
     DatabaseToken(remote: remote, offset: 0, hash: .zero)
   }
 }
 
-/// A database token in bytes; as text, they are base64url without padding (RFC 4648, 5).
+/// The bytes of a database token. Its text is the bytes as base64url without padding (RFC 4648, 5).
 ///
 /// | bytes | field |
 /// |---|---|
@@ -27,7 +27,7 @@ public struct DatabaseToken: Hashable, Sendable {
 /// | 1 | kind: 2 |
 /// | 16 | remote, big-endian |
 /// | 1–10 | offset: varint |
-/// | 32 | hash of the event there; zeros at offset 0 and only there |
+/// | 32 | hash of the event there; zeros exactly if the offset is 0 |
 /// | 4 | CRC-32C of the bytes before, little-endian |
 extension DatabaseToken {
   /// The most bytes of a token.
@@ -35,7 +35,7 @@ extension DatabaseToken {
 
   /// Returns the token's bytes.
   ///
-  /// - Throws: ``FormatError`` for a hash where there is nothing, or none where there is something.
+  /// - Throws: ``FormatError`` if exactly one of offset and hash is zero.
   public func encoded() throws(FormatError) -> [UInt8] {
     var writer = TokenKind.database.begin()
     writer.append(bigEndian: remote.rawValue)
@@ -44,10 +44,10 @@ extension DatabaseToken {
     return writer.bytes
   }
 
-  /// Reads a token that takes all of `bytes`.
+  /// Decodes the token that fills `bytes`.
   ///
-  /// - Throws: ``FormatError`` for anything else: `damaged` if the checksum does not fit, `newerFormat` for a token
-  ///   of a later version.
+  /// - Throws: ``FormatError`` for any other bytes: `damaged` if the checksum does not match, `newerFormat`
+  ///   for a token of a later version.
   public init(decoding bytes: RawSpan) throws(FormatError) {
     var reader = try TokenKind.database.open(bytes)
     let remote = try RemoteID.read(from: &reader, "token.remote")
@@ -63,9 +63,9 @@ extension DatabaseToken {
     Base64URL.text(of: try encoded())
   }
 
-  /// Reads the text of a token.
+  /// Decodes the text of a token.
   ///
-  /// - Throws: ``FormatError`` for any text that is not a token's, as ``init(decoding:)`` does.
+  /// - Throws: ``FormatError`` for any other text, as ``init(decoding:)`` does.
   public init(text: String) throws(FormatError) {
     let bytes = try Base64URL.bytes(of: text, bytesMax: Self.bytesMax, "token")
     try self.init(decoding: bytes.span.bytes)

@@ -1,4 +1,4 @@
-/// What the tokens have in common in bytes: version, a kind that tells one from another, and a checksum.
+/// The shared bytes of all tokens: a version, a kind that identifies the token, and a checksum.
 ///
 /// | bytes | field |
 /// |---|---|
@@ -12,7 +12,7 @@ enum TokenKind: UInt8 {
 
   static let version: UInt8 = 1
 
-  /// Returns a writer of a token of this kind, up to its fields.
+  /// Returns a writer that has written the token up to its fields.
   func begin() -> ByteWriter {
     var writer = ByteWriter()
     writer.append(Self.version)
@@ -20,7 +20,7 @@ enum TokenKind: UInt8 {
     return writer
   }
 
-  /// Returns a reader of the fields of a token of this kind that takes all of `bytes`.
+  /// Returns a reader of the fields of the token of this kind that fills `bytes`.
   @_lifetime(copy bytes)
   func open(_ bytes: RawSpan) throws(FormatError) -> ByteReader {
     var whole = ByteReader(bytes)
@@ -41,7 +41,7 @@ enum TokenKind: UInt8 {
     return reader
   }
 
-  /// Reads offset and hash, which say the same about whether there is anything at all.
+  /// Reads offset and hash: both must be zero, or neither.
   static func readPlace(
     from reader: inout ByteReader
   ) throws(FormatError) -> (offset: UInt64, hash: ContentHash) {

@@ -1,17 +1,17 @@
-/// An entry of a remote's list of zones, which is a log of its own.
+/// An entry of a remote's list of zones, which is a log too.
 public struct ZoneEvent: Hashable, Sendable {
-  /// What became of a zone. Kinds of later versions are passed over.
+  /// What happened to a zone. Readers skip the kinds of later versions.
   public struct Kind: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// The zone is there from now on, under the event's incarnation.
+    /// The zone exists from now on, under the event's incarnation.
     public static let created = Kind(rawValue: 1)
-    /// A user deleted it: the copies go too.
+    /// A user deleted the zone: replicas delete their copies too.
     public static let deleted = Kind(rawValue: 2)
-    /// The remote has lost it or thrown it away: the copies stay.
+    /// The remote lost or discarded the zone: replicas keep their copies.
     public static let purged = Kind(rawValue: 3)
-    /// It was re-created: the event names the new incarnation.
+    /// The zone was created again: the event has the new incarnation.
     public static let reset = Kind(rawValue: 4)
   }
 
@@ -26,7 +26,7 @@ public struct ZoneEvent: Hashable, Sendable {
   }
 }
 
-/// An event in bytes, bound to its place in the list and to the event before it.
+/// The bytes of an event. They contain its offset in the list, and the hash of the event before it.
 ///
 /// | bytes | field |
 /// |---|---|
@@ -44,12 +44,12 @@ extension ZoneEvent {
   /// The most bytes of an event.
   package static let bytesMax = 4 + 2 + 8 + 32 + 1 + 130 + 130 + 16 + 4
 
-  /// Returns the event's bytes at its place in the list.
+  /// Returns the event's bytes for an offset of the list.
   ///
   /// - Parameters:
-  ///   - offset: its place, from 1.
+  ///   - offset: its offset, from 1.
   ///   - previous: the hash of the event before it; ``ContentHash/zero`` for the first.
-  /// - Throws: ``FormatError`` for a zone's name that is empty or too long, or kind 0.
+  /// - Throws: ``FormatError`` if the zone's name is empty or too long, or the kind is 0.
   package func encode(
     at offset: UInt64, after previous: ContentHash
   ) throws(FormatError) -> [UInt8] {
@@ -73,10 +73,11 @@ extension ZoneEvent {
     return writer.bytes
   }
 
-  /// Reads an event that takes all of `bytes`.
+  /// Decodes the event that fills `bytes`.
   ///
-  /// - Returns: the event, its offset, the hash of the event before it, and its own, which the next one names.
-  /// - Throws: ``FormatError`` for anything else; `damaged` if the checksum does not fit.
+  /// - Returns: the event, its offset, the hash of the event before it, and its own hash, which the next
+  ///   event contains.
+  /// - Throws: ``FormatError`` for any other bytes; `damaged` if the checksum does not match.
   package static func read(
     _ bytes: RawSpan
   ) throws(FormatError) -> (

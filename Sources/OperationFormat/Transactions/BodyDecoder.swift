@@ -1,8 +1,8 @@
-/// Decodes the body of a transaction (bytes: ``TransactionFormat``; twin: ``BodyEncoder``): checks all its rules, and keeps
-/// the ranges of its parts.
+/// Decodes the body of a transaction (bytes: ``TransactionFormat``; twin: ``BodyEncoder``): checks all rules,
+/// and keeps the ranges of the parts.
 ///
-/// It builds no string and no value. One decoder may parse body after body; once its arrays have grown it allocates nothing.
-/// All ranges are offsets in the parsed span.
+/// It builds no strings and no values. One decoder can parse many bodies; once its arrays have grown, it
+/// allocates nothing. All ranges are offsets in the parsed span.
 package struct BodyDecoder: Sendable {
   package private(set) var timestamp = Timestamp(rawValue: 0)
   package private(set) var writeID: UInt64?
@@ -17,11 +17,11 @@ package struct BodyDecoder: Sendable {
   /// Whether an operation is of an unknown kind.
   package private(set) var hasUnknown = false
 
-  /// Whether an operation is a move: its place can only be checked where the zone is known.
+  /// Whether an operation is a move: its place can be checked only when the zone is known.
   private var hasMoves = false
 
   private var distinctNames = NameTable()
-  // How many names are used, and where the first use out of order is.
+  // The number of names used so far, and the position of the first use that is out of order.
   private var usedNames = 0
   private var firstUseOutOfOrder: Int?
 
@@ -29,19 +29,20 @@ package struct BodyDecoder: Sendable {
 
   // MARK: The body
 
-  /// Parses a body that takes all of `body`. After an error the decoder's properties are undefined.
+  /// Parses the body that fills `body`. After an error, do not use the decoder's properties.
   ///
-  /// - Parameter origin: the offset of the body in the decoded thing; it is added to the offsets of errors.
+  /// - Parameter origin: the offset of the body in the whole that is decoded; it is added to the offsets of
+  ///   errors.
   package mutating func parse(_ body: RawSpan, origin: Int = 0) throws(FormatError) {
     var reader = ByteReader(body, origin: origin)
     try parse(&reader)
   }
 
-  /// Throws `.invalid` for a move of a record to its own place.
+  /// Throws `.invalid` if a record moves to its own place.
   ///
-  /// - Parameter zone: the zone of the transaction whose body was parsed.
-  ///
-  /// - Parameter origin: as in ``parse(_:origin:)``.
+  /// - Parameters:
+  ///   - zone: the zone of the transaction whose body was parsed.
+  ///   - origin: as in ``parse(_:origin:)``.
   package func checkMoves(in zone: ZoneID, _ body: RawSpan, origin: Int = 0) throws(FormatError) {
     guard hasMoves else { return }
     for operation in operations {
@@ -75,7 +76,7 @@ package struct BodyDecoder: Sendable {
     guard usedNames == names.count else {
       throw reader.fail(
         .nonCanonical, at: names[usedNames].lowerBound, "transaction.names", expected: "a name that is used",
-        found: "one that is not")
+        found: "an unused name")
     }
   }
 
@@ -120,7 +121,8 @@ package struct BodyDecoder: Sendable {
     }
   }
 
-  /// Whether a name is not in the table yet. A few names are compared with each other, which is faster.
+  /// Whether a name is not in the table yet. A few names are compared with each other, which is faster than a
+  /// hash table.
   private mutating func isNew(
     _ name: Range<Int>, _ reader: borrowing ByteReader, comparesAll: Bool
   ) -> Bool {
@@ -227,13 +229,14 @@ package struct BodyDecoder: Sendable {
 /// The ranges of the parts of one operation in a transaction's body.
 package struct OperationLayout: Hashable, Sendable {
   package var kind: OperationKind
-  /// The index of the record's name in the table, −1 in an operation of an unknown kind.
+  /// The index of the record's name in the table; −1 in an operation of an unknown kind.
   package var record = -1
-  /// The index of the type's name in the table, −1 where there is none.
+  /// The index of the type's name in the table; −1 if there is none.
   package var type = -1
-  /// The index of the field's name in the table, −1 where there is none.
+  /// The index of the field's name in the table; −1 if there is none.
   package var field = -1
-  /// The operand of an operation on a field (see ``FieldChange``), or the other place of a record that moves; else empty.
+  /// The operand of an operation on a field (see ``FieldChange``), or the other place of a record that moves;
+  /// else empty.
   package var operand = 0..<0
   /// The bytes of the payload.
   package var payload: Range<Int>

@@ -1,28 +1,29 @@
-/// Encodes the body of a transaction, operation by operation, while the transaction is made (bytes: ``TransactionFormat``;
-/// twin: ``BodyDecoder``).
+/// Encodes the body of a transaction, operation by operation (bytes: ``TransactionFormat``; twin:
+/// ``BodyDecoder``).
 ///
-/// One encoder may make body after body; once it has grown it allocates nothing. A name gets its index before it is used,
-/// and the next operation then uses it, in the order record, type, field. The encoder checks that, because a body with
-/// another order of names is invalid. The caller checks lengths first (``Name/check(_:bytesMax:canBeEmpty:)``).
+/// One encoder can make many bodies; once its buffers have grown, it allocates nothing. Get the index of a
+/// name before its use. The next operation must then use the name, in the order record, type, field. The
+/// encoder checks that, because a body with another order of names is invalid. The caller must check lengths
+/// first (``Name/check(_:bytesMax:canBeEmpty:)``).
 package struct BodyEncoder: ~Copyable, Sendable {
   /// How many operations have been appended.
   package private(set) var operationCount = 0
-  /// The work of folding them: see ``FoldWork``.
+  /// The work of folding the operations: see ``FoldWork``.
   package private(set) var steps = 0
-  /// How much they may grow when they are issued again: see ``RenamedUnits``.
+  /// How much the operations may grow when they are issued again: see ``RenamedUnits``.
   package private(set) var renaming = RenamedUnits()
 
   private var names = ByteWriter()
   private var nameRanges: [Range<Int>] = []
-  /// For each name, whether a record of that name was made.
+  /// For each name, whether an operation made a record with that name.
   private var made: [Bool] = []
   private var distinctNames = NameTable()
   private var usedNames = 0
-  /// Operations of unknown kinds may use any name: then the table of names is kept as it is.
+  /// Whether the table of names is kept as it is: operations of unknown kinds may use any name.
   private var keepsNames = false
 
   private var operations = ByteWriter()
-  /// Where the last operation begins, if it is one on a field; else −1.
+  /// Where the last operation begins, if it is on a field; else −1.
   private var lastOperation = -1
   private var lastSteps = 0
   private var lastRenaming = RenamedUnits()
@@ -31,7 +32,7 @@ package struct BodyEncoder: ~Copyable, Sendable {
 
   // MARK: The body
 
-  /// Forgets everything but the capacity.
+  /// Removes everything, and keeps the memory.
   package mutating func removeAll() {
     operationCount = 0
     steps = 0
@@ -49,7 +50,7 @@ package struct BodyEncoder: ~Copyable, Sendable {
   /// An upper bound of the finished body's size in bytes.
   package var byteCount: Int { TransactionFormat.bodyFieldsBytesMax + names.count + operations.count }
 
-  /// Appends the finished body. There must be an operation, and author and label must keep to their limits.
+  /// Appends the finished body. There must be an operation, and author and label must not be too long.
   package func finish(
     timestamp: Timestamp, writeID: UInt64? = nil, author: String? = nil, label: String? = nil,
     schemaVersion: UInt64? = nil, into writer: inout ByteWriter
@@ -83,13 +84,13 @@ package struct BodyEncoder: ~Copyable, Sendable {
   /// How many names the table holds.
   package var nameCount: Int { nameRanges.count }
 
-  /// Returns the index of a name of 1 to 255 bytes, the next one if it is new.
+  /// Returns the index of a name of 1 to 255 bytes: the next index if the name is new.
   package mutating func nameIndex(_ name: Name) -> Int {
     let utf8 = name.rawValue.utf8Span.span
     return nameIndex(utf8.bytes)
   }
 
-  /// Returns the index of a name that is given by its UTF-8.
+  /// Returns the index of a name, given as UTF-8.
   package mutating func nameIndex(_ bytes: RawSpan) -> Int {
     precondition(1...Limits.recordNameBytesMax ~= bytes.byteCount, "a name of \(bytes.byteCount) bytes")
     var search = distinctNames.search(hash: distinctNames.hash(of: bytes))
@@ -104,8 +105,8 @@ package struct BodyEncoder: ~Copyable, Sendable {
     return nameRanges.count - 1
   }
 
-  /// Allows names in any order, and names that no operation of a known kind uses: for a table that was decoded together with
-  /// operations of unknown kinds.
+  /// Allows names in any order, and names that no operation of a known kind uses. Call it for a table that
+  /// was decoded together with operations of unknown kinds.
   package mutating func keepNames() { keepsNames = true }
 
   // MARK: Operations
@@ -130,9 +131,9 @@ package struct BodyEncoder: ~Copyable, Sendable {
     appendRecord(record)
   }
 
-  /// Appends that a record left for another zone.
+  /// Appends that a record moved to another zone.
   ///
-  /// - Parameter place: its new place, as ``RecordID/encodeOtherPlace(into:)`` wrote it.
+  /// - Parameter place: its new place, as ``RecordID/encodeOtherPlace(into:)`` encodes it.
   package mutating func appendMoveAway(record: Int, to place: RawSpan) {
     lastOperation = -1
     beginOperation(.moveAway, byteCount: size(record) + place.byteCount)
@@ -140,9 +141,9 @@ package struct BodyEncoder: ~Copyable, Sendable {
     operations.append(place)
   }
 
-  /// Appends that a record came from another zone.
+  /// Appends that a record moved here from another zone.
   ///
-  /// - Parameter place: its old place, as ``RecordID/encodeOtherPlace(into:)`` wrote it.
+  /// - Parameter place: its old place, as ``RecordID/encodeOtherPlace(into:)`` encodes it.
   package mutating func appendMoveHere(record: Int, type: Int, from place: RawSpan) {
     lastOperation = -1
     noteMade(record)
@@ -154,7 +155,7 @@ package struct BodyEncoder: ~Copyable, Sendable {
 
   /// Appends an operation on a field.
   ///
-  /// - Parameter operand: as ``FieldChange/encode(into:)`` wrote it.
+  /// - Parameter operand: as ``FieldChange/encode(into:)`` encodes it.
   package mutating func append(
     _ kind: OperationKind, record: Int, type: Int, field: Int, operand: RawSpan
   ) {
@@ -174,20 +175,20 @@ package struct BodyEncoder: ~Copyable, Sendable {
     renaming.add(kind, operand: operand, payloadBytes: payloadBytes)
   }
 
-  /// Appends an operation of a kind that this version does not know. From here on the table of names may hold any names in
-  /// any order.
+  /// Appends an operation of a kind that this version does not know. Afterwards, the table of names may have
+  /// any names in any order.
   package mutating func appendUnknown(kind: OperationKind, payload: RawSpan) {
-    precondition(!kind.isKnown && kind.rawValue > 0, "kind \(kind.rawValue) is not an unknown one")
+    precondition(!kind.isKnown && kind.rawValue > 0, "kind \(kind.rawValue) is known")
     keepsNames = true
     lastOperation = -1
     beginOperation(kind, byteCount: payload.byteCount)
     operations.append(payload)
   }
 
-  /// Takes back the last operation, so that a longer one can replace it. It must be an operation on a field that used no
-  /// name for the first time.
+  /// Removes the last operation, so that a longer one can replace it. It must be an operation on a field that
+  /// used no name for the first time.
   package mutating func removeLast() {
-    precondition(lastOperation >= 0, "no operation to take back")
+    precondition(lastOperation >= 0, "no operation to remove")
     operations.truncate(to: lastOperation)
     operationCount -= 1
     steps -= lastSteps

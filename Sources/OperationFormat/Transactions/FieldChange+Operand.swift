@@ -1,16 +1,18 @@
-// The operand of an operation on a field, in bytes: the table of the payloads in ``TransactionFormat``. `write` and `read` are
-// twins: they say the grammar of each kind once, and all that handles operands goes through them.
+// The bytes of the operand of an operation on a field: see the table of payloads in ``TransactionFormat``.
+// `write` and `read` are twins: only they contain the grammar of each kind, and all other code that handles
+// operands uses them.
 
 extension FieldChange {
-  /// Appends the operand. After an error the writer is as it was.
+  /// Appends the operand. After an error, the writer is as it was before.
   ///
-  /// - Throws: `.limitExceeded` for a value, key or text that is too large, or too many makers of units; `.invalid` for a
-  ///   value that is not a number in `add`, for no values, no text, no runs, or a run without units.
+  /// - Throws: `.limitExceeded` for a value, key or text that is too large, or too many makers of units;
+  ///   `.invalid` if the value of `add` is not a number, if there are no values, no text or no runs, or if a
+  ///   run has no units.
   package func encode(into writer: inout ByteWriter) throws(FormatError) {
     let start = writer.count
     do throws(FormatError) {
       try write(to: &writer)
-      // A value checks itself. All other rules are those of the reader.
+      // Encoding a value checks it. The reader checks all other rules.
       if case .set = self { return }
       var reader = ByteReader(writer.span, at: start)
       try Self.validate(kind, &reader)
@@ -20,7 +22,7 @@ extension FieldChange {
     }
   }
 
-  /// Decodes an operand that takes all of `bytes`.
+  /// Decodes the operand that fills `bytes`.
   package init(_ kind: OperationKind, decoding bytes: RawSpan) throws(FormatError) {
     var reader = ByteReader(bytes)
     var parts = OperandParts()
@@ -29,7 +31,7 @@ extension FieldChange {
     self = parts.change(kind)
   }
 
-  /// Passes over an operand with the checks of ``init(_:decoding:)``, and builds no value.
+  /// Skips an operand with the checks of ``init(_:decoding:)``, and builds no value.
   package static func validate(_ kind: OperationKind, _ reader: inout ByteReader) throws(FormatError) {
     var nothing = OperandValidator()
     try read(kind, from: &reader, into: &nothing)
@@ -66,7 +68,7 @@ extension FieldChange {
     }
   }
 
-  /// Reads an operand and gives each part of it, in order, to a visitor.
+  /// Reads an operand, and passes each part to a visitor, in order.
   @inline(__always)
   static func read<Visitor: OperandVisitor>(
     _ kind: OperationKind, from reader: inout ByteReader, into visitor: inout Visitor
@@ -138,21 +140,21 @@ extension FieldChange {
   }
 }
 
-/// Takes the parts of an operand as ``FieldChange/read(_:from:into:)`` meets them.
+/// Receives the parts of an operand from ``FieldChange/read(_:from:into:)``.
 protocol OperandVisitor {
-  /// A map's key; its text lies in this range of the reader's bytes.
+  /// A map's key; `text` is its range in the reader's bytes.
   mutating func key(_ text: Range<Int>, _ reader: borrowing ByteReader)
   mutating func unit(_ unit: UnitReference)
-  /// The unit behind which something is inserted; nil for the start.
+  /// The unit after which something is inserted; nil for the start.
   mutating func origin(_ unit: UnitReference?)
   /// How many values follow.
   mutating func count(ofValues count: Int)
-  /// Must pass over the next value.
+  /// Must read past the next value.
   mutating func value(_ reader: inout ByteReader) throws(FormatError)
-  /// As ``value(_:)``, for a value that ends the operand.
+  /// Like ``value(_:)``, for a value at the end of the operand.
   mutating func lastValue(_ reader: inout ByteReader) throws(FormatError)
   mutating func run(_ run: UnitSpan)
-  /// The inserted text; it lies in this range of the reader's bytes.
+  /// The inserted text; `text` is its range in the reader's bytes.
   mutating func text(_ text: Range<Int>, _ reader: borrowing ByteReader)
 }
 
@@ -196,7 +198,7 @@ private struct OperandParts: OperandVisitor {
     self.text = reader.string(in: text)
   }
 
-  /// The change of a kind whose parts were read.
+  /// The change of this kind with the parts that were read.
   func change(_ kind: OperationKind) -> FieldChange {
     switch kind {
     case .set: .set(lastValue)
@@ -213,7 +215,7 @@ private struct OperandParts: OperandVisitor {
     case .removeText: .removeText(runs)
     case .contribute: .contribute(lastValue)
     case .create, .delete, .moveAway, .moveHere, .unknown:
-      preconditionFailure("an operand of kind \(kind.rawValue)")
+      preconditionFailure("a kind without an operand: \(kind.rawValue)")
     }
   }
 }

@@ -1,5 +1,5 @@
 extension FieldChange {
-  /// The values in it that a field stores, and what is added to a counter.
+  /// The values that the change stores in a field, or adds to a counter.
   package var values: [Value] {
     switch self {
     case .set(let value), .add(let value), .insert(let value), .put(_, let value),
@@ -10,7 +10,7 @@ extension FieldChange {
     }
   }
 
-  /// The same change with each stored value replaced; what is added to a counter stays.
+  /// The same change with each stored value replaced. The summand of a counter stays as it is.
   package func mapValues(_ transform: (Value) throws -> Value) rethrows -> FieldChange {
     switch self {
     case .set(let value): .set(try transform(value))
@@ -24,7 +24,7 @@ extension FieldChange {
     }
   }
 
-  /// Adds the assets in the values that an operand stores, in their order.
+  /// Appends the assets in the values that an operand stores, in order.
   package static func appendAssets(
     _ kind: OperationKind, in operand: RawSpan, to assets: inout [AssetReference]
   ) throws(FormatError) {

@@ -1,5 +1,5 @@
-/// The work of folding transactions, in steps. It is counted from their bytes only, so each replica counts the same, wherever
-/// and whenever it folds them.
+/// The work of folding transactions, in steps. It is computed only from their bytes, so all replicas compute
+/// the same number at any time.
 ///
 /// | what | steps |
 /// |---|---|
@@ -13,25 +13,26 @@
 /// | each unit in a run of a list | 1 |
 /// | each 2 of the first 1,024 units in a run of a text | 1 |
 /// | each 16 of the other units in a run of a text | 1 |
-/// | making a record that the same transactions made before: all its fields are visited again | 4,096 |
+/// | making a record that these transactions have made already: all its fields are visited again | 4,096 |
 ///
-/// Every replica rejects a segment of more steps than ``Limits/foldStepsMax``: folding it would hold the store's write lock for
-/// too long. A local write of more steps is refused. Work that depends on stored records, such as all that a `create` clears,
-/// is not in these steps: a commit counts it separately, and splits it into several commits if it is too much.
+/// Every replica rejects a segment with more steps than ``Limits/foldStepsMax``, because folding it would
+/// hold the store's write lock for too long. A local write with more steps is refused. Work that depends on
+/// stored records, such as all that a `create` clears, is not included: a commit counts it separately, and
+/// splits it into several commits if it is too much.
 package struct FoldWork: Sendable {
-  /// What it takes to make a record again.
+  /// The steps to make a record again.
   package static let stepsOfMakingAgain = 4096
 
-  /// What each run of units in a removal takes.
+  /// The steps for each run of units in a removal.
   static let stepsOfRun = 16
 
   package private(set) var steps = 0
-  /// The names of the records that were made.
+  /// The names of the records made so far.
   private var made: Set<[UInt8]> = []
 
   package init() {}
 
-  /// Adds a transaction, whose body was parsed.
+  /// Adds a transaction whose body was parsed.
   package mutating func add(_ decoder: BodyDecoder, _ body: RawSpan) {
     for operation in decoder.operations {
       add(Self.steps(ofPayload: operation.payload.count))
@@ -42,12 +43,12 @@ package struct FoldWork: Sendable {
     }
   }
 
-  /// The most steps that operations on registers, and operations that make records, take.
+  /// The most steps for operations on registers, and operations that make records.
   package static func stepsMax(ofOperations count: Int, payloadBytes: Int) -> Int {
     2 * count + payloadBytes / bytesOfStep
   }
 
-  /// The steps that one operation takes at most.
+  /// The most steps for one operation.
   package static func steps(of change: FieldChange) throws(FormatError) -> Int {
     var operand = ByteWriter()
     try change.encode(into: &operand)
@@ -60,10 +61,10 @@ package struct FoldWork: Sendable {
   /// The steps of any operation.
   package static func steps(ofPayload byteCount: Int) -> Int { 2 + byteCount / bytesOfStep }
 
-  /// The bytes of a payload that are as much work as a step.
+  /// How many bytes of payload count as one step.
   private static let bytesOfStep = 512
 
-  /// What an operation takes beside that, by its kind and by what its operand refers to.
+  /// The steps for an operation besides those of its payload: by its kind, and by what its operand contains.
   ///
   /// - Parameter operand: a valid operand.
   @inline(__always)
@@ -77,11 +78,11 @@ package struct FoldWork: Sendable {
     return kind.load == .none ? fixed : sum(fixed, steps(ofOperand: operand, kind))
   }
 
-  /// What the elements, references, assets and runs in an operand take.
+  /// The steps for the elements, references, assets and runs in an operand.
   private static func steps(ofOperand operand: RawSpan, _ kind: OperationKind) -> Int {
     var reader = ByteReader(operand)
     var found = OperandWork(isText: kind.target == .text)
-    // Of invalid bytes, the part before the error counts.
+    // If the bytes are invalid, the part before the error counts.
     do throws(FormatError) { try FieldChange.read(kind, from: &reader, into: &found) } catch {}
     return found.steps
   }
@@ -114,7 +115,7 @@ package struct FoldWork: Sendable {
     }
   }
 
-  /// How much more two runs take than the one that they were, at most.
+  /// How many steps more two runs take than one, at most, if a run is split.
   static func stepsOfCutRun(of count: UInt64, isText: Bool) -> Int {
     let count = Int(min(count, 2048))
     let first = min(count, 1024)
@@ -122,13 +123,13 @@ package struct FoldWork: Sendable {
     return stepsOfRun + (isText ? parts - steps(ofTextRun: count) + 1 : 0)
   }
 
-  /// What a run of a text's units takes. Long runs are mostly stored in few pieces.
+  /// The steps for a run of a text's units. Long runs are mostly stored in few pieces.
   private static func steps(ofTextRun count: Int) -> Int {
     let first = min(count, 1024)
     return first / 2 + (count - first) / 16
   }
 
-  /// A sum that stays at the greatest number.
+  /// A sum that stops at the greatest number.
   private static func sum(_ left: Int, _ right: Int) -> Int {
     let (sum, isOver) = left.addingReportingOverflow(right)
     return isOver ? .max : sum

@@ -1,9 +1,10 @@
 extension LogTransaction {
   /// Returns the encoded transaction (bytes: `TransactionFormat`).
   ///
-  /// - Throws: ``FormatError`` with `.limitExceeded` for too many operations, names or bytes, or too long a
-  ///   text, `.invalid` for an empty name, no operations, a number that counts from 1 and is 0, a move of a record to
-  ///   where it is, or an unknown operation with a known kind or 0; `.nonCanonical` for a name that is twice in ``names``.
+  /// - Throws: ``FormatError`` with `.limitExceeded` for too many operations, names or bytes, or a text that
+  ///   is too long; `.invalid` for an empty name, no operations, a number that counts from 1 and is 0, a move
+  ///   of a record to its own place, or an unknown operation with a known kind or 0; `.nonCanonical` if a
+  ///   name is twice in ``names``.
   /// - Complexity: O(n) in the size
   public func encoded() throws(FormatError) -> [UInt8] {
     try header.check()
@@ -32,7 +33,7 @@ extension LogTransaction {
     var value = ByteWriter()
     for operation in operations {
       try encoder.append(operation, in: zone, scratch: &value)
-      // A bound that leaves optional fields out: the exact check follows at the end.
+      // A bound without the optional fields; the exact check follows at the end.
       try TransactionFormat.checkSize(headerBytes + encoder.byteCount - TransactionFormat.bodyFieldsBytesMax)
     }
     guard encoder.nameCount <= Limits.transactionNamesMax else {
@@ -49,10 +50,10 @@ extension LogTransaction {
 }
 
 extension LogTransaction {
-  /// Decodes a transaction that takes all of `bytes`.
+  /// Decodes the transaction that fills `bytes`.
   ///
-  /// - Throws: ``FormatError`` for any bytes that are not a transaction in its one encoded form; with
-  ///   `.newerFormat` for one of a later version.
+  /// - Throws: ``FormatError`` if the bytes are not a transaction in its one encoded form; `.newerFormat` for
+  ///   a transaction of a later version.
   /// - Complexity: O(n) in the size
   public init(decoding bytes: RawSpan) throws(FormatError) {
     guard bytes.byteCount <= Limits.transactionBytesMax else {
@@ -69,9 +70,9 @@ extension LogTransaction {
     try self.init(header: header, decoder: decoder, body: body)
   }
 
-  /// Builds the transaction of a header and of a body that `decoder` has parsed.
+  /// Creates the transaction from a header and a body that `decoder` has parsed.
   ///
-  /// - Throws: nothing after the decoder's checks, as long as the validator and the decoder of values agree.
+  /// - Throws: nothing in practice, because the decoder has checked the body with the same rules.
   package init(header: TransactionHeader, decoder: BodyDecoder, body: RawSpan) throws(FormatError) {
     let reader = ByteReader(body)
     let names = decoder.names.map { Name(reader.string(in: $0)) }
@@ -93,7 +94,7 @@ extension LogTransaction {
 // MARK: One operation
 
 extension BodyEncoder {
-  /// Appends a name to a table that is kept as it came.
+  /// Appends a name to a table that is kept as it was decoded.
   fileprivate mutating func appendKept(_ name: Name) throws(FormatError) {
     let count = nameCount
     let index = try checkedIndex(name, "transaction.names", bytesMax: Limits.recordNameBytesMax)
@@ -158,7 +159,7 @@ extension BodyEncoder {
 }
 
 extension LogOperation {
-  /// Builds the operation that lies in a parsed body.
+  /// Creates the operation at this layout of a parsed body.
   fileprivate init(_ layout: OperationLayout, names: [Name], body: RawSpan) throws(FormatError) {
     let operand = body.extracting(layout.operand)
     switch layout.kind {

@@ -1,23 +1,23 @@
-/// The operations of one write in one zone, as they lie in the log.
+/// The operations of one write in one zone, as the log stores them.
 ///
-/// It becomes bytes by ``encoded()`` and comes from them by ``init(decoding:)``. A transaction has one
-/// encoded form, and what is decoded is encoded again to the same bytes.
+/// ``encoded()`` returns its bytes, and ``init(decoding:)`` reads them. A transaction has exactly one encoded
+/// form, so decoding and encoding again gives the same bytes.
 public struct LogTransaction: Hashable, Sendable {
   /// The store that made the transaction.
   public var replica: ReplicaID
-  /// Which life of that store's identity made it.
+  /// Which epoch of that store's identity made it.
   public var epoch: UInt32
-  /// The replica's count of its transactions in the zone and epoch, from 1.
+  /// The number of the transaction in its lane (the replica, epoch and zone), from 1.
   public var sequence: UInt64
   /// The zone that it changes.
   public var zone: ZoneID
   /// What its maker had seen of the zone's remote log; nil for nothing.
   public var base: Base?
-  /// In the first transaction of a new identity, the last one of the identity whose place it takes.
+  /// In the first transaction of a new lane, the last transaction of the lane that it continues.
   public var parent: TransactionID?
-  /// The clock's reading at the write.
+  /// The clock's timestamp at the write.
   public var timestamp: Timestamp
-  /// What the transactions of one write share, when it touched several zones.
+  /// Shared by the transactions of one write that changed several zones; else nil.
   public var writeID: UInt64?
   /// Who made the write: at most 255 bytes of UTF-8.
   public var author: String?
@@ -27,13 +27,13 @@ public struct LogTransaction: Hashable, Sendable {
   public var schemaVersion: UInt64?
   /// The changes, in order: 1 to 65,536.
   public var operations: [LogOperation]
-  /// The table of names as it came, when there are operations of unknown kinds, whose payloads may point into
-  /// it; else nil.
+  /// The table of names as it was decoded; nil if no operation is of an unknown kind. The payloads of unknown
+  /// kinds may refer to it.
   ///
-  /// Only then it is encoded, first and in its order.
+  /// If it is not nil, the encoder writes it first and unchanged.
   public var names: [Name]?
 
-  /// Creates a transaction. Its limits are checked where it is encoded.
+  /// Creates a transaction. The encoder checks its limits.
   public init(
     replica: ReplicaID, epoch: UInt32, sequence: UInt64, zone: ZoneID, base: Base? = nil,
     parent: TransactionID? = nil, timestamp: Timestamp, writeID: UInt64? = nil, author: String? = nil,
@@ -57,7 +57,7 @@ public struct LogTransaction: Hashable, Sendable {
   /// The identity of the transaction in its zone.
   public var id: TransactionID { TransactionID(replica: replica, epoch: epoch, sequence: sequence) }
 
-  /// Says whether two transactions are equal in every part; texts compare by their UTF-8 bytes.
+  /// Returns whether two transactions are equal in every part; texts compare by their UTF-8 bytes.
   public static func == (a: LogTransaction, b: LogTransaction) -> Bool {
     a.header == b.header && a.timestamp == b.timestamp && a.writeID == b.writeID
       && a.author.map(Name.init(rawValue:)) == b.author.map(Name.init(rawValue:))
@@ -72,7 +72,7 @@ public struct LogTransaction: Hashable, Sendable {
     hasher.combine(operations)
   }
 
-  /// What lies in front of the body.
+  /// The header: all that is encoded before the body.
   package var header: TransactionHeader {
     TransactionHeader(
       replica: replica, epoch: epoch, sequence: sequence, zone: zone, base: base, parent: parent)

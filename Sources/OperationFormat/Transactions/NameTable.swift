@@ -1,11 +1,11 @@
-/// A set of byte strings that lie elsewhere, each known by its number: the order in which it came.
+/// A set of byte strings that are stored elsewhere. Each has a number: the order of insertion.
 ///
-/// Open addressing with linear probing over a power of two of slots, at most half of them taken. Hashes are
-/// seeded a process, so that nobody can prepare names that collide. Emptying it is O(1), and it allocates
-/// nothing once it has grown.
+/// It uses open addressing with linear probing over a power of two of slots, at most half of them in use. The
+/// hash has a random seed in each process, so that nobody can prepare names that collide. Emptying it is
+/// O(1). Once it has grown, it allocates nothing.
 struct NameTable: Sendable {
-  // Each slot: the round in which it was taken, in the upper half, and the number; a slot of another round is
-  // free.
+  // Each slot has the round in which it was taken, in the upper half, and a number in the lower. A slot of
+  // another round is free.
   private var slots: [UInt64] = []
   private var hashes: [Int] = []
   private var round: UInt32 = 1
@@ -26,13 +26,13 @@ struct NameTable: Sendable {
     fileprivate var index: Int
   }
 
-  /// Begins the search for a byte string with this hash, and makes space for it.
+  /// Begins the search for a byte string with this hash; makes space for its insertion.
   mutating func search(hash: Int) -> Search {
     if 2 * (hashes.count + 1) > slots.count { grow() }
     return Search(hash: hash, index: hash & (slots.count - 1))
   }
 
-  /// Returns the number of the next byte string that may be the one searched for; nil when it is not here.
+  /// Returns the number of the next candidate; nil if the byte string is not in the table.
   func next(_ search: inout Search) -> Int? {
     while let number = number(in: slots[search.index]) {
       search.index = (search.index + 1) & (slots.count - 1)
@@ -41,13 +41,13 @@ struct NameTable: Sendable {
     return nil
   }
 
-  /// Gives the next number to the byte string that the search, just ended, was for.
+  /// Inserts the byte string of a search that found nothing, with the next number.
   mutating func insert(_ search: Search) {
     slots[search.index] = slot(hashes.count)
     hashes.append(search.hash)
   }
 
-  /// The hash of a byte string: 8 bytes at a time are multiplied into a secret (the folded multiplication of
+  /// The hash of a byte string: multiplies 8 bytes at a time into a secret (the folded multiplication of
   /// wyhash). The standard library's hash took a third of the time of building a body.
   func hash(of bytes: RawSpan) -> Int {
     var state = Self.fold(seed ^ UInt64(bytes.byteCount))
@@ -70,7 +70,7 @@ struct NameTable: Sendable {
     return product.high ^ product.low
   }
 
-  // A hash of nothing holds the seed of the standard library's hashes: random, one a process.
+  // The hash of nothing depends only on the standard library's seed, which is random in each process.
   private let seed = UInt64(truncatingIfNeeded: Hasher().finalize())
 
   private func slot(_ number: Int) -> UInt64 { UInt64(round) << 32 | UInt64(number) }

@@ -1,7 +1,7 @@
-/// The number in front of an encoded operation, 1 or more. ``TransactionFormat`` has the table of the payloads.
+/// The number before an encoded operation, 1 or more. ``TransactionFormat`` has the table of the payloads.
 ///
-/// To add a kind, add a case: the compiler then names each place that has to know it. Only ``init(rawValue:)`` needs a row
-/// that the compiler cannot ask for; ``BodyEncoder`` asserts that it is there.
+/// To add a kind, add a case; the compiler then reports each place that must handle it. It cannot report
+/// ``init(rawValue:)``, which needs a row too; ``BodyEncoder`` asserts that the row exists.
 package enum OperationKind: RawRepresentable, Hashable, Sendable {
   case create, delete
   case set, add, insert, remove, put, removeKey
@@ -69,7 +69,7 @@ package enum OperationKind: RawRepresentable, Hashable, Sendable {
   package var isKnown: Bool { if case .unknown = self { false } else { true } }
 }
 
-/// The properties of the kinds: a row each.
+/// The properties of the kinds: one row for each kind.
 extension OperationKind {
   /// What the payload consists of.
   enum Payload {
@@ -88,7 +88,7 @@ extension OperationKind {
     case existence, register, counter, set, map, list, text, contributions, unknown
   }
 
-  /// What folding an operation depends on, besides the size of its payload.
+  /// What the work of folding an operation depends on, besides the size of its payload.
   enum Load {
     case none
     /// The number of values, and what they refer to. The summand of a counter refers to nothing.
@@ -125,7 +125,7 @@ extension OperationKind {
     }
   }
 
-  /// Whether a record exists after it that may not have existed before it, without its earlier field values.
+  /// Whether it makes a record exist, without its earlier field values.
   var makesRecord: Bool {
     switch self {
     case .create, .moveHere: true
@@ -135,7 +135,7 @@ extension OperationKind {
     }
   }
 
-  /// Whether it works on a list or a text, and so refers to units.
+  /// Whether it changes a list or a text, and so refers to units.
   package var namesUnits: Bool {
     switch target {
     case .list, .text: true

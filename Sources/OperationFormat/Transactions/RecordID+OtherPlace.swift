@@ -1,10 +1,10 @@
-// The other place of a record that moves, in bytes: see ``TransactionFormat``. Its names are not in the transaction's table of
-// names: it is no record of the transaction's zone.
+// The bytes of the other place of a record that moves: see ``TransactionFormat``. Its names are not in the
+// transaction's table of names, because it is not a record of the transaction's zone.
 
 extension RecordID {
   /// Appends the place.
   ///
-  /// - Throws: ``FormatError`` `.limitExceeded` or `.invalid` for a name that is too long, or empty.
+  /// - Throws: ``FormatError`` `.limitExceeded` or `.invalid` if a name is too long or empty.
   package func encodeOtherPlace(into writer: inout ByteWriter) throws(FormatError) {
     try zone.check("operation.place.zone")
     try name.check("operation.place.record", bytesMax: Limits.recordNameBytesMax)
@@ -13,7 +13,7 @@ extension RecordID {
     writer.append(name: name)
   }
 
-  /// Decodes a place that takes all of `bytes`.
+  /// Decodes the place that fills `bytes`.
   package init(otherPlace bytes: RawSpan) throws(FormatError) {
     var reader = ByteReader(bytes)
     self = try Self.readOtherPlace(&reader)
@@ -28,7 +28,7 @@ extension RecordID {
     return RecordID(zone: zone, name: Name(reader.string(in: parts.record)))
   }
 
-  /// Passes over a place with the checks of ``init(otherPlace:)``, and builds no names.
+  /// Skips a place with the checks of ``init(otherPlace:)``, and builds no names.
   static func validateOtherPlace(_ reader: inout ByteReader) throws(FormatError) {
     _ = try otherPlace(&reader)
   }

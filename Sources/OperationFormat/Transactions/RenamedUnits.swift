@@ -7,7 +7,8 @@ package struct RenamedUnits: Hashable, Sendable {
   package private(set) var steps = 0
   package private(set) var bytes = 0
 
-  /// A maker takes a replica (16 bytes) and an epoch (up to 5); a number of an operation's bytes may take one more.
+  /// A maker takes a replica (16 bytes) and an epoch (up to 5 bytes); the operation's byte count may take one
+  /// more.
   private static let bytesOfMaker = 24
 
   package init() {}
@@ -24,7 +25,7 @@ package struct RenamedUnits: Hashable, Sendable {
     case .moveElement: units = 2
     case .removeElements, .removeText:
       let counts = FieldChange.runCounts(kind, operand)
-      // The second part of each has a number and a count as well.
+      // The second part of each split run also has a number and a count.
       units = 3 * counts.count
       for count in counts { steps += FoldWork.stepsOfCutRun(of: count, isText: kind.target == .text) }
     case .set, .add, .insert, .remove, .put, .removeKey, .contribute: return
@@ -41,7 +42,7 @@ extension FieldChange {
   fileprivate static func runCounts(_ kind: OperationKind, _ operand: RawSpan) -> [UInt64] {
     var reader = ByteReader(operand)
     var found = RunCounts()
-    // Of invalid bytes, the runs before the error count.
+    // If the bytes are invalid, the runs before the error count.
     do throws(FormatError) { try read(kind, from: &reader, into: &found) } catch {}
     return found.counts
   }

@@ -37,7 +37,7 @@
 /// | 1–3 | count of operations: 1 to 65,536 |
 /// | | operations: kind, from 1; byte count of the payload; payload |
 ///
-/// Names differ from each other. If all kinds are known, each name is used, and names stand in the order of their first use;
+/// Names differ from each other. If all kinds are known, each name is used, and names are in the order of their first use;
 /// an operation uses its record, its type and its field, in this order. A name that is used as a type or a field has at most
 /// 128 bytes. The payload of a known kind has no bytes after its last part. Header and body take at most 8 MiB together.
 ///
@@ -65,13 +65,13 @@
 /// | 16 | move away | record; the record's other place |
 /// | 17 | move here | record, type; the record's other place |
 ///
-/// The part behind the field is the operand: ``FieldChange``. A key is a text of at most 255 bytes. Any other kind is of a
-/// later version: its payload is kept byte for byte.
+/// The part after the field is the operand: ``FieldChange``. A key is a text of at most 255 bytes. Any other
+/// kind belongs to a later version: its payload is kept byte for byte.
 ///
 /// ## A unit, an origin, a run
 ///
-/// A unit is an element of a list, or a Unicode scalar of a text: ``UnitReference``. An origin is the unit behind which
-/// something is inserted, or none for the start.
+/// A unit is an element of a list, or a Unicode scalar of a text: ``UnitReference``. An origin is the unit
+/// after which something is inserted, or none for the start.
 ///
 /// | bytes | field |
 /// |---|---|
@@ -79,7 +79,8 @@
 /// | 17–21 | with 2, the maker: replica, 16 bytes big-endian; epoch |
 /// | 1–10 | unless 0, the number among the units that its maker inserted in the cell, from 0 |
 ///
-/// A run is its first unit, then a count from 1: ``UnitSpan``. A maker follows once in an operation; at most 1,024 follow.
+/// A run is its first unit, then a count from 1: ``UnitSpan``. A maker is written at most once in an
+/// operation, and at most 1,024 are written.
 ///
 /// ## The other place of a record that moves
 ///
@@ -93,7 +94,7 @@
 ///
 /// ## A value
 ///
-/// One byte of ``ValueTag``, then what belongs to the tag. A value is at most 32 deep and takes at most 1 MiB.
+/// One byte of ``ValueTag``, then the bytes of that tag. A value is at most 32 deep and takes at most 1 MiB.
 ///
 /// | tag | value | bytes after the tag |
 /// |---|---|---|

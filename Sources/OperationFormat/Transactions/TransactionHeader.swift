@@ -1,7 +1,8 @@
-/// The part of a transaction that its context repeats: who made it, where, and what its maker had seen (bytes:
+/// The first part of a transaction: who made it, in which zone, and what its maker had seen (bytes:
 /// ``TransactionFormat``).
 ///
-/// Logs and segments keep the body as it is and the header's fields in their own way.
+/// Logs and segments keep the body as it is, and store the header's fields in their own way, because their
+/// context repeats most of them.
 package struct TransactionHeader: Hashable, Sendable {
   package var replica: ReplicaID
   package var epoch: UInt32

@@ -1,7 +1,7 @@
-// Units in bytes: see ``TransactionFormat``. ``UnitWriter`` and ``UnitReader`` are twins. One of them serves one operation,
-// because a maker is written in full only once in an operation.
+// The bytes of units: see ``TransactionFormat``. ``UnitWriter`` and ``UnitReader`` are twins. Use a new one
+// for each operation, because a maker is written in full only once in an operation.
 
-/// The codes in front of a unit. Greater ones are the index, from 0, of a maker that was written before.
+/// The codes before a unit. A greater code is the index, from 0, of a maker that was written before.
 private enum UnitCode {
   static let none: UInt64 = 0
   static let ownMaker: UInt64 = 1
@@ -13,7 +13,7 @@ private enum UnitCode {
 struct UnitWriter {
   private var makers: [UnitMaker] = []
 
-  /// Appends the unit behind which something is inserted; nil for the start.
+  /// Appends the unit after which something is inserted; nil for the start.
   mutating func appendOrigin(_ unit: UnitReference?, to writer: inout ByteWriter) {
     guard let unit else { return writer.append(varint: UnitCode.none) }
     appendUnit(unit, to: &writer)
@@ -50,7 +50,7 @@ package struct UnitReader {
 
   package init() {}
 
-  /// Reads the unit behind which something is inserted; nil for the start.
+  /// Reads the unit after which something is inserted; nil for the start.
   package mutating func readOrigin(_ reader: inout ByteReader) throws(FormatError) -> UnitReference? {
     let start = reader.position
     let code = try reader.readVarint("operation.unit")
@@ -73,7 +73,7 @@ package struct UnitReader {
     return UnitSpan(first: first, count: count)
   }
 
-  /// Reads the rest of a unit that begins, at `start`, with a code.
+  /// Reads the rest of a unit after its code, which is at `start`.
   private mutating func readUnit(
     _ code: UInt64, at start: Int, _ reader: inout ByteReader
   ) throws(FormatError) -> UnitReference {
@@ -98,7 +98,7 @@ package struct UnitReader {
     let maker = UnitMaker(replica: replica, epoch: epoch)
     guard !makers.contains(maker) else {
       throw reader.fail(
-        .nonCanonical, at: start, "operation.unit", expected: "the number of a maker who was named",
+        .nonCanonical, at: start, "operation.unit", expected: "the number of a maker that was written before",
         found: "the maker again")
     }
     guard makers.count < Limits.operationMakersMax else {

@@ -1,6 +1,6 @@
 /// Identifies a unit of a list or a text: an element, or a Unicode scalar.
 ///
-/// Each replica counts the units that it inserts in a cell, from 0 in each epoch. Text form: the number, or
+/// In each epoch, a replica numbers the units that it inserts in a cell, from 0. Text form: the number, or
 /// `replica.epoch.number` if it has a maker.
 public struct UnitReference: Hashable, Sendable, LosslessStringConvertible {
   /// Who inserted it; nil for the replica and epoch of the transaction that holds the reference.
@@ -39,7 +39,7 @@ public struct UnitMaker: Hashable, Sendable {
   public var replica: ReplicaID
   public var epoch: UInt32
 
-  /// Creates the name of a maker.
+  /// Creates a maker.
   public init(replica: ReplicaID, epoch: UInt32) {
     self.replica = replica
     self.epoch = epoch

@@ -1,4 +1,4 @@
-/// A value that stands for bytes kept outside of the log, named by their hash.
+/// A value that refers to bytes outside the log, by their hash.
 public struct AssetReference: Hashable, Sendable {
   /// The SHA-256 of the bytes.
   public var hash: ContentHash

@@ -1,4 +1,4 @@
-/// The parts of values, with every rule about them: shared by the decoder and the validator.
+/// Reads the parts of values and checks their rules. The decoder and the validator share it.
 extension ByteReader {
   mutating func readValueTag(_ extent: ValueExtent) throws(FormatError) -> ValueTag {
     try extent.checkDepth(self)
@@ -67,14 +67,14 @@ extension ByteReader {
     try readText("value.reference.record", bytesMin: 1, bytesMax: Limits.recordNameBytesMax)
   }
 
-  /// Reads a byte count within the extent and passes over as many bytes of UTF-8.
+  /// Reads a byte count within the extent, and skips that many bytes of UTF-8.
   mutating func readValueText(_ extent: ValueExtent) throws(FormatError) -> Range<Int> {
     let range = try readValueBytes(extent, "value.string")
     guard isUTF8(bytes(in: range)) else { throw failUTF8(at: range.lowerBound) }
     return range
   }
 
-  /// Reads a byte count within the extent and as many bytes of UTF-8, as a string.
+  /// Reads a byte count within the extent, and that many bytes of UTF-8 as a string.
   mutating func readValueString(_ extent: ValueExtent) throws(FormatError) -> String {
     let range = try readValueBytes(extent, "value.string")
     return String(copying: try text(in: range))
@@ -94,7 +94,7 @@ extension ByteReader {
     fail(.invalidUTF8, at: position, "value.string", expected: "UTF-8", found: "other bytes")
   }
 
-  /// Reads a byte count within the extent and passes over as many bytes.
+  /// Reads a byte count within the extent, and skips that many bytes.
   mutating func readValueBytes(
     _ extent: ValueExtent, _ subject: StaticString = "value.bytes"
   ) throws(FormatError) -> Range<Int> {
@@ -108,7 +108,7 @@ extension ByteReader {
     try readCount("value.count", elementBytesMin: elementBytesMin, max: Limits.inlineValueBytesMax)
   }
 
-  /// Reads a map's next key, which must come after the one before it.
+  /// Reads a map's next key, which must be greater than the one before it.
   mutating func readMapKey(after previous: Range<Int>?) throws(FormatError) -> Range<Int> {
     let start = position
     let key = try readText("value.key", bytesMax: Limits.mapKeyBytesMax)

@@ -3,14 +3,14 @@ public struct ContentHash: Hashable, Sendable, LosslessStringConvertible {
   /// The size of a hash in bytes.
   public static let byteCount = 32
 
-  /// Stands where there is no content to hash.
+  /// Used where there is no content to hash.
   public static let zero = ContentHash(bytes: [UInt8](repeating: 0, count: byteCount).span.bytes)!
 
   // The bytes 0..<16 and 16..<32, big-endian.
   private let high: Bits128
   private let low: Bits128
 
-  /// Takes the hash of `bytes`.
+  /// Computes the hash of `bytes`.
   ///
   /// - Complexity: O(n)
   public init(of bytes: RawSpan) {

@@ -1,10 +1,10 @@
 internal import Crypto
 
-/// Takes the ``ContentHash`` of content that comes in pieces.
+/// Computes the ``ContentHash`` of content that arrives in pieces.
 package struct ContentHasher: Sendable {
   private var state = SHA256()
 
-  /// Creates a hasher that has taken nothing yet.
+  /// Creates a hasher of no bytes yet.
   package init() {}
 
   /// Adds the next piece.
@@ -14,7 +14,7 @@ package struct ContentHasher: Sendable {
     bytes.withUnsafeBytes { state.update(bufferPointer: $0) }
   }
 
-  /// Returns the hash of all pieces so far. More may be added afterwards.
+  /// Returns the hash of all pieces so far. You can add more pieces afterwards.
   package func finish() -> ContentHash {
     state.finalize().withUnsafeBytes { ContentHash(bytes: $0.bytes)! }
   }

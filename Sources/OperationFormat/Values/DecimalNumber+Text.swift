@@ -1,7 +1,8 @@
 extension DecimalNumber {
-  /// Parses a decimal: `-12.50`, `.5`, `1e-3`; nil for anything else, or when it cannot be had exactly.
+  /// Parses a decimal: `-12.50`, `.5`, `1e-3`; nil for anything else, or if the number cannot be represented
+  /// exactly.
   ///
-  /// There must be a digit before or after the point, and one after an `e` or `E`; signs may be `+` and `-`.
+  /// There must be a digit before or after the point, and one after an `e` or `E`. Signs may be `+` and `-`.
   public init?(_ text: String) {
     var parser = DecimalParser(text)
     guard let (coefficient, exponent) = parser.parse() else { return nil }
@@ -18,7 +19,7 @@ extension DecimalNumber {
   }
 }
 
-/// Reads a decimal's text into a coefficient, with the zeros at its end left out, and an exponent.
+/// Parses a decimal's text into an exponent and a coefficient without trailing zeros.
 private struct DecimalParser {
   private var rest: Substring.UTF8View
   // Negative, since the least Int128 has no positive counterpart.
@@ -60,7 +61,8 @@ private struct DecimalParser {
     return Int128(byte - UInt8(ascii: "0"))
   }
 
-  /// Reads digits into the coefficient; false when they do not fit. Zeros wait until a digit follows them.
+  /// Reads digits into the coefficient; false if they do not fit. Zeros are added only when another digit
+  /// follows.
   private mutating func readDigits(afterPoint: Bool) -> Bool {
     while let digit = readDigit() {
       hasDigits = true

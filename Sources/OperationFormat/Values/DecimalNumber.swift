@@ -1,7 +1,7 @@
 /// An exact decimal number: coefficient × 10^exponent, with an exponent from −38 to 38.
 ///
-/// A number has one form: its coefficient ends in no zero while the exponent is below 38, and zero has the
-/// exponent 0.
+/// Each number has exactly one form: the coefficient has no trailing zero unless the exponent is 38, and zero
+/// has the exponent 0.
 public struct DecimalNumber: Hashable, Comparable, Sendable, LosslessStringConvertible {
   private let bits: Bits128
   /// The digits, as an integer.
@@ -9,8 +9,7 @@ public struct DecimalNumber: Hashable, Comparable, Sendable, LosslessStringConve
   /// The power of ten, −38 to 38.
   public let exponent: Int
 
-  /// Creates the number coefficient × 10^exponent, brought into its one form; nil when it cannot be had
-  /// exactly.
+  /// Creates the number coefficient × 10^exponent, in its one form; nil if it cannot be represented exactly.
   public init?(coefficient: Int128, exponent: Int) {
     var digits = coefficient
     var power = exponent
@@ -39,10 +38,10 @@ public struct DecimalNumber: Hashable, Comparable, Sendable, LosslessStringConve
     return a.coefficient < 0 ? b.hasSmallerMagnitude(than: a) : isLess
   }
 
-  /// Compares two numbers of one sign, not zero unless both are.
+  /// Compares the magnitudes of two numbers with the same sign; both may be zero.
   private func hasSmallerMagnitude(than other: DecimalNumber) -> Bool {
-    // With the exponents aligned, the coefficient of the greater exponent grows. If it no longer fits into
-    // 128 bits, it is greater than any that does.
+    // Aligning the exponents makes the coefficient of the greater exponent grow. If it then does not fit into
+    // 128 bits, it is greater than any coefficient that does.
     var mine = coefficient.magnitude
     var others = other.coefficient.magnitude
     var difference = exponent - other.exponent

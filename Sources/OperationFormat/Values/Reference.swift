@@ -4,10 +4,10 @@ public struct Reference: Hashable, Sendable {
   public var zone: ZoneID?
   /// The target's name in its zone: 1 to 255 bytes.
   public var record: Name
-  /// What becomes of it and its holder while the target is not there.
+  /// What happens to the reference and its holder if the target does not exist.
   public var rule: ReferenceRule
 
-  /// Creates a reference. The lengths are checked where it is encoded.
+  /// Creates a reference. The encoder checks the lengths.
   public init(zone: ZoneID? = nil, record: Name, rule: ReferenceRule = .none) {
     self.zone = zone
     self.record = record
@@ -15,13 +15,14 @@ public struct Reference: Hashable, Sendable {
   }
 }
 
-/// What becomes of a reference, and of the record that holds it, while its target is not there.
+/// What happens to a reference, and to the record that holds it, if its target does not exist.
 ///
-/// Only a target in the holder's own zone counts; one in another zone may be there or not, as with ``none``.
+/// The rule applies only to a target in the holder's own zone. A reference to another zone always acts like
+/// ``none``.
 public enum ReferenceRule: UInt8, Hashable, Sendable, CaseIterable {
-  /// Nothing: the reference stays, and whoever follows it finds no record.
+  /// Nothing: the reference stays, and following it finds no record.
   case none = 0
-  /// The holder is hidden too, and what holds it by a cascade.
+  /// The holder is hidden too, and so are the records that hold it by a cascade reference.
   case cascade = 1
   /// The reference reads as missing.
   case nullify = 2

@@ -1,5 +1,5 @@
 extension Value {
-  /// Whether it may refer to an asset: most values cannot, by their kind.
+  /// Whether it may refer to an asset. For most values, the kind excludes that.
   @inlinable
   package var mayNameAssets: Bool {
     switch self {
@@ -8,9 +8,9 @@ extension Value {
     }
   }
 
-  /// Adds the assets that it refers to, in their order.
+  /// Appends the assets that it refers to, in order.
   ///
-  /// - Complexity: linear in the value; the recursion is bounded by the depth of what can be encoded.
+  /// - Complexity: linear in the value; the depth limit of encoded values bounds the recursion.
   package func appendAssets(to assets: inout [AssetReference]) {
     switch self {
     case .asset(let asset): assets.append(asset)
@@ -22,7 +22,7 @@ extension Value {
     }
   }
 
-  /// Adds the assets that an encoded value refers to, in their order.
+  /// Appends the assets that an encoded value refers to, in order.
   package static func appendAssets(
     in bytes: RawSpan, to assets: inout [AssetReference]
   ) throws(FormatError) {

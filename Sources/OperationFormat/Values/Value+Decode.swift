@@ -1,8 +1,8 @@
 extension Value {
-  /// Decodes a value that takes all of `bytes`.
+  /// Decodes the value that fills `bytes`.
   ///
-  /// - Throws: ``FormatError`` for any bytes that are not a value in its one encoded form.
-  /// - Complexity: O(n); the recursion is bounded by the depth limit of 32.
+  /// - Throws: ``FormatError`` if the bytes are not a value in its one encoded form.
+  /// - Complexity: O(n); the depth limit of 32 bounds the recursion.
   public init(decoding bytes: RawSpan) throws(FormatError) {
     if let text = Self.plainText(in: bytes) {
       self = .string(String(copying: text))
@@ -13,7 +13,7 @@ extension Value {
     try reader.finish("value")
   }
 
-  /// The text of a value of the commonest form, ASCII of under 128 bytes; nil for any other.
+  /// The text of a value in the most frequent form, ASCII of under 128 bytes; nil for any other value.
   @_lifetime(copy bytes) @inline(__always)
   private static func plainText(in bytes: RawSpan) -> UTF8Span? {
     guard bytes.byteCount >= 2 else { return nil }
@@ -27,7 +27,7 @@ extension Value {
     return UTF8Span(unchecked: Span(_bytes: text), isKnownASCII: true)
   }
 
-  /// The text of a value that takes all of `bytes`, where it lies; nil if it is of another kind.
+  /// The text of the value that fills `bytes`, without a copy; nil if the value is not a text.
   ///
   /// - Throws: as ``init(decoding:)``.
   @_lifetime(copy bytes)
@@ -91,7 +91,7 @@ extension Value {
     from reader: inout ByteReader, _ extent: ValueExtent
   ) throws(FormatError) -> [Value] {
     let count = try reader.readElementCount(elementBytesMin: 1)
-    // An element in memory is larger than its one byte may be, so space is made as they prove to be there.
+    // An element takes more memory than its one encoded byte, so the array grows only as elements are read.
     var elements: [Value] = []
     elements.reserveCapacity(min(count, 16))
     for _ in 0..<count { elements.append(try read(from: &reader, extent)) }

@@ -1,5 +1,5 @@
 extension Value: CustomStringConvertible {
-  /// The value for people, short: long texts, bytes, arrays and maps are cut. It is no format.
+  /// A short text for people: long texts, bytes, arrays and maps are cut. It cannot be parsed.
   public var description: String { text(depth: 1) }
 
   private func text(depth: Int) -> String {

@@ -1,7 +1,8 @@
 extension Value {
-  /// Appends the encoded value (bytes: ``TransactionFormat``). After an error the writer is as it was.
+  /// Appends the encoded value (bytes: ``TransactionFormat``). After an error, the writer is as it was
+  /// before.
   ///
-  /// - Throws: `.limitExceeded` for a value that is too deep, too large, or has too long a name in it,
+  /// - Throws: `.limitExceeded` if the value is too deep or too large, or contains too long a name;
   ///   `.invalid` for an empty name in a reference.
   package func encode(into writer: inout ByteWriter) throws(FormatError) {
     let start = writer.count
@@ -15,8 +16,8 @@ extension Value {
 
   /// Returns the encoded value.
   ///
-  /// - Throws: ``FormatError`` with `.limitExceeded` for a value that is over 32 deep, over 1 MiB, or has too
-  ///   long a name in it, with `.invalid` for an empty name in a reference.
+  /// - Throws: ``FormatError`` with `.limitExceeded` if the value is over 32 deep or over 1 MiB, or contains
+  ///   too long a name; with `.invalid` for an empty name in a reference.
   public func encoded() throws(FormatError) -> [UInt8] {
     var writer = ByteWriter()
     try encode(into: &writer)
@@ -70,7 +71,7 @@ extension Value {
 }
 
 extension Reference {
-  /// Appends all of it but the value's tag.
+  /// Appends the reference without the value's tag.
   func encode(into writer: inout ByteWriter) throws(FormatError) {
     writer.append(rule.rawValue)
     writer.append(zone == nil ? 0 : 1)

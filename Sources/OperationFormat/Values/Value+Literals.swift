@@ -1,4 +1,4 @@
-// There is no nil literal: `nil` for a `Value?` would then silently be `.null`.
+// There is no nil literal: otherwise `nil` for a `Value?` would silently become `.null`.
 extension Value: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, ExpressibleByFloatLiteral,
   ExpressibleByStringLiteral, ExpressibleByArrayLiteral,
   ExpressibleByDictionaryLiteral
@@ -18,7 +18,7 @@ extension Value: ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral, Expre
   /// Creates an array.
   public init(arrayLiteral elements: Value...) { self = .array(elements) }
 
-  /// Creates a map. No key may stand twice.
+  /// Creates a map. Each key may occur only once.
   public init(dictionaryLiteral entries: (Name, Value)...) {
     self = .map(Dictionary(uniqueKeysWithValues: entries))
   }

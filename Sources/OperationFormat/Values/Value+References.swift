@@ -1,5 +1,5 @@
 extension Value {
-  /// Whether it may refer to a record: most values cannot, by their kind.
+  /// Whether it may refer to a record. For most values, the kind excludes that.
   package var mayNameRecords: Bool {
     switch self {
     case .reference, .array, .map: true
@@ -7,9 +7,9 @@ extension Value {
     }
   }
 
-  /// Adds the references in it, in their order.
+  /// Appends the references in it, in order.
   ///
-  /// - Complexity: linear in the value; the recursion is bounded by the depth of what can be encoded.
+  /// - Complexity: linear in the value; the depth limit of encoded values bounds the recursion.
   package func appendReferences(to references: inout [Reference]) {
     switch self {
     case .reference(let reference): references.append(reference)
@@ -23,7 +23,7 @@ extension Value {
     }
   }
 
-  /// The references in an encoded value, in their order.
+  /// The references in an encoded value, in order.
   package static func references(in bytes: RawSpan) throws(FormatError) -> [Reference] {
     guard ValueTag.reference.mayBe(in: bytes) else { return [] }
     var references: [Reference] = []
@@ -31,7 +31,7 @@ extension Value {
     return references
   }
 
-  /// Whether there may be references in an encoded value.
+  /// Whether an encoded value may contain references.
   @inline(__always)
   package static func mayNameRecords(_ bytes: RawSpan) -> Bool { ValueTag.reference.mayBe(in: bytes) }
 }
@@ -42,16 +42,16 @@ extension Reference {
   /// - Parameter zone: the zone of the record that holds it.
   public func target(from zone: ZoneID) -> RecordID { RecordID(zone: self.zone ?? zone, name: record) }
 
-  /// What names the target in bytes: the encoded reference behind its rule.
+  /// The bytes that identify the target: the encoded reference after its rule.
   ///
-  /// - Throws: `.limitExceeded` or `.invalid` for a name of a wrong length.
+  /// - Throws: `.limitExceeded` or `.invalid` if a name has a wrong length.
   package func encodedTarget() throws(FormatError) -> [UInt8] {
     var writer = ByteWriter()
     try encode(into: &writer)
     return writer.span.extracting(droppingFirst: 1).withUnsafeBytes { Array($0) }
   }
 
-  /// - Parameter target: what ``encodedTarget()`` gave.
+  /// - Parameter target: the result of ``encodedTarget()``.
   package init(target: RawSpan, rule: ReferenceRule) throws(FormatError) {
     var writer = ByteWriter()
     writer.append(ValueTag.reference.rawValue)

@@ -1,8 +1,8 @@
 /// A value of a field.
 ///
-/// Two values are equal if and only if their encoded bytes are: strings compare by UTF-8, every NaN equals
-/// every other, and −0 differs from 0. A value is at most 32 deep, where a scalar has depth 1, and its
-/// encoded form takes at most 1 MiB; both are checked where it is encoded.
+/// Two values are equal exactly if their encoded bytes are equal: strings compare by UTF-8, all NaNs are
+/// equal, and −0 differs from 0. A value is at most 32 deep, where a scalar has depth 1, and its encoded form
+/// takes at most 1 MiB. The encoder checks both.
 public enum Value: Sendable {
   /// No value. Setting a field to null clears it.
   case null
@@ -14,9 +14,9 @@ public enum Value: Sendable {
   case double(Double)
   /// An exact decimal number.
   indirect case decimal(DecimalNumber)
-  /// A text; no Unicode normalisation is applied.
+  /// A text; it is not normalised.
   case string(String)
-  /// Bytes without meaning to the store.
+  /// Bytes that the store does not interpret.
   case bytes([UInt8])
   /// A point in time, in microseconds since 1970-01-01T00:00:00Z.
   case date(microseconds: Int64)
@@ -24,16 +24,17 @@ public enum Value: Sendable {
   case uuid(UniqueID)
   /// Another record.
   indirect case reference(Reference)
-  /// Bytes kept outside of the log.
+  /// A reference to bytes outside the log.
   indirect case asset(AssetReference)
   /// Values in order.
   case array([Value])
-  /// Values by keys of at most 255 bytes, in the order of the keys' UTF-8 bytes where order matters.
+  /// Values by key. A key has at most 255 bytes; wherever order matters, keys are ordered by their UTF-8
+  /// bytes.
   case map([Name: Value])
 }
 
 extension Value: Hashable {
-  /// Says whether two values have the same encoded bytes.
+  /// Returns whether two values have the same encoded bytes.
   public static func == (a: Value, b: Value) -> Bool {
     switch (a, b) {
     case (.null, .null): true
@@ -53,7 +54,7 @@ extension Value: Hashable {
     }
   }
 
-  /// Hashes what `==` compares.
+  /// Hashes the parts that `==` compares.
   public func hash(into hasher: inout Hasher) {
     hasher.combine(tag)
     switch self {
@@ -77,6 +78,6 @@ extension Value: Hashable {
     number.isNaN ? canonicalNaNBits : number.bitPattern
   }
 
-  /// The only NaN that is written: quiet, positive, without payload.
+  /// The only NaN that is encoded: quiet, positive, without payload.
   static var canonicalNaNBits: UInt64 { 0x7ff8_0000_0000_0000 }
 }

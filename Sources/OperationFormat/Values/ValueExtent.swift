@@ -1,11 +1,11 @@
-/// How far a value may still reach, while it is read: the same for the decoder and the validator.
+/// The space and depth that a value may still take while it is read. The decoder and the validator share it.
 struct ValueExtent {
-  /// The offset in the reader's span that the value must not pass.
+  /// The offset in the reader's span where the value must end at the latest.
   let end: Int
   /// How many levels deep the next value is.
   let depth: Int
 
-  /// The extent of a whole value that starts where `reader` is.
+  /// The extent of a whole value that starts at the reader's position.
   init(wholeFrom reader: borrowing ByteReader) {
     end = reader.position + Limits.inlineValueBytesMax
     depth = 1
@@ -16,7 +16,7 @@ struct ValueExtent {
     self.depth = depth
   }
 
-  /// The extent of the elements of a value with this one.
+  /// The extent for the elements of a value with this extent.
   func nested() -> ValueExtent { ValueExtent(end: end, depth: depth + 1) }
 
   /// Throws unless the value that starts with the next byte has an allowed depth.
@@ -28,7 +28,7 @@ struct ValueExtent {
     }
   }
 
-  /// Throws if the next `count` bytes, which may not be there, lie beyond the end.
+  /// Throws if the next `count` bytes would pass the end. The bytes need not exist.
   func checkSize(_ reader: borrowing ByteReader, next count: Int = 0) throws(FormatError) {
     guard reader.position + count <= end else {
       throw reader.fail(

@@ -1,4 +1,4 @@
-/// The first byte of an encoded value. ``TransactionFormat`` has the table of what follows each tag.
+/// The first byte of an encoded value. ``TransactionFormat`` says what follows each tag.
 enum ValueTag: UInt8 {
   case null = 0
   case `false` = 1
@@ -21,7 +21,7 @@ enum ValueTag: UInt8 {
     return tag == int.rawValue || tag == decimal.rawValue
   }
 
-  /// Whether an encoded value may be of this kind, or have a value of it inside.
+  /// Whether an encoded value may be of this kind, or contain such a value.
   @inline(__always)
   func mayBe(in value: RawSpan) -> Bool {
     guard value.byteCount > 0 else { return false }
@@ -30,7 +30,7 @@ enum ValueTag: UInt8 {
     return (tag == Self.array.rawValue || tag == Self.map.rawValue) && isByte(in: value)
   }
 
-  /// Whether the tag stands anywhere: most values do not have it even by chance.
+  /// Whether the tag's byte occurs anywhere: in most values it does not, even by chance.
   private func isByte(in value: RawSpan) -> Bool {
     value.withUnsafeBytes { $0.contains(rawValue) }
   }

@@ -1,20 +1,19 @@
-/// Passes over the next value, with the same checks as ``Value/read(from:)`` and the same errors, and builds
-/// nothing.
+/// Skips the next value with the same checks and errors as ``Value/read(from:)``, and builds nothing.
 package func validateValue(_ reader: inout ByteReader) throws(FormatError) {
   var names = NamesInValue()
   try validateValue(&reader, ValueExtent(wholeFrom: reader), &names)
 }
 
-/// How many records and assets a value names.
+/// How many records and assets a value refers to.
 struct NamesInValue: Hashable {
   var references = 0
   var assets = 0
 
   init() {}
 
-  /// Counts those of an encoded value.
+  /// Counts the references and assets of an encoded value.
   init(in value: RawSpan) throws(FormatError) {
-    // Most values tell by their first byte that they name nothing.
+    // The first byte of most values shows that they refer to nothing.
     guard ValueTag.reference.mayBe(in: value) || ValueTag.asset.mayBe(in: value) else { return }
     var reader = ByteReader(value)
     try validateValue(&reader, ValueExtent(wholeFrom: reader), &self)

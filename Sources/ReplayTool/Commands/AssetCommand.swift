@@ -6,9 +6,9 @@ struct AssetCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "asset",
     abstract:
-      "Lists the assets that a store's log names, copies one to a file, and moves them to and from a remote.",
+      "Lists the assets that a store's log names, copies one to a file, and transfers them to and from a remote.",
     discussion: """
-      An asset is named by the 64 digits of its hash; the first ones are enough where no other begins with them.
+      An asset is named by the 64 digits of its hash. The first digits are enough if no other asset's hash starts with them.
 
       Examples:
         replay asset list notes.store
@@ -23,22 +23,22 @@ struct AssetCommand: AsyncParsableCommand {
     ])
 }
 
-/// `replay asset list`: the assets that the log names.
+/// `replay asset list`: the assets that the log refers to.
 struct AssetListCommand: StoreCommand {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Lists the assets that a store's log names.",
+    commandName: "list", abstract: "Lists the assets that a store's log refers to.",
     discussion: """
-      For each its hash, its bytes, how many transactions name it, whether it is here, and the zones.
+      For each asset: its hash, its size in bytes, how many transactions refer to it, whether it is here, and the zones.
 
       Example: replay asset list notes.store --missing
       """)
 
   @OptionGroup var store: StoreOptions
 
-  @Option(help: "Only what this zone names.")
+  @Option(help: "Only the assets of this zone.")
   var zone: String?
 
-  @Flag(help: "Only those that are not here.")
+  @Flag(help: "Only assets that are not here.")
   var missing = false
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
@@ -75,15 +75,15 @@ struct AssetListCommand: StoreCommand {
 /// `replay asset export`: one asset as a file.
 struct AssetExportCommand: StoreCommand {
   static let configuration = CommandConfiguration(
-    commandName: "export", abstract: "Copies an asset to a file, once its bytes are those of its hash.",
+    commandName: "export", abstract: "Copies an asset to a file, after checking its bytes against its hash.",
     discussion: "Example: replay asset export notes.store 9f86d081 photo.jpg")
 
   @OptionGroup var store: StoreOptions
 
-  @Argument(help: "The hash of the asset, or as many of its first digits as no other asset has.")
+  @Argument(help: "The hash of the asset, or enough of its first digits to identify it.")
   var hash: String
 
-  @Argument(help: "The file to write. It gets its name once it is whole.")
+  @Argument(help: "The file to write. It appears only when it is complete.")
   var file: String
 
   func run(_ console: Console) async throws -> ToolError.Exit? {

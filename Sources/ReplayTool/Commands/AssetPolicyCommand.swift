@@ -1,12 +1,12 @@
 import ArgumentParser
 import EventStore
 
-/// `replay asset policy`: when the assets of a zone are downloaded.
+/// `replay asset policy`: shows or sets when the assets of a zone are downloaded.
 struct AssetPolicyCommand: StoreCommand {
   static let configuration = CommandConfiguration(
-    commandName: "policy", abstract: "Shows when the assets of a zone are downloaded, or decides it.",
+    commandName: "policy", abstract: "Shows or sets when the assets of a zone are downloaded.",
     discussion: """
-      lazy: when the app asks for one. eager: in each round of replication. It is this store's, and is not synced.
+      lazy: when the app asks for an asset. eager: in each round of replication. The policy belongs to this store, and is not synced.
 
       Examples:
         replay asset policy notes.store album
@@ -18,7 +18,7 @@ struct AssetPolicyCommand: StoreCommand {
   @Argument(help: "The zone.")
   var zone: String
 
-  @Argument(help: "What it is from now on: lazy or eager. Without it nothing is changed.")
+  @Argument(help: "The new policy: lazy or eager. Without it, nothing changes.")
   var policy: String?
 
   func run(_ console: Console) async throws -> ToolError.Exit? {

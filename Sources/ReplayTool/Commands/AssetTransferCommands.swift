@@ -3,15 +3,15 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// `replay asset download`: brings assets from a remote, also where a file that was here is gone or damaged.
+/// `replay asset download`: downloads assets that are missing here, or whose file here is damaged.
 struct AssetDownloadCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "download",
-    abstract: "Brings assets from a remote: those that are not here or are damaged here, or one.",
+    abstract: "Downloads assets from a remote: one, or all that are missing or damaged here.",
     discussion: """
-      Without a hash it reads every file that is here, to find those that are damaged. A damaged file is replaced. Where \
-      several zones name an asset, it comes from the first whose log at the remote has it. It ends with 1 if an asset did \
-      not come.
+      Without a hash it reads every file that is here, to find the damaged ones. A damaged file is replaced. If several \
+      zones refer to an asset, it comes from the first zone whose log at the remote has it. The command ends with 1 if an \
+      asset was not downloaded.
 
       Example: replay asset download notes.store --remote folder:/mnt/team/notes
       Example: replay asset download notes.store 9f86d081 --remote folder:/mnt/team/notes
@@ -44,7 +44,7 @@ struct AssetDownloadCommand: StoreCommand {
     defer { progress.end() }
     var (found, bytes) = ([NamedAsset](), UInt64(0))
     try opened.forEachAsset { asset in
-      // Nothing shows what deleted zones alone have named.
+      // No command shows assets that only deleted zones refer to.
       guard !asset.zones.isEmpty else { return true }
       let condition = try opened.checkAsset(asset.reference) { piece in
         bytes += UInt64(piece)
@@ -57,13 +57,14 @@ struct AssetDownloadCommand: StoreCommand {
   }
 }
 
-/// `replay asset upload`: puts an asset right at a remote.
+/// `replay asset upload`: uploads an asset that a remote lacks or has damaged.
 struct AssetUploadCommand: StoreCommand {
   static let configuration = CommandConfiguration(
-    commandName: "upload", abstract: "Puts an asset at a remote that has it damaged, or not at all.",
+    commandName: "upload", abstract: "Uploads an asset that a remote lacks or has damaged.",
     discussion: """
-      A sync sends what its segments name by itself: this is for what a remote has lost since. What is there and sound stays. \
-      Where several zones name the asset, the log of each is to have it. Its file must be here.
+      A sync sends the assets of its segments automatically: this command is for assets that a remote has lost since. An \
+      asset that is sound at the remote stays as it is. If several zones refer to the asset, it is sent to the log of each. \
+      Its file must be here.
 
       Example: replay asset upload notes.store 9f86d081 --remote folder:/mnt/team/notes
       """)
@@ -93,12 +94,12 @@ struct AssetUploadCommand: StoreCommand {
     }
   }
 
-  /// What is said where this store has nothing to send; nil if the problem is another one.
+  /// The error if this store has nothing to send; nil if the problem is another one.
   private static func lackingHere(_ problem: AssetProblem) -> ToolError? {
     let hash = problem.reference.hash
     let hint =
-      "`replay asset download STORE \(hash) --remote REMOTE` brings it here if the remote has it; else upload it "
-      + "from a store that has it, on another device, say"
+      "`replay asset download STORE \(hash) --remote REMOTE` brings it here if the remote has it; otherwise "
+      + "upload it from a store that has it, for example on another device"
     return switch problem.kind {
     case .missingHere:
       ToolError("assetMissing", "the file of asset \(hash) is not here: there is nothing to send", hint: hint)
@@ -110,38 +111,38 @@ struct AssetUploadCommand: StoreCommand {
   }
 }
 
-/// Moves assets one after the other, and tells what came of it.
+/// Transfers assets one after the other, and prints the result.
 private struct AssetTransfers {
   enum Direction { case download, upload }
 
   let direction: Direction
-  /// Whether the user named the asset: then it is an error of theirs that no zone of it was synced.
+  /// Whether the user named the asset. If none of its zones was ever synced, that is then the user's error.
   let isNamed: Bool
   let store: StoreOptions
   let places: HintPlaces
   let console: Console
 
-  /// What is done to them.
+  /// What is done to the assets.
   private var verb: String { direction == .upload ? "uploaded" : "downloaded" }
-  /// How their destination is called.
+  /// The word for their destination.
   private var place: String { direction == .upload ? "there" : "here" }
 
-  /// Moves one in one of its zones.
+  /// Transfers an asset in one of its zones.
   typealias Move = @Sendable (LogReplicator, AssetReference, ZoneID) async throws -> AssetTransfer
 
-  /// What came of it.
+  /// The result of the transfers.
   private struct Outcome {
     var moved: [AssetReference] = []
-    /// Those that had nothing to move.
+    /// Assets that were at their destination already.
     var present: [AssetReference] = []
     var problems: [AssetProblem] = []
-    /// Bytes that moved.
+    /// How many bytes were transferred.
     var bytes: UInt64 = 0
   }
 
   /// - Parameters:
   ///   - remote: its address.
-  ///   - choose: which to move.
+  ///   - choose: returns the assets to transfer.
   func run(
     with remote: String, _ choose: (LocalStore) throws -> [NamedAsset], move: @escaping Move
   ) async throws -> ToolError.Exit? {
@@ -149,7 +150,7 @@ private struct AssetTransfers {
     let opened = try store.openForWriting(console, creates: false)
     defer { opened.close() }
     let log = try await address.open(creates: false, makeRandom: console.makeRandom)
-    // Of another remote than the store's own this throws.
+    // Throws if this is not the store's own remote.
     _ = try await log.zoneEvents(after: try opened.syncState().databaseToken)
     let replicator = LogReplicator(store: opened, remote: log)
     var outcome = Outcome()
@@ -169,7 +170,8 @@ private struct AssetTransfers {
     return outcome.problems.isEmpty ? nil : .problem
   }
 
-  /// Moves an asset. Each zone's log has it for itself: it comes from any of them, and is sent to all.
+  /// Transfers an asset. Each zone's log has its own copy: a download takes it from any log, an upload sends
+  /// it to all.
   private func transfer(
     _ asset: AssetReference, in zones: [ZoneID], _ replicator: LogReplicator, _ outcome: inout Outcome,
     _ move: @escaping Move

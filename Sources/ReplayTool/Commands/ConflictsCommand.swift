@@ -4,10 +4,10 @@ import EventStore
 /// `replay conflicts`: the cells that have losers.
 struct ConflictsCommand: StoreCommand {
   static let configuration = CommandConfiguration(
-    commandName: "conflicts", abstract: "Lists what replicas changed without having seen each other.",
+    commandName: "conflicts", abstract: "Lists changes that replicas made without having seen each other.",
     discussion: """
-      A conflict is settled by the next write of its field. Until then the app can bring back what lost, with `restore`; \
-      replay has no command for it. `replay explain` says why a value won.
+      The next write of its field settles a conflict. Until then the app can bring back what lost, with `restore`; \
+      replay has no command for that. `replay explain` says why a value won.
 
       Example: replay conflicts notes.store shopping
       """)
@@ -43,7 +43,7 @@ struct ConflictsCommand: StoreCommand {
     return nil
   }
 
-  /// Losers of a conflict that show; more are counted.
+  /// How many losers of a conflict are printed; the others are only counted.
   private static let losersMax = 50
 
   private func print(
@@ -51,7 +51,7 @@ struct ConflictsCommand: StoreCommand {
     _ transaction: borrowing ReadTransaction
   ) throws {
     let field = conflict.field.map { Display.name($0) } ?? "existence"
-    // All say the same where replicas set a field to one value without having seen each other: that is no dispute.
+    // If replicas set a field to the same value without having seen each other, there is no real conflict.
     let agrees = conflict.losers.allSatisfy { $0.content == conflict.winner.content }
     try output.line(
       output.styled("\(Display.record(conflict.record))  \(field)", .heading)

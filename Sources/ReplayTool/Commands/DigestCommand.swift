@@ -5,7 +5,7 @@ import EventStore
 struct DigestCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "digest",
-    abstract: "Prints the digest of zones: equal wherever the same transactions were folded.",
+    abstract: "Prints the digest of zones. It is equal in all stores that folded the same transactions.",
     discussion: "Example: replay digest notes.store shopping")
 
   @OptionGroup var store: StoreOptions

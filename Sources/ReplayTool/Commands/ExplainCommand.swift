@@ -7,9 +7,8 @@ struct ExplainCommand: StoreCommand {
     commandName: "explain",
     abstract: "Says why a value is what it is: what won, what lost, and who had seen what.",
     discussion: """
-      An operation replaces what it has seen; of those that have not seen each other, the later one wins. \
-      With a field it tells that field's story, without one the record's existence and every field in \
-      short.
+      An operation replaces the operations that it has seen. Of operations that have not seen each other, the later one \
+      wins. With a field it tells the field's history; without one, the record's existence and a summary of every field.
 
       Example: replay explain notes.store shopping:milk title
       """)
@@ -24,11 +23,11 @@ struct ExplainCommand: StoreCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Only this element of a set, or this key of a map: a text, or JSON as --json prints values.",
+      "Only this element of a set, or this key of a map: a text, or JSON as printed by --json.",
       valueName: "value"))
   var element: String?
 
-  @Flag(help: "The story of the record's existence alone: who created, changed and deleted it.")
+  @Flag(help: "Only the history of the record's existence: who created, changed and deleted it.")
   var existence = false
 
   func validate() throws {

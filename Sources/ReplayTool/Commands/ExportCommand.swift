@@ -6,17 +6,17 @@ struct ExportCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "export", abstract: "Writes the log, or the records, as JSON lines.",
     discussion: """
-      The log comes without loss: `replay import` makes a store with the same history from it. Records \
-      come as they are now, each field with its kind. The bytes of assets go to a directory of their own: records that \
-      name assets are refused without --assets. An asset whose file is damaged is left out, and so is a record that cannot be \
-      read; then the command ends with 1.
+      The log is exported without loss: `replay import` makes a store with the same history from it. Records are exported \
+      as they are now, each field with its kind. The files of assets go to a separate directory: without --assets, records \
+      that refer to assets are refused. An asset whose file is damaged is left out, and so is a record that cannot be read; \
+      the command then ends with 1.
 
       Example: replay export notes.store --records --zone shopping > shopping.jsonl
       """)
 
   @OptionGroup var store: StoreOptions
 
-  @Flag(help: "The records as they are now, instead of the log.")
+  @Flag(help: "Export the records as they are now, instead of the log.")
   var records = false
 
   @Option(help: "Only this zone.")
@@ -28,7 +28,8 @@ struct ExportCommand: StoreCommand {
   var output: String?
 
   @Option(
-    help: ArgumentHelp("Copy the files of assets to this directory; it is made.", valueName: "directory"))
+    help: ArgumentHelp(
+      "Copy the files of assets to this directory, which is created.", valueName: "directory"))
   var assets: String?
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
@@ -47,7 +48,7 @@ struct ExportCommand: StoreCommand {
   private func export(
     _ zone: ZoneID?, _ opened: LocalStore, _ console: Console, _ progress: Progress
   ) throws -> ToolError.Exit? {
-    // What records show may be whole where the log is not, and the other way round.
+    // The pages of records may be sound when those of the log are damaged, and the other way round.
     try records ? opened.checkPagesOfRecords() : opened.checkPagesOfLog()
     var copies = AssetCopies(store: opened, directory: assets, progress: progress)
     var unread = UnreadRecords()
@@ -86,7 +87,7 @@ struct ExportCommand: StoreCommand {
       console,
       hint: places.fill(
         "`replay asset download STORE --remote REMOTE` brings them from a remote that has them; then export again."
-          + (records ? " A record that names one is not imported without it" : "")))
+          + (records ? " A record that refers to one is not imported without it" : "")))
     try unread.tell(
       console,
       hint: places.fill(
@@ -97,7 +98,7 @@ struct ExportCommand: StoreCommand {
 
   // MARK: Damaged stores
 
-  /// What is left to do where the store's damage ends the export: only what was tried, and can be read, is named.
+  /// The error when damage in the store ends the export. Its hint names only ways that were tried and work.
   private func damaged(_ error: StoreError, _ zone: ZoneID?, _ opened: LocalStore) -> ToolError {
     let told = ToolError(error)
     let command = "`replay export \(store.directory.argument)"
@@ -105,29 +106,30 @@ struct ExportCommand: StoreCommand {
     var ways: [String] = []
     if records, canExportLog(of: zone, opened) {
       ways.append(
-        "\(command)\(option) -o FILE` writes the log, without loss: `replay import` makes a new store of it")
+        "\(command)\(option) -o FILE` writes the log, without loss: `replay import` makes a new store from it"
+      )
     } else if zone == nil {
       let zones = zonesWithLogs(opened).map { Display.zone($0) }
       if !zones.isEmpty {
         ways.append(
-          "\(command) --zone ZONE -o FILE` writes the log of one zone, for a new store: that of "
-            + "\(Display.list(zones, max: 8)) can be read")
+          "\(command) --zone ZONE -o FILE` writes the log of one zone, for a new store. This works for "
+            + "\(Display.list(zones, max: 8))")
       }
     }
     if !records, canExportRecords(of: zone, opened) {
       ways.append(
-        "\(command) --records\(option) -o FILE` writes the records as they are, with what was never sent; deletions that were "
-          + "never sent are not in them, and neither are records that a cascade hides. Sync a new store, then `replay import` "
-          + "the file into it: what differs is set")
+        "\(command) --records\(option) -o FILE` writes the records as they are, including changes that were never sent. "
+          + "It lacks deletions that were never sent, and records that a cascade hides. Sync a new store, then "
+          + "`replay import` the file into it: that sets what differs")
     }
     let nothing =
-      ": nothing of \(zone.map { "zone \(Display.zone($0))" } ?? "it") can be exported. What was sent comes from the remote "
-      + "into a new store; what was never sent is in a backup of this store alone"
+      ": nothing of \(zone.map { "zone \(Display.zone($0))" } ?? "it") can be exported. A new store can "
+      + "get from the remote what was sent. What was never sent is only in a backup of this store"
     let hint = "keep a copy of the directory" + (ways.isEmpty ? nothing : ". " + ways.joined(separator: ". "))
     return ToolError(told.code, told.message, hint: hint, exit: told.exit)
   }
 
-  /// The zones of which each one's log can be read.
+  /// The zones whose logs can be read.
   private func zonesWithLogs(_ opened: LocalStore) -> [ZoneID] {
     do {
       try opened.checkPagesOfLog()
@@ -167,9 +169,9 @@ struct ExportCommand: StoreCommand {
     }
   }
 
-  // MARK: What is written
+  // MARK: Writing
 
-  /// Copies the assets that the log names, if there is a directory for them, and counts the others.
+  /// Copies the assets that the log refers to, if there is a directory for them, and counts the others.
   private func copyAssets(_ zone: ZoneID?, _ opened: LocalStore, _ copies: inout AssetCopies) throws {
     if let assets { try AssetDirectory.make(assets) }
     try forEachAsset(of: zone, opened) { asset in
@@ -188,7 +190,7 @@ struct ExportCommand: StoreCommand {
     if let zone { try opened.forEachAsset(namedIn: zone, body) } else { try opened.forEachAsset(body) }
   }
 
-  /// Copies the assets that records name, before any line is written.
+  /// Copies the assets that records refer to, before any line is written.
   private func copyAssets(
     _ zone: ZoneID?, _ transaction: borrowing ReadTransaction, _ copies: inout AssetCopies,
     _ unread: inout UnreadRecords
@@ -215,7 +217,7 @@ struct ExportCommand: StoreCommand {
     return lines
   }
 
-  /// Calls a closure with each record that can be read, and notes the others.
+  /// Passes each readable record to a closure, and notes the others.
   private func forEachRecord(
     of zone: ZoneID?, _ transaction: borrowing ReadTransaction, _ unread: inout UnreadRecords,
     _ body: (Record, RecordFields) throws -> Void
@@ -242,7 +244,7 @@ struct ExportCommand: StoreCommand {
   ) throws -> UInt64 {
     let last = try transaction.lastPosition().rawValue
     var lines: UInt64 = 0
-    // The transaction is borrowed by the walk: what the lines need besides it is read by position.
+    // The walk borrows the transaction, so other data for the lines is read by position.
     try transaction.forEachExportedLine(of: zone) { line in
       if case .transaction(let entry) = line {
         try ExportCommand.write(entry, try transaction.bytes(at: entry.position), to: output)

@@ -8,9 +8,9 @@ struct FoldCheckCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "foldcheck", abstract: "Checks the fold against a naive second implementation.",
     discussion: """
-      Runs random sequences of writes, shipments and fetches at a few replicas, compares each replica's state with \
-      that of a slow and obvious oracle, and folds the same transactions again in other orders. One seed \
-      determines everything. A sequence that fails is made as small as it can be, and printed.
+      Runs random sequences of writes, sends and fetches at a few replicas. It compares each replica's state with that of a \
+      slow and obvious oracle, and folds the same transactions again in other orders. One seed determines everything. A \
+      sequence that fails is made as small as possible, and printed.
 
       Example: replay foldcheck --sequences 1000000 --seed 7
       """)
@@ -18,10 +18,10 @@ struct FoldCheckCommand: ReplayCommand {
   @Option(help: "How many sequences to run.")
   var sequences = 100_000
 
-  @Option(help: "What all sequences are made from.")
+  @Option(help: "The seed of all sequences.")
   var seed: UInt64 = 1
 
-  @Option(help: ArgumentHelp("Run sequence <n> alone, and print its steps.", valueName: "n"))
+  @Option(help: ArgumentHelp("Run only sequence <n>, and print its steps.", valueName: "n"))
   var only: Int?
 
   @Option(help: "How many threads to run on.")
@@ -29,7 +29,7 @@ struct FoldCheckCommand: ReplayCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Plant a fault in the check itself, to see it found: "
+      "Plant a fault in the check itself, to see that it is found:  "
         + FoldCheckFault.allCases.map(\.rawValue).joined(separator: ", ") + ".", valueName: "fault"),
     transform: Self.fault)
   var plant: FoldCheckFault?
@@ -69,7 +69,8 @@ struct FoldCheckCommand: ReplayCommand {
 
   // MARK: Running
 
-  /// Runs the sequences, a range on each thread; all stop after one has failed, or the user asks for an end.
+  /// Runs the sequences, a range on each thread. All threads stop after a failure, or when the user
+  /// interrupts the command.
   private func report(
     of check: FoldCheck, _ range: Range<Int>, _ console: Console
   ) async throws -> FoldCheckReport {
@@ -103,7 +104,7 @@ struct FoldCheckCommand: ReplayCommand {
     }
   }
 
-  /// What the threads share: how many sequences are done, and whether all are to stop.
+  /// The state that the threads share: how many sequences are done, and whether all threads must stop.
   private final class Shared: Sendable {
     let done = Atomic<UInt64>(0)
     let isStopped = Atomic(false)

@@ -8,47 +8,47 @@ struct HistoryCommand: ReplayCommand {
     commandName: "history",
     abstract: "Runs a history of many writers through real stores, and compares them.",
     discussion: """
-      Every author gets a device with a store of its own. A commit is a write on its author's device: a file \
-      is a record, the path's first component its zone. Devices sync now and then through one remote. At the \
-      end all sync until nothing moves, and the records of every device must be the files of the final tree.
+      Every author gets a device with its own store. A commit is a write on its author's device: a file is a record, and \
+      the first component of its path is its zone. Devices sync now and then through one remote. At the end all devices sync \
+      until nothing changes, and the records of each must equal the files of the final tree.
 
-      With --clock author only causality orders the commits: that is exact where every device syncs before \
-      and after each of its commits, with --sync-every 1 --offline 0.
+      With --clock author only causality orders the commits. That is exact if every device syncs before and after each of \
+      its commits, with --sync-every 1 --offline 0.
 
       Example: replay history --git ~/project --devices 16 --sync-every 20 --offline 0.7
       Example: replay history log.jsonl.gz --final final.tsv.gz --remote folder:/tmp/remote
       """)
 
-  @Argument(help: "A history in JSON lines, plain or packed by gzip.")
+  @Argument(help: "A history in JSON lines, plain or compressed with gzip.")
   var file: String?
 
   @Option(
     name: .customLong("final"),
-    help: ArgumentHelp("The files at its end: path, blob, size.", valueName: "file"))
+    help: ArgumentHelp("The files at the end of the history: path, blob, size.", valueName: "file"))
   var finalFile: String?
 
   @Option(help: ArgumentHelp("The first-parent history of this git repository.", valueName: "directory"))
   var git: String?
 
-  @Option(help: ArgumentHelp("A history of so many commits, made from the seed.", valueName: "count"))
+  @Option(help: ArgumentHelp("A generated history of this many commits.", valueName: "count"))
   var generate: Int?
 
-  @Option(help: ArgumentHelp("memory, or folder:DIR, a new or an empty directory.", valueName: "remote"))
+  @Option(help: ArgumentHelp("memory, or folder:DIR with a new or empty directory.", valueName: "remote"))
   var remote = "memory"
 
-  @Option(help: "How many devices; one an author if not given.")
+  @Option(help: "How many devices; default: one for each author.")
   var devices: Int?
 
-  @Option(help: ArgumentHelp("A device syncs at every so many of its commits.", valueName: "count"))
+  @Option(help: ArgumentHelp("A device syncs after this many of its commits.", valueName: "count"))
   var syncEvery = 1
 
-  @Option(help: ArgumentHelp("The chance that a sync that is due is left out.", valueName: "0…1"))
+  @Option(help: ArgumentHelp("The chance that a due sync is skipped.", valueName: "0…1"))
   var offline = 0.0
 
-  @Option(help: ArgumentHelp("What the devices' clocks show: history or author.", valueName: "clock"))
+  @Option(help: ArgumentHelp("What the devices' clocks follow: history or author.", valueName: "clock"))
   var clock = HistoryOptions.Clock.history.rawValue
 
-  @Option(help: "What identities, dealing and chances are made from.")
+  @Option(help: "The seed of identities, the dealing of authors and chances.")
   var seed: UInt64 = 1
 
   @Option(help: ArgumentHelp("Keep the stores in this new directory.", valueName: "directory"))
@@ -65,19 +65,20 @@ struct HistoryCommand: ReplayCommand {
 
   func validate() throws {
     guard [file, git, generate.map(String.init)].count(where: { $0 != nil }) == 1 else {
-      throw ValidationError("Give a file, --git or --generate: one of them.")
+      throw ValidationError("Give one of: a file, --git, --generate.")
     }
     guard (file == nil) == (finalFile == nil) else {
       throw ValidationError("A file and --final go together.")
     }
     guard 1...HistoryOptions.devicesMax ~= devices ?? 1 else {
-      throw ValidationError("--devices is from 1 to \(HistoryOptions.devicesMax).")
+      throw ValidationError("--devices must be from 1 to \(HistoryOptions.devicesMax).")
     }
     guard syncEvery > 0, 0...1 ~= offline, generate ?? 0 >= 0 else {
-      throw ValidationError("--sync-every is at least 1, --offline from 0 to 1, --generate not negative.")
+      throw ValidationError(
+        "--sync-every must be at least 1, --offline from 0 to 1, --generate not negative.")
     }
     guard HistoryOptions.Clock(rawValue: clock) != nil else {
-      throw ValidationError("--clock is history or author.")
+      throw ValidationError("--clock must be history or author.")
     }
   }
 
@@ -100,7 +101,7 @@ struct HistoryCommand: ReplayCommand {
           Self.text(step.stage), done: UInt64(step.done), total: step.total.map { UInt64($0) })
       }
     } catch let error as ToolError where error.code == "gitFailed" && console.isInterrupted() {
-      // An interrupt from the keyboard ends git too.
+      // An interrupt from the keyboard also ends git.
       throw Interrupted()
     }
     progress.end()

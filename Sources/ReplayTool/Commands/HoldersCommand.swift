@@ -6,8 +6,7 @@ struct HoldersCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "holders", abstract: "Lists the records that refer to a record.",
     discussion: """
-      The record itself need not be there. Those that a cascade hides are not listed: `replay state --hidden` \
-      shows them.
+      The record itself need not exist. Holders that a cascade hides are not listed: `replay state --hidden` shows them.
 
       Example: replay holders notes.store travel:post-1
       """)
@@ -17,7 +16,7 @@ struct HoldersCommand: StoreCommand {
   @Argument(help: "The record that is referred to, as zone:name.")
   var record: String
 
-  @Option(help: ArgumentHelp("Only those of this zone.", valueName: "zone"))
+  @Option(help: ArgumentHelp("Only records of this zone.", valueName: "zone"))
   var zone: String?
 
   func run(_ console: Console) async throws -> ToolError.Exit? {

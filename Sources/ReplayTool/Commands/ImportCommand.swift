@@ -1,25 +1,23 @@
 import ArgumentParser
 import EventStore
 
-/// `replay import`: a log, records, or the history of a git repository into a store.
+/// `replay import`: imports a log, records, or the history of a git repository into a store.
 struct ImportCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "import", abstract: "Writes an exported log, records, or a git history into a store.",
     discussion: """
-      The first line tells a log from records. A log goes only into a store whose log is empty; with --assets also into one \
-      that has all of it: then it brings the assets that are missing, after an import that was interrupted or met damaged \
-      files. Records \
-      are created where they are absent; else those of their fields are set that differ. A store that is \
-      not there is made, unless nothing is imported. Of records, one is left out that names an asset whose file is damaged or \
-      not in the directory; then the command ends with 1.
+      The first line shows whether the file has a log or records. A log is imported only into a store with an empty log. \
+      With --assets, the store may also have all of that log already: then only missing assets are imported. That helps after \
+      an import that was interrupted or met damaged files. A record is created if it does not exist; otherwise those of its \
+      fields are set that differ. A missing store is created, unless nothing is imported. A record is left out if it refers \
+      to an asset whose file is damaged or not in the directory; the command then ends with 1.
 
       A line of records is an object with "record" (zone:name), "type", "fields" (values of registers by field) and, if \
-      there are any, "merging" (fields that merge: by field an object of one member, which is "counter", "set", "map", \
-      "list", "text" or "contributions"). Values are as --json prints them. The page “Exported lines” of EventStore's \
-      documentation says it all. A log ends with a line that counts its lines: one that is cut is refused.
+      there are any, "merging" (fields that merge: by field an object with one member: "counter", "set", "map", "list", \
+      "text" or "contributions"). Values are as printed by --json. The page “Exported lines” of EventStore's documentation \
+      has the whole form. A log ends with a line that counts its lines: a log that was cut is refused.
 
-      With --git every commit of the first-parent history becomes a transaction and every file a record of \
-      type “file”.
+      With --git, every commit of the first-parent history becomes a transaction, and every file a record of type “file”.
 
       Example: replay import copy.store notes.jsonl
       Example: replay import copy.store notes.jsonl --assets files
@@ -36,23 +34,24 @@ struct ImportCommand: StoreCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Take the files of assets from this directory, as `replay export --assets` wrote it.",
+      "Import the files of assets from this directory, as written by `replay export --assets`.",
       valueName: "directory"))
   var assets: String?
 
-  @Option(help: "The zone for --git; the name of the repository's directory if not given.")
+  @Option(help: "The zone for --git; default: the name of the repository's directory.")
   var zone: String?
 
   @Option(
     parsing: .unconditional,
-    help: ArgumentHelp("At most so many records or commits; a log goes in whole.", valueName: "count"))
+    help: ArgumentHelp(
+      "At most this many records or commits; a log is always imported whole.", valueName: "count"))
   var limit: Int?
 
   var hintIfInterrupted: String { Self.hintIfKept }
 
   func validate() throws {
     if git != nil && file != nil { throw ValidationError("Give either a file or --git.") }
-    if git == nil && zone != nil { throw ValidationError("--zone goes with --git: lines name their zones.") }
+    if git == nil && zone != nil { throw ValidationError("--zone needs --git: lines name their zones.") }
     if let limit, limit < 0 { throw ValidationError("--limit must not be negative.") }
   }
 
@@ -87,7 +86,7 @@ struct ImportCommand: StoreCommand {
     let source =
       try file.map { $0 == "-" ? try console.input() : try DescriptorSource(path: $0) } ?? console.input()
     var lines = LineReader(source)
-    // A store without records is exported so.
+    // An export of a store without records is empty.
     guard let first = try lines.nextDocument() else { return RecordImport.Report(isOfNothing: true) }
     let open = { try store.openForWriting(console, creates: true) }
     if case .object(let members) = first.json, members["record"] != nil {
@@ -96,7 +95,8 @@ struct ImportCommand: StoreCommand {
     }
     if limit != nil {
       throw ToolError.input(
-        "logCut", "\(lines.name) is a log, which goes in whole: a part of it is no store that can sync",
+        "logCut",
+        "\(lines.name) is a log, which must be imported whole: a store with a part of it could not sync",
         hint: "leave --limit out: it is for records, and for commits with --git")
     }
     var job = LogImport(open: open, progress: progress, allowsPresent: assets != nil)
@@ -105,7 +105,8 @@ struct ImportCommand: StoreCommand {
     return report
   }
 
-  /// Takes the assets that an imported log names, as far as the directory has them; others come from a remote.
+  /// Imports the assets that an imported log refers to, if the directory has them; a remote may have the
+  /// others.
   private func bringAssets(
     from directory: String, _ console: Console, _ progress: Progress
   ) async throws -> LogImport.Assets {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import EventStore
 
-/// `replay info`: what is in a store, counted.
+/// `replay info`: counts what is in a store.
 struct InfoCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "info", abstract: "Counts what is in a store: zones, replicas, tables, clock.",
@@ -117,7 +117,7 @@ private struct InfoPage {
     try columns.flush()
   }
 
-  /// Who wrote what is of this store's identity.
+  /// Who wrote the transactions that have this store's identity.
   private static func writer(_ replica: StoreInformation.Replica, _ written: WrittenHere) -> String {
     let last = written.lastSequence(in: replica.epoch)
     if last >= replica.lastSequence { return ", this store" }

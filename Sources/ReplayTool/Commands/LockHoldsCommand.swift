@@ -5,32 +5,32 @@ import Foundation
 import OperationFormat
 import StoreTesting
 
-/// `replay lockholds`: measures how long folding holds a store's write lock.
+/// `replay lockholds`: measures how long folding segments holds a store's write lock.
 struct LockHoldsCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "lockholds",
-    abstract: "Measures how long each commit holds the write lock while segments are folded.",
+    abstract: "Measures how long each commit holds the write lock when segments are folded.",
     discussion: """
-      Folds segments into a new store, each in a commit of its own or several: segments of every kind that the \
-      format allows, made from a seed, or those of a remote. Others who write to a store wait as long.
+      Folds segments into a new store, each in one commit or several. The segments are generated and have every allowed kind \
+      of operation, or they come from a remote. Other writers of a store wait as long as the lock is held.
 
       Example: replay lockholds --count 10000 --seed 7
       Example: replay lockholds --remote folder:/tmp/remote
       """)
 
-  @Option(help: "How many segments are made.")
+  @Option(help: "How many segments to generate.")
   var count = 1000
 
-  @Option(help: "What the segments are made from.")
+  @Option(help: "The seed of the segments.")
   var seed: UInt64 = 1
 
   @Option(help: "The most operations in one segment.")
   var operationsMax = Limits.segmentOperationsMax
 
-  @Option(help: ArgumentHelp("Fold what this remote has instead: folder:DIR.", valueName: "remote"))
+  @Option(help: ArgumentHelp("Fold the segments of this remote instead: folder:DIR.", valueName: "remote"))
   var remote: String?
 
-  @Option(help: "How many of the longest holds are shown.")
+  @Option(help: "How many of the longest holds to print.")
   var longest = 10
 
   @Flag(name: .long, help: "Print JSON: one object.")

@@ -1,14 +1,13 @@
 import ArgumentParser
 import EventStore
 
-/// `replay log`: the transactions of a store, a line each.
+/// `replay log`: lists the transactions of a store, one line each.
 struct LogCommand: StoreCommand {
   static let configuration = CommandConfiguration(
-    commandName: "log", abstract: "Lists transactions in the order in which they came into the store.",
+    commandName: "log", abstract: "Lists transactions in the order in which the store received them.",
     discussion: """
-      A line is: position, time, replica, author, zone, label, count of operations. What is filtered by \
-      time is the time that shows. A replica's epoch follows behind a dot if it is not 0: copies of one store \
-      are told apart by it.
+      A line has: position, time, replica, author, zone, label, count of operations. Filters by time use the printed time. A \
+      replica's epoch follows after a dot if it is not 0: it distinguishes copies of one store.
 
       Example: replay log notes.store --record shopping:milk --operations
       """)
@@ -16,16 +15,16 @@ struct LogCommand: StoreCommand {
   @OptionGroup var store: StoreOptions
   @OptionGroup(title: "Filters") var filter: LogFilter
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("At most so many transactions.", valueName: "count"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("At most this many transactions.", valueName: "count"))
   var limit: Int?
 
-  @Flag(help: "The last first.")
+  @Flag(help: "The last transaction first.")
   var reverse = false
 
-  @Flag(help: "The operations below each transaction.")
+  @Flag(help: "Print the operations below each transaction.")
   var operations = false
 
-  @Flag(help: "Go on as transactions come, also from other processes. Ctrl-C ends it, with 0.")
+  @Flag(help: "Continue with new transactions, also of other processes. Ctrl-C ends it, with 0.")
   var follow = false
 
   private static let pollMilliseconds = 200
@@ -53,7 +52,7 @@ struct LogCommand: StoreCommand {
         }
       }
     } catch {
-      // What is before a damaged entry shows.
+      // Print everything before a damaged entry.
       try page.flush()
       throw error
     }
@@ -73,20 +72,20 @@ struct LogCommand: StoreCommand {
     return nil
   }
 
-  /// Lists what comes after a position.
+  /// Lists the transactions after a position.
   ///
-  /// - Returns: up to which position it is listed.
+  /// - Returns: the last listed position.
   private func list(
     _ transaction: borrowing ReadTransaction, _ filter: LogFilter.Resolved, after position: Position,
     isFollowing: Bool = false, _ console: Console, _ page: inout LogPage, _ left: inout Int
   ) throws -> Position {
     let last = try transaction.lastPosition()
     guard left > 0 else { return last }
-    // What follows is little: to look through it is cheaper than to look up all places of its zone.
+    // Few transactions follow, so reading all of them is cheaper than looking up those of the zone.
     let (zone, record) = isFollowing ? (nil, nil) : (filter.zone, filter.record)
     try transaction.history(after: position, zone: zone, record: record) { entry in
       if console.isInterrupted() {
-        // Following ends well at any time.
+        // With --follow, an interrupt is a normal end.
         if follow { return false }
         throw Interrupted()
       }

@@ -1,13 +1,13 @@
 import ArgumentParser
 import EventStore
 
-/// `replay rebuild`: makes the records anew from the log.
+/// `replay rebuild`: makes the records again from the log.
 struct RebuildCommand: StoreCommand {
   static let configuration = CommandConfiguration(
-    commandName: "rebuild", abstract: "Makes all records anew from the log.",
+    commandName: "rebuild", abstract: "Makes all records again from the log.",
     discussion: """
-      It changes the store, in steps; others may go on reading and writing. If it is interrupted, nothing \
-      has changed, and the next run goes on where it ended.
+      It changes the store in steps; other processes may read and write meanwhile. If it is interrupted, nothing has changed, \
+      and the next run continues.
 
       Example: replay rebuild notes.store
       """)
@@ -37,7 +37,7 @@ struct RebuildCommand: StoreCommand {
     } else {
       let zones = Display.count(report.zones, "zone")
       let transactions = Display.count(report.transactions, "transaction")
-      let resumed = report.wasResumed ? ", going on where an earlier run ended" : ""
+      let resumed = report.wasResumed ? ", continuing an earlier run" : ""
       try console.output.line("rebuilt \(zones) from \(transactions)\(resumed)")
     }
     return nil

@@ -3,11 +3,11 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// An entry of a remote as the user names it: ZONE@OFFSET, INCARNATION@OFFSET where a zone was made more than once, or
-/// @OFFSET for an event of the list of zones.
+/// An entry of a remote as the user names it: ZONE@OFFSET, INCARNATION@OFFSET if the zone was created more
+/// than once, or @OFFSET for an event of the list of zones.
 struct EntryArgument {
   private var zone: ZoneID?
-  /// The log, if the text before the offset can be an incarnation: it can be a zone's name too.
+  /// The log, if the text before the offset may be an incarnation; it may also be a zone's name.
   private var incarnation: IncarnationID?
   private var offset: UInt64
 
@@ -16,7 +16,7 @@ struct EntryArgument {
       let offset = UInt64(text[text.index(after: mark)...]), 1...Limits.placeMax ~= offset
     else {
       throw ToolError.input(
-        "entryInvalid", "“\(Display.plain(text))” names no entry of a remote",
+        "entryInvalid", "“\(Display.plain(text))” does not name an entry of a remote",
         hint:
           "write it as zone@offset or incarnation@offset, or @offset for an event of the list of zones")
     }
@@ -39,23 +39,23 @@ struct EntryArgument {
       state = try await remote.log.amendments.quarantine(place, last: last, note: note, milliseconds: now)
     } catch {
       guard error.code == .mismatch else { throw error }
-      // The entry that was named can be read, or is none: nothing is wrong with the remote.
+      // The named entry can be read, or does not exist: the remote has no problem there.
       throw ToolError.input("entryInvalid", error.message, hint: error.hint)
     }
     guard case .givenUp = state else {
       throw ToolError(
-        "repaired", "\(place) was put back meanwhile: nothing was given up", hint: "sync, and look again")
+        "repaired", "meanwhile \(place) was put back: nothing was given up", hint: "sync, and check again")
     }
     return place
   }
 
-  /// The last offset of a place's log where something is.
+  /// The last offset of a place's log that has an entry.
   private static func lastOffset(besides place: EntryPlace, _ names: [ObjectName]) -> UInt64 {
     names.lazy.filter { $0.incarnation == place.log?.incarnation }.compactMap(\.offset).max() ?? 0
   }
 
-  /// Finds the place that is meant. Of a zone with several logs it is the one where nobody can read that offset; if it
-  /// can be read in all of them, that of the open log, or of the last.
+  /// Finds the named place. If the zone has several logs, it is in the log where nobody can read that offset.
+  /// If all logs can be read there, it is in the open log, or else in the last one.
   private func place(in remote: FolderRemote, _ names: [ObjectName]) async throws -> EntryPlace {
     guard let zone else { return EntryPlace(offset: offset) }
     let logs = try await Self.logs(of: remote)
@@ -67,7 +67,7 @@ struct EntryArgument {
     guard let present = lives.last(where: { $0.fate == nil }) ?? lives.last else {
       throw ToolError.input(
         "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
-        hint: "run it without --quarantine to see the zones that are there")
+        hint: "run the command without --quarantine to see the remote's zones")
     }
     guard lives.count > 1 else { return place(present) }
     var lost: [EntryPlace] = []
@@ -76,14 +76,14 @@ struct EntryArgument {
       let entries = lost.map { RemotePage.argument($0, []) }.joined(separator: ", ")
       throw ToolError.input(
         "entryInvalid",
-        "the zone “\(Display.zone(zone))” was made more than once, and offset \(offset) of more than one of its logs cannot "
+        "the zone “\(Display.zone(zone))” was created more than once, and offset \(offset) of more than one of its logs cannot "
           + "be read",
         hint: "name the log: --quarantine with one of \(entries)")
     }
     return lost.first ?? place(present)
   }
 
-  /// Whether nobody can read an entry of a log, and nothing counts instead of it.
+  /// Whether nobody can read an entry of a log, and no tombstone replaces it.
   private static func isLost(
     _ place: EntryPlace, _ remote: FolderRemote, _ names: [ObjectName]
   ) async throws(RemoteError) -> Bool {
@@ -96,16 +96,16 @@ struct EntryArgument {
       }
     } catch {
       switch error.code {
-      // What counted instead of it is damaged too.
+      // The tombstone that replaces it is damaged too.
       case .damaged, .damagedSegment: return true
-      // Others may read it.
+      // Others may be able to read it.
       case .denied: return false
       default: throw error
       }
     }
   }
 
-  /// The logs that the list of zones names.
+  /// The logs in the list of zones.
   private static func logs(of remote: FolderRemote) async throws(RemoteError) -> [AuditedLog] {
     var events: [ZoneEvent] = []
     try await remote.forEachZoneEventPage { page in
@@ -116,14 +116,14 @@ struct EntryArgument {
   }
 }
 
-/// Puts back what a store has of what a remote lost.
+/// Puts back what a remote lost and a store has.
 struct RepairOfRemote {
   var store: String
   var zone: ZoneID?
 
-  /// Opens the remote. What says which one it is, is put back first where it is missing or damaged.
+  /// Opens the remote. First restores the marker, which identifies the remote, if it is missing or damaged.
   ///
-  /// - Returns: the remote, and whether that was so.
+  /// - Returns: the remote, and whether the marker was restored.
   func open(_ directory: String, _ console: Console) async throws -> (FolderRemote, isMarkerPutBack: Bool) {
     do throws(RemoteError) {
       return (try await FolderRemote(directory: directory), false)
@@ -139,7 +139,8 @@ struct RepairOfRemote {
     }
   }
 
-  /// - Returns: the folders and the manifests of assets that were lost and were made again, and what was done besides.
+  /// - Returns: the lost folders and manifests of assets that were made again, and the steps that were done
+  ///   besides.
   func run(
     _ remote: FolderRemote, _ console: Console
   ) async throws -> (made: [String], steps: [RemoteRepair.Step]) {
@@ -149,8 +150,8 @@ struct RepairOfRemote {
     if let token = try opened.syncState().databaseToken {
       guard token.remote == (try await remote.identity()) else {
         throw ToolError.input(
-          "remoteChanged", "“\(Display.plain(store))” was synced with another remote, \(token.remote)",
-          hint: "name a store of this remote")
+          "remoteChanged", "“\(Display.plain(store))” is synced with another remote, \(token.remote)",
+          hint: "give a store of this remote")
       }
       made = try await remote.objects.makeMissingFolders(of: token.remote)
     }

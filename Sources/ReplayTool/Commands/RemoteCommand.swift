@@ -2,28 +2,28 @@ import ArgumentParser
 import EventStore
 import Replicator
 
-/// `replay remote`: what a remote holds, and whether it is sound.
+/// `replay remote`: shows what a remote holds, and checks it.
 struct RemoteCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "remote", abstract: "Shows what a remote holds, and checks every segment and asset of it.",
     discussion: """
-      It changes nothing, unless it is told to. It ends with 1 if something is wrong.
+      It changes nothing, unless an option says so. It ends with 1 if something is wrong.
 
-      Foreign is what does not belong to the remote, or may not be read. Foreign folders beside the remote's own are not \
-      opened.
+      Foreign files do not belong to the remote, or may not be read. Foreign folders beside the remote's own are not opened.
 
-      Unnamed is what lies there of assets that no segment names: their segments are still to come, or their \
-      writers are gone. Of a deleted zone it is what its deletion left.
+      Unnamed assets are files at the remote that no segment refers to: their segments are still to come, or their writers \
+      are gone. In a deleted zone, they are left over from the deletion.
 
-      What a log or the list of zones lost at its end cannot be seen here: such a remote is sound by itself. The \
-      stores that had read further tell it when they sync, and --repair compares the remote with one.
+      This command cannot see what a log or the list of zones lost at its end: the rest of such a remote is sound. Stores that \
+      had read further report the loss when they sync, and --repair compares the remote with such a store.
 
-      What nobody can read, or is missing, holds up whoever has not read past it. --repair puts back what a store \
-      has of it, also what a log or the list of zones lost at its end, the object `remote`, and the folders `logs` and \
-      `zones`. Try that first, with every store that may have it. What no store has is given up with --quarantine: \
-      every device takes the entry for an empty one. If something foreign got in the way of a write, nothing was ever \
-      written there, and nothing is lost by it. Else the work in it is lost, and later work of its writer may be left \
-      out too: whole lanes, which are listed. Neither can be taken back. A store that had read past the entry has to read the log again \
+      An entry that nobody can read, or that is missing, stops every store that has not read past it. --repair puts back \
+      what a store has: entries, including those that a log or the list of zones lost at its end, the object `remote`, and \
+      the folders `logs` and `zones`. Try that first, with every store that may have them. If no store has an entry, give it \
+      up with --quarantine: every device then takes it as empty. If a foreign file got in the way of a write, nothing was ever \
+      written there, and nothing is lost. Otherwise the work in the entry is lost, and later work of its writer may be left \
+      out too: whole lanes, which are listed. This cannot be undone. A store that had read past the entry must read the log \
+      again from there: `replay sync --reread`. The last lines of the output say how.
       from there: `replay sync --reread`. The last lines say how.
 
       Examples:
@@ -32,25 +32,25 @@ struct RemoteCommand: ReplayCommand {
         replay remote folder:/mnt/team/lists --quarantine shopping@12
         replay remote folder:/mnt/team/lists --quarantine @3        event 3 of the list of zones
 
-      A zone that was deleted and made again has a log for each life: write INCARNATION@OFFSET there.
+      A zone that was deleted and created again has a log for each incarnation: write INCARNATION@OFFSET there.
       """)
 
   @Argument(help: ArgumentHelp("The remote: folder:DIRECTORY.", valueName: "remote"))
   var address: String
 
-  @Option(name: .long, help: "Check this zone alone.")
+  @Option(name: .long, help: "Check only this zone.")
   var zone: String?
 
   @Option(
-    name: .long, help: ArgumentHelp("Put back what this store has of what is lost.", valueName: "store"))
+    name: .long, help: ArgumentHelp("Put back what is lost and this store has.", valueName: "store"))
   var repair: String?
 
   @Option(
     name: .long,
-    help: ArgumentHelp("Give up an entry that nobody can read, and no store has.", valueName: "zone@offset"))
+    help: ArgumentHelp("Give up an entry that nobody can read and no store has.", valueName: "zone@offset"))
   var quarantine: String?
 
-  @Option(name: .long, help: "Why an entry is given up: kept with it.")
+  @Option(name: .long, help: "Why an entry is given up: stored with it.")
   var note: String?
 
   @Flag(name: .long, help: "Print JSON: one object.")
@@ -67,7 +67,8 @@ struct RemoteCommand: ReplayCommand {
     let directory = try RemoteAddress(address).directory
     if repair != nil && quarantine != nil {
       throw ToolError.input(
-        "usage", "--repair and --quarantine are two things", hint: "repair first; give up what no store has")
+        "usage", "--repair and --quarantine exclude each other",
+        hint: "repair first; then give up what no store has")
     }
     let place = try quarantine.map { try EntryArgument($0) }
     let source = repair.map { RepairOfRemote(store: $0, zone: zone) }
@@ -81,7 +82,7 @@ struct RemoteCommand: ReplayCommand {
     } else if quarantine != nil {
       remote = try await FolderRemote(directory: directory)
     } else {
-      // A folder that was lost is told, with all that is still there.
+      // If a folder is lost, the check still reports everything else.
       let objects = FolderObjects(
         directory: directory, readsWithoutFolders: true, makeRandom: SystemEnvironment.makeRandom)
       remote = FolderRemote(objects, isReadOnly: true)
@@ -97,7 +98,8 @@ struct RemoteCommand: ReplayCommand {
       givenUp = try await place.giveUp(remote, note: note ?? "", console)
     }
     let progress = Progress(console)
-    // Listed first: what is put meanwhile need not be reached.
+    // The objects are listed first, so that an object that is written meanwhile is not reported as
+    // unreferenced.
     let objects = try await remote.objects.list()
     var audit = try await RemoteAudit(of: remote, zone: zone, objects: objects) {
       try progress.update("segments", done: $0)
@@ -109,7 +111,7 @@ struct RemoteCommand: ReplayCommand {
     if let zone, audit.logs.isEmpty, lost.isEmpty {
       throw ToolError(
         "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
-        hint: "run it without --zone to see the zones that are there", exit: .input)
+        hint: "run the command without --zone to see the remote's zones", exit: .input)
     }
     let advice = RemoteAdvice(
       audit, remote: address, givenUp: givenUp, steps: repair.map { ($0, steps) }

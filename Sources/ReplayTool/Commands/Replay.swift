@@ -7,16 +7,16 @@ struct Replay: AsyncParsableCommand {
     commandName: "replay",
     abstract: "Shows, runs and explains the log of a store.",
     discussion: """
-      A store keeps every change. replay shows them, says why a value is what it is, and checks that the \
-      records are what the log says. It changes a store only in the commands that say so.
+      A store keeps every change. replay shows the changes, says why a value is what it is, and checks that the records \
+      match the log. Only commands that say so change a store.
 
       Zones are named name or owner/name, records zone:record-name. Times are UTC.
 
         replay explain notes.store shopping:milk title
 
-      Exit codes: 0 fine, 1 a problem was found or output could not be written to its end, 2 the input, or a place \
-      for output, cannot be used, 3 the store cannot be opened, read or written, 4 the remote cannot be used, 130 \
-      interrupted. What runs until it is interrupted, as sync --watch and log --follow, ends with 0 then.
+      Exit codes: 0 no problem, 1 a problem was found or output could not be written completely, 2 the input, or a place for \
+      output, cannot be used, 3 the store cannot be opened, read or written, 4 the remote cannot be used, 130 interrupted. \
+      Commands that run until they are interrupted, such as sync --watch and log --follow, then end with 0.
       """,
     version: "0.1.0",
     groupedSubcommands: [
@@ -46,7 +46,7 @@ struct Replay: AsyncParsableCommand {
     Self.exit(withError: exit == 0 ? nil : ExitCode(exit))
   }
 
-  /// Parses arguments and runs the command that they name.
+  /// Parses arguments and runs their command.
   ///
   /// - Returns: the exit code.
   static func run(_ arguments: [String], console: Console) async -> Int32 {
@@ -68,7 +68,7 @@ struct Replay: AsyncParsableCommand {
     return await run(command, console: console)
   }
 
-  /// Runs a command, prints its error, and gives the exit code.
+  /// Runs a command, prints its error, and returns the exit code.
   static func run(_ command: any ReplayCommand, console: Console) async -> Int32 {
     do {
       let exit = try await command.run(console)
@@ -77,7 +77,7 @@ struct Replay: AsyncParsableCommand {
     } catch is OutputClosed {
       return 0
     } catch {
-      // What was printed before the error stands before it.
+      // Print the output before the error.
       do { try console.output.flush() } catch { return 0 }
       var error = error is Interrupted ? .interrupted(hint: command.hintIfInterrupted) : ToolError(error)
       error.hint = command.places.fill(error.hint)
@@ -85,7 +85,7 @@ struct Replay: AsyncParsableCommand {
     }
   }
 
-  /// Runs a command that prints by itself: help, or one of another target.
+  /// Runs a command that prints on its own: help, or a command of another target.
   private static func runOther(_ command: sending any ParsableCommand, console: Console) async -> Int32 {
     var command = command
     do {
@@ -100,7 +100,7 @@ struct Replay: AsyncParsableCommand {
     }
   }
 
-  /// Prints help, or what is wrong with the arguments.
+  /// Prints help, or the problem of the arguments.
   private static func report(usage error: any Error, printsJSON: Bool, console: Console) -> Int32 {
     let code = exitCode(for: error) == .success ? 0 : ToolError.Exit.input.rawValue
     var message = fullMessage(for: error)
@@ -122,7 +122,8 @@ struct Replay: AsyncParsableCommand {
     return code
   }
 
-  /// A command that is not there, with the one that may be meant; nil if the first argument names one.
+  /// The error for an unknown command, with the one that may be meant; nil if the first argument is a known
+  /// command.
   static func unknownCommand(in arguments: [String]) -> ToolError? {
     guard let first = arguments.first, !first.hasPrefix("-") else { return nil }
     var names = ["help"]
@@ -137,7 +138,8 @@ struct Replay: AsyncParsableCommand {
       hint: meant.map { "did you mean `replay \($0)`?" } ?? "`replay --help` lists the commands")
   }
 
-  /// How many letters are to be added, removed, changed or swapped with the next one, to make one word another.
+  /// How many letters must be added, removed, changed or swapped with their neighbour to turn one word into
+  /// another.
   private static func distance(_ one: String, _ other: String) -> Int {
     let (a, b) = (Array(one.utf8.prefix(64)), Array(other.utf8))
     var rows = [Array(0...b.count)]
@@ -163,7 +165,7 @@ struct Replay: AsyncParsableCommand {
         try errors.line(errors.styled("hint:", .quiet) + " " + Display.plain(error.hint))
       }
     } catch {
-      // Nobody reads the errors: the exit code still tells.
+      // Nobody reads the errors; the exit code still reports the failure.
     }
     return error.exit.rawValue
   }

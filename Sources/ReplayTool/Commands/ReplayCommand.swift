@@ -1,7 +1,7 @@
 import ArgumentParser
 import EventStore
 
-/// A subcommand: what it prints goes to the console that it is given.
+/// A subcommand. It prints to a console that it is given.
 protocol ReplayCommand: AsyncParsableCommand {
   /// Whether the user asked for JSON.
   var printsJSON: Bool { get }
@@ -9,25 +9,25 @@ protocol ReplayCommand: AsyncParsableCommand {
   /// What the user can do after an interruption.
   var hintIfInterrupted: String { get }
 
-  /// What the words STORE and REMOTE of a hint are here.
+  /// The words that replace STORE and REMOTE in a hint.
   var places: HintPlaces { get }
 
   /// Runs the command.
   ///
-  /// - Returns: the exit code: 0, or that of a problem which was printed as the command's result.
+  /// - Returns: the exit code: nil for 0, or that of a problem which the command printed as its result.
   func run(_ console: Console) async throws -> ToolError.Exit?
 }
 
 extension ReplayCommand {
   var hintIfInterrupted: String { "nothing was changed; run it again" }
 
-  /// The hint of a command of which some is kept when it is interrupted.
+  /// The hint for a command that keeps some of its work when it is interrupted.
   static var hintIfKept: String { "what was written before is kept; run it again" }
 
   var places: HintPlaces { HintPlaces() }
 
-  /// Runs the command for the process's own user. ArgumentParser asks for it; ``Replay/run(_:console:)`` is
-  /// what is used.
+  /// Runs the command in the process of its user. ArgumentParser requires it; `replay` itself uses
+  /// ``Replay/run(_:console:)``.
   func run() async throws {
     let console = Console.makeSystem()
     let exit = await Replay.run(self, console: console)
@@ -35,7 +35,7 @@ extension ReplayCommand {
   }
 }
 
-/// A command about a store.
+/// A command that works on a store.
 protocol StoreCommand: ReplayCommand {
   var store: StoreOptions { get }
 }

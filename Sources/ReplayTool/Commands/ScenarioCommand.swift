@@ -2,15 +2,15 @@ import ArgumentParser
 import EventStore
 import StoreTesting
 
-/// `replay scenario`: runs stories of several devices that must agree.
+/// `replay scenario`: runs scenarios of several devices that must agree at the end.
 struct ScenarioCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "scenario",
     abstract: "Runs scenarios: devices that write, go offline, sync, and must agree.",
     discussion: """
-      Each scenario of a file runs with real stores, a new one a device, over a remote in memory or in a \
-      folder. A line for each says whether it passed, failed, or takes what this version cannot do. It ends \
-      with 1 if any failed. The page Scenario files of StoreTesting has their format.
+      Each scenario of a file runs with real stores, a new one for each device, over a remote in memory or in a folder. A \
+      line for each scenario says whether it passed, failed, or needs something that this version cannot do. The command \
+      ends with 1 if any failed. The page Scenario files of StoreTesting has the format.
 
       Example: replay scenario offline-edits.yaml --remote folder:/tmp/remotes
       """)
@@ -20,16 +20,16 @@ struct ScenarioCommand: ReplayCommand {
 
   @Option(
     help: ArgumentHelp(
-      "memory, or folder:DIR for a new folder a scenario in a directory.", valueName: "remote"))
+      "memory, or folder:DIR: a directory that gets a new folder for each scenario.", valueName: "remote"))
   var remote = "memory"
 
-  @Option(help: ArgumentHelp("Only the scenario of this id.", valueName: "id"))
+  @Option(help: ArgumentHelp("Only the scenario with this id.", valueName: "id"))
   var only: String?
 
-  @Option(help: "What identities and shuffles are made from.")
+  @Option(help: "The seed of identities and shuffles.")
   var seed: UInt64 = 1
 
-  @Flag(name: .long, help: "Print JSON: one object a scenario, and the counts.")
+  @Flag(name: .long, help: "Print JSON: one object for each scenario, and the counts.")
   var json = false
 
   var printsJSON: Bool { json }

@@ -1,16 +1,16 @@
 import ArgumentParser
 import EventStore
 
-/// `replay segment`: what a file of a remote log holds.
+/// `replay segment`: shows a file of a remote log.
 struct SegmentCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "segment", abstract: "Shows a segment's file: its header, its chain and its transactions.",
     discussion: """
-      It reads a segment as it travels, one as a remote folder keeps it, and the seal that ends a zone's log. \
-      It needs no store. A line of a transaction is: sequence, time, author, label, count of operations.
+      It reads a segment as it is sent, a segment as a remote folder stores it, and the seal that ends a zone's log. It needs \
+      no store. A line of a transaction has: sequence, time, author, label, count of operations.
 
-      It ends with 1 if the file is damaged or newer than this program, with 2 if it does not begin as any of these: \
-      so does one whose first bytes are damaged.
+      It ends with 1 if the file is damaged or newer than this program. It ends with 2 if the file is none of these, or if its \
+      first bytes are damaged.
 
       Example: replay segment 0000000000000012 --operations
       """)
@@ -21,7 +21,7 @@ struct SegmentCommand: ReplayCommand {
   @Flag(name: .long, help: "Print JSON: one object.")
   var json = false
 
-  @Flag(help: "The operations below each transaction.")
+  @Flag(help: "Print the operations below each transaction.")
   var operations = false
 
   var printsJSON: Bool { json }
@@ -37,7 +37,7 @@ struct SegmentCommand: ReplayCommand {
     return found.problem == nil ? nil : .problem
   }
 
-  /// Reads a file, but no more than what shows that it is too large.
+  /// Reads a file, but at most one byte more than such a file may have.
   private static func read(_ source: any ByteSource) throws -> [UInt8] {
     var bytes: [UInt8] = []
     while bytes.count <= SegmentFile.bytesMax {

@@ -1,10 +1,10 @@
 import ArgumentParser
 import EventStore
 
-/// `replay show`: one transaction whole.
+/// `replay show`: shows one whole transaction.
 struct ShowCommand: StoreCommand {
   static let configuration = CommandConfiguration(
-    commandName: "show", abstract: "Shows one transaction whole.",
+    commandName: "show", abstract: "Shows one whole transaction.",
     discussion: "Example: replay show notes.store 12 --bytes")
 
   @OptionGroup var store: StoreOptions
@@ -12,7 +12,7 @@ struct ShowCommand: StoreCommand {
   @Argument(help: "The transaction's position in the log, as `replay log` prints it.")
   var position: UInt64
 
-  @Flag(help: "The transaction's bytes too, as they go to other replicas, with their offsets.")
+  @Flag(help: "Also print the transaction's bytes, as they are sent to other replicas, with offsets.")
   var bytes = false
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
@@ -35,7 +35,7 @@ struct ShowCommand: StoreCommand {
   }
 }
 
-/// One transaction and what the store knows of it.
+/// One transaction and what the store knows about it.
 private struct Shown {
   let entry: LogEntry
   let bytes: [UInt8]

@@ -2,13 +2,14 @@ import EventStore
 import StoreTesting
 
 extension SimulateCommand {
-  /// Runs a seed in this process, and prints each event as it happens: what ends the process stands last.
+  /// Runs a seed in this process, and prints each event as it happens. So if the seed ends the process, its
+  /// last event is printed.
   func runTraced(_ seed: UInt64, _ console: Console) throws -> ToolError.Exit? {
     var options = try options()
     let output = console.output
     if !json {
       options.traceSink = { line in
-        // Who closed the output is told at the end.
+        // A closed output is reported at the end.
         do {
           try output.line(Display.plain(line))
           try output.flush()
@@ -29,7 +30,7 @@ extension SimulateCommand {
     return result.failure == nil ? nil : .problem
   }
 
-  /// Makes a failing seed smaller, and prints the smallest world: its plan, its events, and what fails in it.
+  /// Shrinks a failing seed, and prints the smallest world that fails: its plan, its events, and the failure.
   func runShrunk(_ seed: UInt64, _ console: Console) throws -> ToolError.Exit? {
     let progress = Progress(console)
     defer { progress.end() }

@@ -2,16 +2,16 @@ import ArgumentParser
 import Foundation
 import StoreTesting
 
-/// `replay simulate`: runs worlds in which everything fails.
+/// `replay simulate`: runs simulated worlds with faults everywhere.
 struct SimulateCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "simulate",
-    abstract: "Runs worlds in which everything fails, and checks what must hold.",
+    abstract: "Runs simulated worlds in which everything may fail, and checks invariants.",
     discussion: """
-      A world has some devices with real stores and replicators, over a network, disks and clocks that are \
-      made up. One seed determines all that happens in it. After every step the invariants are checked. The \
-      seeds run in processes of their own, so that one which ends its process is a failure like others. It \
-      ends with 1 if any failed. Without --seeds, --seed and --seeds-file it runs the worlds 1 to 100.
+      A world has some devices with real stores and replicators, over a simulated network and simulated disks and clocks. \
+      One seed determines all that happens in it. The invariants are checked after every step. The seeds run in separate \
+      processes, so that a seed that ends its process is a failure like any other. The command ends with 1 if any seed \
+      failed. Without --seeds, --seed and --seeds-file it runs the worlds 1 to 100.
 
       Example: replay simulate --seeds 1..100000
       Example: replay simulate --seed 17 --shrink
@@ -20,44 +20,45 @@ struct SimulateCommand: ReplayCommand {
   @Option(help: ArgumentHelp("Which worlds to run, such as 1..1000.", valueName: "A..B"))
   var seeds: String?
 
-  @Option(help: ArgumentHelp("Run this one alone.", valueName: "seed"))
+  @Option(help: ArgumentHelp("Run only this one.", valueName: "seed"))
   var seed: UInt64?
 
-  @Option(help: ArgumentHelp("Run the seeds of a file: one a line, # begins a comment.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Run the seeds of a file: one a line, # begins a comment.", valueName: "file"))
   var seedsFile: String?
 
   @Flag(help: "Print every event of the one seed.")
   var trace = false
 
-  @Flag(help: "Make the failure of the one seed as small as it can be.")
+  @Flag(help: "Shrink the failure of the one seed.")
   var shrink = false
 
-  @Flag(help: "Worlds in which bytes of some tens are assets, whose files and transfers fail too.")
+  @Flag(help: "Store longer bytes as assets; their files and transfers may fail too.")
   var assets = false
 
   @Option(
-    help: ArgumentHelp("Steps of each world while faults are on; else 200 to 2,000.", valueName: "count"))
+    help: ArgumentHelp("Steps of each world with faults; default: 200 to 2,000.", valueName: "count"))
   var steps: Int?
 
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "list prints them; none, a,b for these alone, or -a,-b for all but these.", valueName: "faults"))
+      "list prints them; none, a,b for only these, or -a,-b for all but these.", valueName: "faults"))
   var faults = "all"
 
   @Option(
-    help: ArgumentHelp("Processes at a time; as many as there are cores if not given.", valueName: "count"))
+    help: ArgumentHelp("Processes at the same time; default: the number of cores.", valueName: "count"))
   var jobs: Int?
 
   @Option(
     help: ArgumentHelp(
-      "Run one seed in so many again in another process, and compare; 0: none.", valueName: "count"))
+      "Run one of this many seeds again in another process, and compare; 0: none.", valueName: "count"))
   var repeatEvery: UInt64 = 100
 
-  @Option(help: ArgumentHelp("End after so many failures.", valueName: "count"))
+  @Option(help: ArgumentHelp("End after this many failures.", valueName: "count"))
   var stopAfter = 10
 
-  @Option(help: ArgumentHelp("The longest that one world may take.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("The most time for one world.", valueName: "seconds"))
   var timeout: Int64 = 60
 
   @Option(help: ArgumentHelp("Keep the stores of failing seeds in this directory.", valueName: "directory"))
@@ -69,37 +70,41 @@ struct SimulateCommand: ReplayCommand {
   @Flag(help: .hidden)
   var worker = false
 
-  /// Where worlds are made; a worker's are taken away by who started it, however it ends.
+  /// Where worlds are made. The process that started a worker removes the worker's worlds, however the worker
+  /// ends.
   @Option(help: .hidden)
   var scratch: String?
 
-  /// Mebibytes that a worker may take: a world that takes more, or leaves some behind each time, ends it.
+  /// How many mebibytes a worker may use. A world that uses more, or that leaks each time, ends the worker.
   @Option(help: .hidden)
   var memoryMax: UInt64?
 
   var printsJSON: Bool { json }
 
-  /// The most steps of a world: more take longer than anybody waits.
+  /// The most steps of a world: a longer one takes too much time to wait for.
   private static let stepsMax = 1_000_000
   private static let jobsMax = 1024
-  /// What a worker takes of memory is some 50 MiB, and of a long world all that happened in it is known to the end.
+  /// In mebibytes: a worker uses some 50 MiB, and it keeps all events of a long world until the end.
   private static let memoryMax = 192
   private static let stepsOfMebibyte = 20
 
   func validate() throws {
     guard [seeds, seedsFile, seed.map { String($0) }].count(where: { $0 != nil }) <= 1 else {
-      throw ValidationError("Give --seeds, --seed or --seeds-file: one of them.")
+      throw ValidationError("Give one of: --seeds, --seed, --seeds-file.")
     }
     guard !(trace || shrink) || seed != nil else {
-      throw ValidationError("--trace and --shrink are about one --seed.")
+      throw ValidationError("--trace and --shrink need one --seed.")
     }
-    guard !(trace && shrink) else { throw ValidationError("--shrink prints a trace too: leave out --trace.") }
+    guard !(trace && shrink) else {
+      throw ValidationError("--shrink also prints a trace: leave out --trace.")
+    }
     guard 1...Self.stepsMax ~= steps ?? 1 else {
-      throw ValidationError("--steps is from 1 to \(Display.count(Self.stepsMax)).")
+      throw ValidationError("--steps must be from 1 to \(Display.count(Self.stepsMax)).")
     }
     guard 1...Self.jobsMax ~= jobs ?? 1, stopAfter > 0, 1...86_400 ~= timeout else {
       throw ValidationError(
-        "--jobs is from 1 to \(Self.jobsMax), --stop-after at least 1, --timeout from 1 to 86400 seconds.")
+        "--jobs must be from 1 to \(Self.jobsMax), --stop-after at least 1, --timeout from 1 to 86400 seconds."
+      )
     }
   }
 
@@ -118,9 +123,9 @@ struct SimulateCommand: ReplayCommand {
     return try runMany(console)
   }
 
-  // MARK: What is run
+  // MARK: The worlds
 
-  /// What the worlds are made of.
+  /// The options of the worlds.
   func options() throws -> SimulationOptions {
     var options = assets ? SimulationOptions.withAssets() : SimulationOptions()
     options.steps = steps
@@ -138,7 +143,7 @@ struct SimulateCommand: ReplayCommand {
     return try SeedList(seeds ?? "1..100")
   }
 
-  /// What a command takes besides the seed to run the same worlds.
+  /// The arguments, besides the seed, with which a command runs the same worlds.
   func worldArguments() throws -> [String] {
     var arguments: [String] = []
     if assets { arguments.append("--assets") }
@@ -154,7 +159,7 @@ struct SimulateCommand: ReplayCommand {
     let (page, isWhole) = try run(list, console, limits: limits(of: list))
     if json { try console.output.line(page.json) } else { try page.print(console.output) }
     if !isWhole {
-      try console.errors.line("interrupted: the seeds that were under way are not counted")
+      try console.errors.line("interrupted: unfinished seeds are not counted")
       return .interrupted
     }
     return page.tally.failures.isEmpty ? nil : .problem
@@ -169,7 +174,7 @@ struct SimulateCommand: ReplayCommand {
       seedMilliseconds: timeout * 1000)
   }
 
-  /// Runs seeds in worker processes. Says too whether it came to the end.
+  /// Runs seeds in worker processes. Also returns whether it ran all of them.
   func run(
     _ list: SeedList, _ console: Console, limits: SimulationPool.Limits, workerArguments: [String] = [],
     what: String = "simulating"
@@ -196,7 +201,7 @@ struct SimulateCommand: ReplayCommand {
         try progress.update(text, done: tally.seeds, total: total)
         return true
       } catch {
-        // Interrupted, or nobody looks at it any more.
+        // The command was interrupted, or nobody reads its output any more.
         return false
       }
     }
@@ -209,14 +214,14 @@ struct SimulateCommand: ReplayCommand {
     return (page, isWhole)
   }
 
-  /// Runs the seeds that come on standard input, and says what came of each in a line.
+  /// Runs the seeds from standard input, and prints a line with the result of each.
   private func work(_ console: Console) throws -> ToolError.Exit? {
     if let memoryMax { try MemoryLimit.set(mebibytes: memoryMax) }
     let simulation = Simulation(try options())
     var lines = LineReader(try console.input())
     while let line = try lines.next() {
       guard let seed = UInt64(String(decoding: line, as: UTF8.self)) else {
-        throw ToolError.input("seedsInvalid", "line \(lines.number) is no seed", hint: "give a number")
+        throw ToolError.input("seedsInvalid", "line \(lines.number) is not a seed", hint: "give a number")
       }
       try console.output.line(SeedReport(simulation.run(seed: seed)).json)
       try console.output.flush()

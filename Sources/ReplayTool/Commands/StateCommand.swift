@@ -1,7 +1,7 @@
 import ArgumentParser
 import EventStore
 
-/// `replay state`: records as they are, or as they were.
+/// `replay state`: shows records as they are now, or as they were.
 struct StateCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "state", abstract: "Shows records, now or as they were at a position of the log.",
@@ -19,13 +19,13 @@ struct StateCommand: StoreCommand {
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
-      "As it was after the transaction at this position; 0 is before the first.", valueName: "position"))
+      "The state after the transaction at this position; 0 is before the first.", valueName: "position"))
   var at: UInt64?
 
-  @Flag(help: "Records too that were deleted, or that a cascade hides, with what they hold.")
+  @Flag(help: "Also show records that were deleted or that a cascade hides, with their fields.")
   var hidden = false
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("At most so many records.", valueName: "count"))
+  @Option(parsing: .unconditional, help: ArgumentHelp("At most this many records.", valueName: "count"))
   var limit: Int?
 
   func validate() throws {
@@ -57,7 +57,7 @@ struct StateCommand: StoreCommand {
         try page.print(record, showsHidden: hidden, transaction)
       } else {
         for zone in try zone.map({ [$0] }) ?? transaction.zones() {
-          // A walk over a zone's records passes over what is hidden.
+          // A walk over a zone's records skips hidden records.
           try page.print(zone, hidden: hidden ? transaction.allRecordNames(in: zone) : [], transaction)
         }
       }

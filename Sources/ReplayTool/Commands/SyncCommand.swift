@@ -7,29 +7,29 @@ import Synchronization
 /// `replay sync`: syncs a store with a remote.
 struct SyncCommand: StoreCommand {
   static let configuration = CommandConfiguration(
-    commandName: "sync", abstract: "Syncs a store with a remote: once, or on and on.",
+    commandName: "sync", abstract: "Syncs a store with a remote: once, or continuously.",
     discussion: """
-      It changes the store and the remote. Zones that are attached are shipped, and those of the remote appear here; \
-      a local zone is shipped once it is attached, with all its history. Whatever cuts it short, the next run goes on. \
-      It ends with 1 if a zone could not be synced or an asset is damaged, with 4 if the remote cannot be used.
+      It changes the store and the remote. Attached zones are sent, and the zones of the remote appear here. A local zone is \
+      sent when it is attached, with its whole history. If a run is interrupted, the next one continues. It ends with 1 if a \
+      zone could not be synced or an asset is damaged, with 4 if the remote cannot be used.
 
       Examples:
         replay sync notes.store --remote folder:/mnt/team/notes
         replay sync notes.store --remote folder:/mnt/team/notes --create-remote --attach shopping
         replay sync copy.store --remote folder:/mnt/team/notes --create-store
 
-      Where a remote was tampered with and put right again, or went back to an old copy, --reread lets a store read a \
-      zone's log again: what it had rejected there or read otherwise counts no more, and what others wrote \
-      and the log does not have is removed here too. What was written here is kept, and sent. Only then it is as a new store is. \
-      Where several stores have what a remote lost, let the one that wrote it read first: a removal or a replacement that \
-      is sent before what it removes does not meet it, and that is back.
+      If a remote was tampered with and repaired, or was restored from an old copy, --reread lets a store read a zone's log \
+      again. What the store had rejected there, or had read otherwise, no longer counts. What others wrote and the log does \
+      not have is removed here too. What was written here is kept, and sent. Only then is the store as a new one would be. If \
+      several stores have what a remote lost, let the store that wrote it read first. Otherwise a removal or a replacement \
+      may be sent before what it removes: it then has no effect, and what it removed is back.
         replay sync notes.store --remote folder:/mnt/team/notes --reread shopping@12
 
-      What a store imported and is to send for another one, it cannot send any more where the remote has closed that \
-      one's lane, or has another branch of it. If the other store still syncs, it sends all of it again itself: --let-go. \
-      If it is gone, or has lost it: --take-over. Where both send it, it counts twice. What was changed here of the texts and \
-      lists that --let-go lets go of does not meet them when they come again: what was removed here is back, and what was \
-      inserted here stands beside it. Look at these afterwards.
+      A store may have imported transactions of another store that it must send. It cannot send them if the remote has closed \
+      the other store's lane, or has another branch of it. If the other store still syncs, it sends all of them again itself: \
+      use --let-go. If that store is gone, or has lost them: use --take-over. If both send them, they count twice. Edits made \
+      here of texts and lists that --let-go drops do not apply when those come again: removed parts are back, and inserted \
+      parts appear twice. Check them afterwards.
       """)
 
   @OptionGroup var store: StoreOptions
@@ -48,35 +48,35 @@ struct SyncCommand: StoreCommand {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Read this zone's log again, from an offset or from its start; may be given more than once.",
+      "Read this zone's log again, from an offset or its start; may be given more than once.",
       valueName: "zone[@offset]"))
   var reread: [String] = []
 
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Send as this store's what another one wrote in this zone, and the remote does not take of it.",
+      "Send as this store's what another store wrote in this zone and the remote refuses.",
       valueName: "zone"))
   var takeOver: [String] = []
 
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Let go of what another store wrote in this zone, and the remote does not take of it. Edits made here of its texts "
-        + "and lists do not apply when it comes again.",
+      "Drop what another store wrote in this zone and the remote refuses. Edits made here of its texts and lists do not "
+        + "apply when it comes again.",
       valueName: "zone"))
   var letGo: [String] = []
 
   @Flag(
     help: ArgumentHelp(
-      "Go on until interrupted: sync whenever something changes here or there. If the remote is not there, it waits; "
+      "Continue until interrupted: sync whenever something changes here or there. If the remote is missing, it waits; "
         + "a store that was never synced ends, since the address may be wrong."))
   var watch = false
 
-  @Flag(help: "Make the remote if there is none.")
+  @Flag(help: "Create the remote if there is none.")
   var createRemote = false
 
-  @Flag(help: "Make the store if there is none.")
+  @Flag(help: "Create the store if there is none.")
   var createStore = false
 
   var places: HintPlaces { HintPlaces(store: store.directory, remote: remote) }
@@ -85,7 +85,7 @@ struct SyncCommand: StoreCommand {
   func validate() throws {
     guard Set(takeOver + letGo).count == takeOver.count + letGo.count else {
       throw ValidationError(
-        "Give each zone to --take-over or to --let-go, once: what is let go of cannot be taken over.")
+        "Give each zone once, to --take-over or to --let-go: what is dropped cannot be taken over.")
     }
   }
 
@@ -99,8 +99,8 @@ struct SyncCommand: StoreCommand {
     let address = try RemoteAddress(remote)
     let opened = try await openStore(address, console)
     defer { opened.close() }
-    // The remote is opened before anything changes here. A store that has one gets no new one: where the disk of its
-    // own is not mounted, an empty folder must stay empty.
+    // Opens the remote before anything changes here. A store that has a remote does not get a new one: if the
+    // disk of its remote is not mounted, an empty folder must stay empty.
     let own = try opened.syncState().databaseToken?.remote
     guard let log = try await openWaiting(address, own: own, console) else { return nil }
     if !attached.isEmpty {
@@ -114,7 +114,7 @@ struct SyncCommand: StoreCommand {
         guard try transaction.changeToken(of: zone) == nil else { return }
         throw ToolError(
           "zoneUnknown",
-          "zone “\(Display.zone(zone))” was never synced: the remote has refused nothing of it",
+          "zone “\(Display.zone(zone))” was never synced: the remote has not refused anything of it",
           hint: "sync it first", exit: .input)
       }
       guard try await opened.settleClosedLanes(of: zone, answer) == 0 else { continue }
@@ -128,7 +128,8 @@ struct SyncCommand: StoreCommand {
       store: opened, remote: log, zones: chosen.isEmpty ? .all : .only(Set(chosen)),
       configuration: configuration)
     let page = SyncPage(output: console.output, printsJSON: store.json, places: places)
-    // A zone of the remote may have come with the round. What the report names is known: it may have been deleted since.
+    // The round may have received a new zone of the remote. A zone in the report is known, even if it was
+    // deleted since.
     let check: @Sendable (SyncReport) throws -> Void = { report in
       guard report.failure == nil else { return }
       let reported = Set(report.zones.map(\.zone))
@@ -138,7 +139,7 @@ struct SyncCommand: StoreCommand {
     }
     if watch { return try await keepSyncing(replicator, page, console, checkFirst: check) }
     var report = try await syncOnce(replicator, console)
-    // Nothing but a zone that neither side has: the error says it all.
+    // The only problem is a zone that neither side has: the error message is enough.
     if report.zones.isEmpty { try check(report) }
     try opened.read { try report.dropSettledConflicts($0) }
     try page.print(report)
@@ -146,7 +147,7 @@ struct SyncCommand: StoreCommand {
     return report.exit
   }
 
-  /// - Parameter own: the remote that the store was synced with; nil if it has none.
+  /// - Parameter own: the remote that the store is synced with; nil if it has none.
   private func open(
     _ address: RemoteAddress, own: RemoteID?, _ console: Console
   ) async throws -> any RemoteLog {
@@ -156,25 +157,26 @@ struct SyncCommand: StoreCommand {
       if own == nil, !createRemote, [.unreachable, .notARemote].contains(error.code) {
         let told = ToolError(error)
         throw ToolError(
-          told.code, told.message, hint: "\(told.hint). Add --create-remote to make a new one there",
+          told.code, told.message, hint: "\(told.hint). Add --create-remote to create a new one there",
           exit: told.exit)
       }
       guard createRemote, let own else { throw error }
       throw ToolError(
-        "remoteChanged", "this store belongs to remote \(own), and is not given another: \(error.message)",
+        "remoteChanged",
+        "this store belongs to remote \(own), and another one is not created: \(error.message)",
         hint:
-          "give the address of that remote, or mount its disk. Where it is gone for good, export the store's log, import it "
+          "give the address of that remote, or mount its disk. If it is gone for good, export the store's log, import it "
           + "into a new store, and sync that with the new remote", exit: .remote)
     }
   }
 
-  /// How long a watch waits until it looks again for a remote that is not there, in milliseconds.
+  /// How long `--watch` waits before it looks for a missing remote again, in milliseconds.
   private static let waitMilliseconds: Int64 = 2_000
 
-  /// Opens the remote. A watch of a store that has one waits until it is there: a disk may be mounted later. A store
-  /// that has none ends: its address may be mistyped.
+  /// Opens the remote. If the store has a remote, `--watch` waits for it: its disk may be mounted later. If
+  /// the store has none, the command ends: its address may be wrong.
   ///
-  /// - Returns: nil if the user asked for an end before.
+  /// - Returns: nil if the user interrupted the command before.
   private func openWaiting(
     _ address: RemoteAddress, own: RemoteID?, _ console: Console
   ) async throws -> (any RemoteLog)? {
@@ -204,14 +206,14 @@ struct SyncCommand: StoreCommand {
     })
   }
 
-  /// Opens the store. A new one is made only for a remote that is there, or is to be made with it.
+  /// Opens the store. Creates it only for a remote that exists, or is created with it.
   private func openStore(_ address: RemoteAddress, _ console: Console) async throws -> LocalStore {
     do {
       return try store.openForWriting(console, creates: createStore && createRemote)
     } catch let error as ToolError where error.code == StoreError.Code.notAStore.rawValue {
       guard createStore else {
         throw ToolError(
-          error.code, error.message, hint: "\(error.hint). Add --create-store to make one there",
+          error.code, error.message, hint: "\(error.hint). Add --create-store to create one there",
           exit: error.exit)
       }
       if !createRemote { _ = try await open(address, own: nil, console) }
@@ -223,8 +225,8 @@ struct SyncCommand: StoreCommand {
     try await console.untilInterrupted { try await replicator.syncOnce() }
   }
 
-  /// - Parameter checkFirst: called with each round's report, once it is printed, until one has not failed; what it throws
-  ///   ends it.
+  /// - Parameter checkFirst: called with each round's report, after it is printed, until a round has
+  ///   succeeded. Its error ends the command.
   private func keepSyncing(
     _ replicator: LogReplicator, _ page: SyncPage, _ console: Console,
     checkFirst: @escaping @Sendable (SyncReport) throws -> Void
@@ -253,7 +255,7 @@ struct SyncCommand: StoreCommand {
   }
 }
 
-/// A zone whose log is read again, as the user names it: ZONE@OFFSET, or ZONE for its start.
+/// A zone whose log is to be read again, as the user names it: ZONE@OFFSET, or ZONE for the log's start.
 private struct RereadArgument {
   let text: String
   var zone: ZoneID
@@ -272,12 +274,12 @@ private struct RereadArgument {
   }
 
   private static func noOffset(_ text: String, hint: String) -> ToolError {
-    .input("entryInvalid", "“\(Display.plain(text))” names no offset of a log", hint: hint)
+    .input("entryInvalid", "“\(Display.plain(text))” does not name an offset of a log", hint: hint)
   }
 
   func begin(_ store: LocalStore) async throws {
     let token = try store.read { transaction in
-      // What is behind the last @ may be meant as an offset, and is none.
+      // The text after the last @ may be meant as an offset, but is not one.
       if let mark = text.lastIndex(of: "@"), mark > text.startIndex, zone == ZoneID(text),
         try !transaction.hasZone(zone)
       {
@@ -290,17 +292,17 @@ private struct RereadArgument {
       let name = Display.zone(zone)
       throw ToolError.input(
         "entryInvalid",
-        "this store has read the log of \(name) up to offset \(token.offset), not to \(offset)",
-        hint: "give an offset from 1, its start, to \(token.offset + 1)")
+        "this store has read the log of \(name) only up to offset \(token.offset), not \(offset)",
+        hint: "give an offset from 1, the log's start, to \(token.offset + 1)")
     }
     guard try await store.beginRereading(zone, from: offset) == nil else { return }
     throw ToolError(
-      "zoneUnknown", "zone “\(Display.zone(zone))” was never synced: there is no log of it to read again",
+      "zoneUnknown", "zone “\(Display.zone(zone))” was never synced: it has no log to read again",
       hint: "sync it first", exit: .input)
   }
 }
 
-/// What `--watch` remembers from one round to the next: its report, and what printing came to.
+/// What `--watch` keeps between rounds: the last report, and an error of printing.
 private final class Watched: Sendable {
   private let state = Mutex<(report: SyncReport?, error: (any Error)?, hasSucceeded: Bool)>((nil, nil, false))
 
@@ -308,7 +310,7 @@ private final class Watched: Sendable {
 
   func note(_ error: any Error) { state.withLock { $0.error = $0.error ?? error } }
 
-  /// Whether no round before this one has reached its end.
+  /// Whether no earlier round has completed.
   func isFirst(_ report: SyncReport) -> Bool {
     state.withLock { state in
       defer { state.hasSucceeded = state.hasSucceeded || report.failure == nil }
@@ -316,7 +318,7 @@ private final class Watched: Sendable {
     }
   }
 
-  /// Remembers a report, and gives the one before.
+  /// Stores a report, and returns the previous one.
   func replaceReport(with report: SyncReport) -> SyncReport? {
     state.withLock { state in
       defer { state.report = report }
@@ -326,14 +328,14 @@ private final class Watched: Sendable {
 }
 
 extension SyncReport {
-  /// What the command ends with after a round.
+  /// The exit code after a round.
   var exit: ToolError.Exit? {
     if isInSync { return hasDamagedAssets ? .problem : nil }
     if failure?.isOfRemote ?? false || failures.contains(where: { $0.isOfWholeRemote }) { return .remote }
     return failures.contains { $0.isOfStore } ? .store : .problem
   }
 
-  /// Whether an asset was met that is damaged: sync again and again, it stays so.
+  /// Whether an asset is damaged: another sync would not repair it.
   fileprivate var hasDamagedAssets: Bool {
     zones.contains { zone in
       zone.assetProblems.contains { problem in
@@ -346,7 +348,7 @@ extension SyncReport {
     }
   }
 
-  /// Takes conflicts out of the count that were met on the way, and that are gone at the end.
+  /// Removes from the count those conflicts that appeared during the round and were settled at its end.
   fileprivate mutating func dropSettledConflicts(_ transaction: borrowing ReadTransaction) throws {
     for index in zones.indices where zones[index].conflicts > 0 {
       guard try transaction.hasZone(zones[index].zone) else { continue }
@@ -359,7 +361,7 @@ extension SyncReport {
     }
   }
 
-  /// What kept the round, and its zones, from going on.
+  /// The failures that stopped the round and its zones.
   fileprivate var failures: [SyncFailure] {
     (failure.map { [$0] } ?? [])
       + zones.compactMap { zone in
@@ -369,13 +371,13 @@ extension SyncReport {
 }
 
 extension SyncFailure {
-  /// Whether the remote could not be used, whatever zone was asked for.
+  /// Whether the whole remote could not be used, not only one zone.
   fileprivate var isOfWholeRemote: Bool {
     let codes: [RemoteError.Code] = [.unreachable, .later, .notARemote, .identityMismatch]
     return codes.contains { $0.rawValue == code }
   }
 
-  /// Whether it is the remote's, where it ended a round: it may be right the next time, or somebody must see to it.
+  /// Whether the failure that ended a round is the remote's: a later round may succeed, or somebody must act.
   fileprivate var isOfRemote: Bool {
     let codes: [RemoteError.Code] = [.denied, .overQuota, .newerFormat, .damaged]
     return isOfWholeRemote || codes.contains { $0.rawValue == code }

@@ -1,13 +1,12 @@
 import ArgumentParser
 import EventStore
 
-/// `replay verify`: whether pages, log and records are what they should be.
+/// `replay verify`: checks pages, log and records.
 struct VerifyCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Checks pages, log and every record against a fresh fold of the log.",
     discussion: """
-      It changes nothing. It ends with 1 if it finds problems, with 3 if the store is too damaged to be \
-      opened.
+      It changes nothing. It ends with 1 if it finds problems, with 3 if the store is too damaged to be opened.
 
       Example: replay verify notes.store
       """)
@@ -65,10 +64,10 @@ struct VerifyCommand: StoreCommand {
   }
 
   private static let behind =
-    "Not all records were compared: a remote log is being read again, or the log is being folded again. The next sync "
-    + "that reaches the remote does that to its end; then they are."
+    "Not all records were compared, because a remote log is being read again, or the log is being folded "
+    + "again. The next sync that reaches the remote completes that; then verify again."
 
-  /// What is said of assets; nothing where there are none.
+  /// The part of the summary about assets; empty if there are none.
   private static func assets(_ report: VerificationReport) -> String {
     var text = report.assets > 0 ? ", \(Display.count(report.assets, "asset")) too" : ""
     if report.missingAssets > 0 {
@@ -85,8 +84,8 @@ struct VerifyCommand: StoreCommand {
     if kinds == [.asset] {
       return
         """
-        Log and records are sound. `replay asset download STORE --remote REMOTE` brings assets that are gone or damaged \
-        here from a remote that has them; importing them again does too.
+        Log and records are sound. `replay asset download STORE --remote REMOTE` downloads assets that are missing or damaged \
+        here; importing them again helps too.
         """
     }
     if kinds.isSubset(of: [.record, .assetList, .asset]) {
@@ -95,12 +94,12 @@ struct VerifyCommand: StoreCommand {
         kinds.contains(.assetList) ? "the list of assets" : nil,
       ].compactMap(\.self).joined(separator: " and ")
       return "The log is sound: `replay rebuild` makes \(made) again from it."
-        + (kinds.contains(.asset) ? " Then verify again: files of assets are compared with that list." : "")
+        + (kinds.contains(.asset) ? " Then verify again: files of assets are compared with it." : "")
     }
     return """
-      Keep a copy of the store as it is. `replay export` brings out its log, with what was never sent: `replay import` \
-      makes a new store of it. Where the log cannot be read, `replay export --records` brings out the records as they are: \
-      sync a new store, and `replay import` them into it. What was sent comes from the remote too, or from a backup.
+      Keep a copy of the store as it is. `replay export` exports its log, including what was never sent: `replay import` \
+      makes a new store from it. If the log cannot be read, `replay export --records` exports the records as they are: \
+      sync a new store, and `replay import` them into it. What was sent can also come from the remote, or from a backup.
       """
   }
 }

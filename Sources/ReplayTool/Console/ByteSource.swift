@@ -4,13 +4,13 @@
   import Darwin
 #endif
 
-/// Gives the bytes of a file, front to back.
+/// Provides the bytes of a file, from start to end.
 protocol ByteSource: AnyObject {
-  /// What it is, for messages.
+  /// The name for messages.
   var name: String { get }
-  /// The next bytes, at least one, unless the end is reached.
+  /// The next bytes, at least one; empty at the end.
   func read(upTo count: Int) throws -> [UInt8]
-  /// The last bytes of all; nil where they cannot be seen before the others are read.
+  /// The last bytes of the source; nil if they cannot be read before the others.
   func tail(upTo count: Int) -> [UInt8]?
 }
 
@@ -74,12 +74,12 @@ extension DescriptorSource {
   }
 }
 
-// `read` alone names the method above.
+// Outside of the class, because `read` inside it is the method above.
 private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer, _ count: Int) -> Int {
   read(descriptor, buffer, count)
 }
 
-/// Bytes that are there already, as a source.
+/// Bytes in memory, as a source.
 final class MemorySource: ByteSource {
   let name: String
   private var rest: ArraySlice<UInt8>

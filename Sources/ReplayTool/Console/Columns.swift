@@ -1,7 +1,7 @@
-/// Lines in columns that stand under each other, printed as they come.
+/// Prints lines in aligned columns, as the rows arrive.
 ///
-/// Rows wait until there are some, which decides the widths; a later row that is wider widens the columns
-/// from there on. So memory stays bounded however many rows there are.
+/// The first rows wait, to decide the widths. A later, wider row widens the columns from there on. So the
+/// memory is bounded for any number of rows.
 struct Columns {
   struct Cell {
     var text: String
@@ -15,9 +15,9 @@ struct Columns {
     }
   }
 
-  /// Rows that may wait for their widths.
+  /// How many rows may wait for their widths.
   private static let waitingMax = 64
-  /// A cell that is wider pushes the rest of its own row and of no other.
+  /// The greatest width of a column. A wider cell moves only the rest of its own row.
   private static let widthMax = 48
 
   private let output: Output
@@ -30,13 +30,13 @@ struct Columns {
     self.indent = String(repeating: " ", count: indent)
   }
 
-  /// Prints a row, and lines below it that keep to no column.
+  /// Adds a row, and lines below it that use no columns.
   mutating func add(_ cells: [Cell], below: [String] = []) throws {
     waiting.append((cells, below))
     if waiting.count >= Self.waitingMax { try flush() }
   }
 
-  /// Prints the rows that wait.
+  /// Prints the waiting rows.
   mutating func flush() throws {
     for (cells, _) in waiting {
       for (index, cell) in cells.enumerated() {
@@ -53,7 +53,7 @@ struct Columns {
 
   private func line(_ cells: [Cell]) -> String {
     var line = ""
-    // Spaces wait until text follows them: no line ends in them.
+    // Spaces are added only when text follows, so that no line ends in spaces.
     var gap = 0
     for (index, cell) in cells.enumerated() {
       let padding = max(0, widths[index] - cell.text.count)

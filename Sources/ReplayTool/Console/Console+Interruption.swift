@@ -1,9 +1,9 @@
 import Replicator
 
 extension Console {
-  /// Runs work of a task, and cancels it once the user asks for an end.
+  /// Runs work in a task, and cancels the task if the user interrupts the command.
   ///
-  /// - Throws: ``Interrupted``; what the work throws.
+  /// - Throws: ``Interrupted``, and any error of the work.
   func untilInterrupted<Result: Sendable>(
     _ body: @escaping @Sendable () async throws -> Result
   ) async throws -> Result {

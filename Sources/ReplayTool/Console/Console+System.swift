@@ -7,10 +7,10 @@ import Synchronization
 #endif
 
 extension Console {
-  /// The process's own: standard input, output and error.
+  /// The console of this process: standard input, output and error.
   ///
-  /// A closed pipe and a file over the process's limit become errors of the write instead of signals, and an interrupt from the
-  /// keyboard is asked for where a command can end well.
+  /// Writing to a closed pipe, or beyond the limit for file sizes, then gives an error instead of a signal.
+  /// Where a command can end cleanly, it asks whether an interrupt from the keyboard has occurred.
   static func makeSystem() -> Console {
     signal(SIGPIPE, SIG_IGN)
     signal(SIGXFSZ, SIG_IGN)
@@ -29,22 +29,21 @@ extension Console {
       usesColor: isTerminal && wantsColor { name in getenv(name).map { String(cString: $0) } })
   }
 
-  /// Whether the user's environment allows colours (https://no-color.org: any value but the empty one
-  /// counts).
+  /// Whether the user's environment allows colours (https://no-color.org: any non-empty value disables them).
   static func wantsColor(_ environment: (String) -> String?) -> Bool {
     (environment("NO_COLOR") ?? "").isEmpty && environment("TERM") != "dumb"
   }
 }
 
-/// Notes that the user wants the command to end.
+/// Records that the user wants the command to end.
 enum Interruption {
   private static let requested = Atomic(false)
 
   static var isRequested: Bool { requested.load(ordering: .relaxed) }
 
-  /// From here on SIGINT and SIGTERM set a mark; the second one of a kind ends the process as ever.
+  /// From now on, SIGINT and SIGTERM set a mark. A second signal of the same kind ends the process as usual.
   static func catchSignals() {
-    // The mark is made before a handler may need it: a handler must not allocate.
+    // The mark is created before a handler can run: a handler must not allocate.
     requested.store(false, ordering: .relaxed)
     for number in [SIGINT, SIGTERM] {
       signal(number) { number in

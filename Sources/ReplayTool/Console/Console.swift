@@ -1,14 +1,14 @@
 import EventStore
 
-/// What a command talks to: its user, the clock, and the sources of randomness and bytes.
+/// The environment of a command: its user, the clock, and the sources of randomness and bytes.
 struct Console: Sendable {
-  /// What the command was asked for.
+  /// The result of the command.
   var output: Output
-  /// Errors, and progress of long work.
+  /// Errors, and the progress of long work.
   var errors: Output
-  /// Where `-` reads from.
+  /// The source for `-`.
   var input: @Sendable () throws -> any ByteSource
-  /// Whether the user asked for an end.
+  /// Whether the user interrupted the command.
   var isInterrupted: @Sendable () -> Bool = { false }
   /// The wall clock, in milliseconds since 1970.
   var wallMilliseconds: @Sendable () -> Int64 = SystemEnvironment.wallMilliseconds

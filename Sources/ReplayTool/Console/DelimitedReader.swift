@@ -1,4 +1,4 @@
-/// Cuts a source at a byte.
+/// Splits a source at a delimiter byte.
 struct DelimitedReader {
   private static let readBytes = 1 << 16
 
@@ -9,7 +9,7 @@ struct DelimitedReader {
   private var start = 0
   private var searched = 0
   private var isAtEnd = false
-  /// Whether the part that was read last was ended by the source's end, without a delimiter.
+  /// Whether the last part ended at the end of the source, without a delimiter.
   private(set) var isOpen = false
 
   /// - Parameter partBytesMax: the longest part.
@@ -19,9 +19,9 @@ struct DelimitedReader {
     self.partBytesMax = partBytesMax
   }
 
-  /// The next part without its delimiter, nil at the end. The last part needs no delimiter.
+  /// The next part without its delimiter; nil at the end. The last part needs no delimiter.
   ///
-  /// - Throws: ``PartTooLong``; what the source throws.
+  /// - Throws: ``PartTooLong``, and any error of the source.
   mutating func next() throws -> [UInt8]? {
     while true {
       if let end = buffer[searched...].firstIndex(of: delimiter) {
@@ -54,5 +54,5 @@ struct DelimitedReader {
   }
 }
 
-/// A part is longer than may be.
+/// A part exceeds the limit.
 struct PartTooLong: Error {}

@@ -1,23 +1,23 @@
 import ChildProcesses
 import Foundation
 
-/// A command said no.
+/// An external command failed.
 struct ProcessFailure: Error {
-  /// The first line that it said.
+  /// The first line of its errors.
   var message: String
 }
 
-/// One run of another command, such as git. Its output is a source of bytes.
+/// One run of an external command, such as git. Its output is a source of bytes.
 final class ExternalProgram: ByteSource {
   let name: String
   private let process: ChildProcess
 
   /// - Parameters:
   ///   - executable: the path of the command.
-  ///   - name: its name, for messages and for the code of an error: “git” gives `gitMissing`.
-  ///   - arguments: what it is called with.
-  ///   - environment: all of its environment.
-  ///   - takesInput: whether ``write(_:)`` gives it something to read.
+  ///   - name: its name, for messages and error codes: “git” gives `gitMissing`.
+  ///   - arguments: its arguments.
+  ///   - environment: its whole environment.
+  ///   - takesInput: whether it reads what ``write(_:)`` sends.
   init(
     _ executable: String, name: String, _ arguments: [String], environment: [String: String],
     takesInput: Bool = false
@@ -37,12 +37,12 @@ final class ExternalProgram: ByteSource {
 
   func read(upTo count: Int) -> [UInt8] { process.receive(upTo: count) }
 
-  /// Gives the process something to read.
+  /// Sends text to the process.
   func write(_ text: String) throws {
     guard process.send(Array(text.utf8)) else { throw ProcessFailure(message: "it ended early") }
   }
 
-  /// All of a short output, without the end of its line.
+  /// A short output as a whole, without the end of its line.
   func text() throws -> String {
     var bytes = process.receiveAll()
     try finish()
@@ -50,7 +50,7 @@ final class ExternalProgram: ByteSource {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Waits for the end, which the output must have reached.
+  /// Waits for the end of the process. The output must have been read to its end.
   func finish() throws {
     process.endInput()
     let status: String
@@ -71,7 +71,7 @@ final class ExternalProgram: ByteSource {
       if FileManager.default.isExecutableFile(atPath: candidate) { return candidate }
     }
     throw ToolError.input(
-      "\(name)Missing", "the command \(name) is not there",
+      "\(name)Missing", "the command \(name) is missing",
       hint: "install \(name), or add its directory to PATH")
   }
 }

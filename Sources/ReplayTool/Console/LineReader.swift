@@ -1,21 +1,20 @@
 import EventStore
 
-/// Reads a source line by line. A line may end in `\n` or `\r\n`, the last one also in nothing; empty lines
-/// are passed over.
+/// Reads a source line by line. A line ends in `\n` or `\r\n`; the last line may have no end. Empty lines are
+/// skipped.
 struct LineReader {
-  /// The longest line. An exported transaction always fits: what would be longer is written in its compact
-  /// form.
+  /// The longest line. Every exported transaction fits: a longer line is written in its compact form.
   static let lineBytesMax = 16 << 20
 
-  /// More than a log's last line has.
+  /// More bytes than the last line of a log has.
   private static let tailBytes = 256
 
-  /// What the lines come from, for messages.
+  /// The name of the source, for messages.
   let name: String
-  /// The number of the line that was read last, from 1.
+  /// The number of the last line read, from 1.
   private(set) var number = 0
   private var parts: DelimitedReader
-  /// Whether the line that was read last has no end: a log that is cut inside a line has such a one.
+  /// Whether the last line read has no line end: a log that was cut inside a line has such a line.
   var isOpen: Bool { parts.isOpen }
 
   init(_ source: any ByteSource) {
@@ -23,7 +22,7 @@ struct LineReader {
     parts = DelimitedReader(source, delimiter: UInt8(ascii: "\n"), partBytesMax: Self.lineBytesMax)
   }
 
-  /// The next line, nil at the end.
+  /// The next line; nil at the end.
   mutating func next() throws -> [UInt8]? {
     do {
       while var line = try parts.next() {
@@ -35,12 +34,12 @@ struct LineReader {
     } catch is PartTooLong {
       throw ToolError.input(
         "lineTooLong", "line \(number + 1) of \(name) is longer than 16 MiB",
-        hint: "a record that is larger goes with its log: `replay export` without --records, then import that"
+        hint: "move a larger record with its log: `replay export` without --records, then import that"
       )
     }
   }
 
-  /// The next line as a JSON document, nil at the end.
+  /// The next line as a JSON document; nil at the end.
   mutating func nextDocument() throws -> (json: JSON, byteCount: Int)? {
     guard let line = try next() else { return nil }
     do {
@@ -50,7 +49,8 @@ struct LineReader {
     }
   }
 
-  /// Whether the last line may be an object with a member: true too where the end cannot be seen before the rest is read.
+  /// Whether the last line may be an object with this member. Also true if the end cannot be read before the
+  /// rest.
   func mayEnd(with member: Name) -> Bool {
     guard let tail = parts.source.tail(upTo: Self.tailBytes) else { return true }
     let lines = tail.split(whereSeparator: { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") })
@@ -63,11 +63,11 @@ struct LineReader {
     }
   }
 
-  /// What is wrong with the line that was read last.
+  /// The error for an invalid last line read.
   func invalid(_ error: JSONError) -> ToolError {
     .input(
       "importInvalid", "line \(number) of \(name): \(error.description)",
-      hint: "mend the line; `replay export`, with or without --records, shows how one looks, and "
-        + "`replay import --help` which members it has")
+      hint: "correct the line; `replay export`, with or without --records, prints examples, and "
+        + "`replay import --help` lists the members")
   }
 }

@@ -1,15 +1,15 @@
 import Synchronization
 
-/// A stream of text to the user: buffered, and coloured if the user sees colours.
+/// A stream of text to the user. It is buffered, and coloured if the user sees colours.
 ///
-/// A command prints through it alone, so that tests can read what it printed.
+/// A command prints only through it, so that tests can read the output.
 final class Output: Sendable {
-  /// Printed bytes that may wait in memory: one system call for many lines.
+  /// How many printed bytes may wait in memory, so that one system call writes many lines.
   private static let bufferBytesMax = 1 << 16
 
-  /// Whether a person looks at it as it comes.
+  /// Whether a person reads the output as it appears.
   let isTerminal: Bool
-  /// Whether styles show.
+  /// Whether styles are printed.
   let usesColor: Bool
   private let sink: any OutputSink
   private let buffer = Mutex<[UInt8]>([])
@@ -23,7 +23,7 @@ final class Output: Sendable {
   /// Prints a line.
   func line(_ text: String = "") throws { try write(Array(text.utf8) + [UInt8(ascii: "\n")]) }
 
-  /// Prints text as it is.
+  /// Prints text without a line end.
   func text(_ text: String) throws { try write(Array(text.utf8)) }
 
   /// Prints a line of UTF-8.
@@ -39,10 +39,10 @@ final class Output: Sendable {
     try line(bytes)
   }
 
-  /// Hands on what waits in memory.
+  /// Writes the waiting bytes.
   func flush() throws { try buffer.withLock { bytes in try drain(&bytes) } }
 
-  /// A text in a style, if styles show.
+  /// A text in a style, if styles are printed.
   func styled(_ text: String, _ style: Style) -> String {
     usesColor && style != .plain && !text.isEmpty ? "\u{1B}[\(style.code)m\(text)\u{1B}[0m" : text
   }
@@ -61,7 +61,7 @@ final class Output: Sendable {
   }
 }
 
-/// How a text looks where the user sees colours.
+/// The style of a text for a user who sees colours.
 enum Style {
   case plain, heading, quiet, winner, loser, warning
 

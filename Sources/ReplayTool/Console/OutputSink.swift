@@ -4,21 +4,21 @@
   import Darwin
 #endif
 
-/// Takes the bytes that a command prints.
+/// Receives the bytes that a command prints.
 protocol OutputSink: Sendable {
   /// Writes all of the bytes.
   ///
-  /// - Throws: ``OutputClosed`` when nobody reads any more, ``ToolError`` otherwise.
+  /// - Throws: ``OutputClosed`` if nobody reads any more, else ``ToolError``.
   func write(_ bytes: [UInt8]) throws
 }
 
-/// Nobody reads what is printed any more: `replay log … | head` does that. It is no failure.
+/// Nobody reads the output any more, as after `replay log … | head`. That is not a failure.
 struct OutputClosed: Error {}
 
-/// A file descriptor as a sink: standard output, standard error or a file.
+/// A file descriptor that receives output: standard output, standard error or a file.
 struct DescriptorSink: OutputSink {
   let descriptor: Int32
-  /// What the descriptor is, for messages.
+  /// The name of the descriptor, for messages.
   let name: String
 
   func write(_ bytes: [UInt8]) throws {
@@ -43,7 +43,7 @@ struct DescriptorSink: OutputSink {
   }
 }
 
-// `write` alone names the method above.
+// Outside of the struct, because `write` inside it is the method above.
 private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer, _ count: Int) -> Int {
   write(descriptor, bytes, count)
 }

@@ -4,13 +4,14 @@
   import Darwin
 #endif
 
-/// A file that gets its name when it is whole: until then it is beside it, under a name of its own.
+/// Writes a file that appears only when it is complete. Until then it is beside its place, under a temporary
+/// name.
 ///
-/// What is there and is no regular file, a device or a pipe, keeps its place and is written as it is.
+/// An existing device or pipe at the path is not replaced: the bytes are written to it directly.
 final class PartialFile {
   let output: Output
   private let path: String
-  /// Nil where the file is written in its place.
+  /// The temporary path; nil if the file is written directly.
   private let partialPath: String?
   private var descriptor: Int32
 
@@ -35,7 +36,7 @@ final class PartialFile {
       DescriptorSink(descriptor: descriptor, name: "“\(path)”"), isTerminal: false, usesColor: false)
   }
 
-  /// Gives the file its name. Without this, what was written goes away.
+  /// Gives the file its name. Without this call, the written bytes are deleted.
   func finish() throws {
     try output.flush()
     guard let partialPath else { return }
@@ -54,14 +55,14 @@ final class PartialFile {
     if let partialPath { unlink(partialPath) }
   }
 
-  /// What a path leads to, through links; itself if nothing is there.
+  /// The path after resolving links; the path itself if nothing exists there.
   private static func resolved(_ path: String) -> String {
     guard let found = realpath(path, nil) else { return path }
     defer { free(found) }
     return String(cString: found)
   }
 
-  /// Whether nothing is at the path, or a regular file.
+  /// Whether nothing exists at the path, or a regular file.
   private static func isReplaceable(_ path: String) -> Bool {
     var status = stat()
     return stat(path, &status) != 0 || status.st_mode & S_IFMT == S_IFREG

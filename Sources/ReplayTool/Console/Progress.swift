@@ -1,8 +1,8 @@
 import Synchronization
 
-/// A line on standard error that says how far long work is, where a person sees it.
+/// A line on standard error that shows the progress of long work, if a person sees it.
 ///
-/// It is also where long work notices that the user wants it to end.
+/// Long work also uses it to notice that the user wants it to end.
 final class Progress: Sendable {
   private static let millisecondsBetweenDraws: Int64 = 100
   private static let barWidth = 30
@@ -12,12 +12,12 @@ final class Progress: Sendable {
 
   init(_ console: Console) { self.console = console }
 
-  /// Whether the user asked for an end.
+  /// Whether the user interrupted the command.
   var isInterrupted: Bool { console.isInterrupted() }
 
-  /// Says how far the work is.
+  /// Shows the progress.
   ///
-  /// - Throws: ``Interrupted`` after the user asked for an end.
+  /// - Throws: ``Interrupted`` if the user interrupted the command.
   func update(_ what: String, done: UInt64, total: UInt64? = nil) throws {
     if isInterrupted { throw Interrupted() }
     guard console.errors.isTerminal else { return }
@@ -32,14 +32,14 @@ final class Progress: Sendable {
     try console.errors.flush()
   }
 
-  /// Takes the line away.
+  /// Removes the line.
   func end() {
     let wasDrawn = lastDraw.withLock { last in
       defer { last = nil }
       return last != nil
     }
     guard wasDrawn else { return }
-    // The line is decoration: if it cannot be taken away, nothing is lost.
+    // The line is not important: an error in removing it is ignored.
     try? console.errors.text("\r\u{1B}[K")
     try? console.errors.flush()
   }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A file of lines, plain or packed by gzip.
+/// A file of lines, plain or compressed with gzip.
 enum TextFile {
-  /// Opens a file for reading line by line.
+  /// Opens a file to read it line by line.
   static func open(_ path: String) throws -> any ByteSource {
     let start = try DescriptorSource(path: path).read(upTo: 2)
     guard start == [0x1f, 0x8b] else { return try DescriptorSource(path: path) }
@@ -10,7 +10,7 @@ enum TextFile {
   }
 }
 
-/// What `gzip` makes of a packed file.
+/// The output of `gzip` for a compressed file.
 final class GzipSource: ByteSource {
   let name: String
   private let process: ExternalProgram

@@ -2,11 +2,11 @@ import EventStore
 import Replicator
 import StoreTesting
 
-/// What a command could not do: what, and what the user can do about it.
+/// An error of a command: what failed, and what the user can do about it.
 struct ToolError: Error {
-  /// What the process ends with.
+  /// The exit code of the process.
   enum Exit: Int32 {
-    /// The command ran and found a problem.
+    /// The command ran, and found a problem.
     case problem = 1
     /// The user's input cannot be used.
     case input = 2
@@ -14,11 +14,11 @@ struct ToolError: Error {
     case store = 3
     /// The remote cannot be reached or used.
     case remote = 4
-    /// The user interrupted it: 128 and the signal's number, as shells have it.
+    /// The user interrupted the command: 128 and the signal's number, as in shells.
     case interrupted = 130
   }
 
-  /// A stable word for programs.
+  /// A stable word that programs can compare.
   let code: String
   let message: String
   var hint: String
@@ -57,7 +57,8 @@ struct ToolError: Error {
     }
   }
 
-  /// What names nothing in the store is the user's; what cannot be read or written is the store's.
+  /// A name that is not in the store is the user's error; something that cannot be read or written is the
+  /// store's.
   private static func exit(of code: StoreError.Code) -> Exit {
     switch code {
     case .zoneUnknown, .recordUnknown, .positionUnknown, .nameInvalid, .valueInvalid, .indexInvalid: .input
@@ -66,7 +67,7 @@ struct ToolError: Error {
     }
   }
 
-  /// Whether a code says that the store cannot be opened, read or written.
+  /// Whether a code means that the store cannot be opened, read or written.
   static func isOfStore(_ code: StoreError.Code) -> Bool {
     let codes: [StoreError.Code] = [
       .damaged, .notAStore, .newerFormat, .olderFormat, .accessDenied, .readOnly, .removed, .full, .system,
@@ -75,11 +76,11 @@ struct ToolError: Error {
     return codes.contains(code)
   }
 
-  /// What to do about it here: a hint of the library names its calls, and the user has commands.
+  /// The hint for a user of commands, where the library's hint names its calls.
   private static func hint(_ error: StoreError) -> String {
     switch error.code {
     case .assetMissing, .assetDamaged:
-      "`replay asset download STORE HASH --remote REMOTE` brings it from a remote that has it"
+      "`replay asset download STORE HASH --remote REMOTE` downloads it from a remote that has it"
     default: error.hint
     }
   }
@@ -98,7 +99,7 @@ struct ToolError: Error {
     ToolError(code, message, hint: hint, exit: .input)
   }
 
-  /// The same of a place in a file that is imported. What the store alone is to blame for stays the store's.
+  /// The same error for a place in an imported file. An error of the store stays the store's.
   func ofInput(_ place: String) -> ToolError {
     ToolError(code, "\(place): \(message)", hint: hint, exit: exit == .problem ? .input : exit)
   }
@@ -109,7 +110,8 @@ struct ToolError: Error {
 }
 
 extension SyncFailure {
-  /// Whether the store could not be read or written. A code that a remote has too is taken for the remote's.
+  /// Whether the store could not be read or written. A code that a remote can also have counts as the
+  /// remote's.
   var isOfStore: Bool {
     let shared: [RemoteError.Code] = [.damaged, .newerFormat, .system]
     return ToolError.isOfStore(StoreError.Code(rawValue: code)) && !shared.contains { $0.rawValue == code }

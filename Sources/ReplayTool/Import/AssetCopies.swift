@@ -1,16 +1,16 @@
 import EventStore
 
-/// Copies assets beside an exported file, and counts those that stay behind.
+/// Copies the files of assets beside an exported file, and counts those that are not copied.
 struct AssetCopies {
   let store: LocalStore
-  /// Where they go; nil for nowhere.
+  /// The target directory; nil to copy nothing.
   let directory: String?
   let progress: Progress
-  /// Those that are here, and are not copied.
+  /// Assets that are here and were not copied.
   var here: UInt64 = 0
-  /// Those that are not here.
+  /// Assets that are not here.
   var gone: UInt64 = 0
-  /// Those whose file is damaged; of records, also those that are not here.
+  /// Assets whose file is damaged; for records, also those that are not here.
   private(set) var failures = AssetFailures()
   private var bytes: UInt64 = 0
 
@@ -20,9 +20,9 @@ struct AssetCopies {
     self.progress = progress
   }
 
-  /// Copies an asset, or notes that it cannot be.
+  /// Copies an asset, or notes why that is impossible.
   ///
-  /// - Returns: false if there is no place for it.
+  /// - Returns: false if there is no target directory.
   mutating func copy(_ asset: AssetReference) throws -> Bool {
     guard let directory else { return false }
     guard !failures.contains(asset) else { return true }

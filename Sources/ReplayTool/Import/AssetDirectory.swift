@@ -6,28 +6,30 @@ import EventStore
   import Darwin
 #endif
 
-/// A directory with the files of assets beside an exported file, each named by its hash.
+/// A directory beside an exported file, with the files of assets. Each file is named by its hash.
 enum AssetDirectory {
   private static let damagedCode = StoreError.Code.assetDamaged.rawValue
   private static let missingCode = StoreError.Code.assetMissing.rawValue
 
-  /// Whether an error of ``bring(_:from:into:)`` is of that one file: a full disk is no such thing.
+  /// Whether an error of ``bring(_:from:into:)`` concerns only that file; a full disk, for example, concerns
+  /// all.
   static func isOfOneFile(_ error: ToolError) -> Bool {
     [damagedCode, missingCode, StoreError.Code.system.rawValue].contains(error.code)
   }
 
-  /// Refuses to go on where an asset is named and there is no place for it.
+  /// The error for an asset without a target directory.
   static func needed(for asset: AssetReference) -> ToolError {
     ToolError.input(
-      "assetsUnplaced", "asset \(asset.hash) is named, and its bytes have no place in JSON lines",
+      "assetsUnplaced", "the export refers to asset \(asset.hash), and JSON lines cannot contain its bytes",
       hint:
         "give --assets with a directory: the files of assets go there, and `replay import --assets` reads them"
     )
   }
 
-  /// Copies an asset to a directory, unless it is there.
+  /// Copies an asset to a directory, unless it exists there.
   ///
-  /// - Parameter progress: called before it begins, and after each piece with its bytes; what it throws ends the work.
+  /// - Parameter progress: called before the start, and after each piece with the bytes copied so far. Its
+  ///   error ends the copy.
   static func copy(
     _ asset: AssetReference, of store: LocalStore, to directory: String, progress: (Int) throws -> Void
   ) throws {
@@ -50,12 +52,12 @@ enum AssetDirectory {
       hint: "give a path in a directory that may be written")
   }
 
-  /// Refuses a directory that is not there.
+  /// Throws if the directory does not exist.
   static func check(_ directory: String) throws {
     var status = stat()
     guard stat(directory, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR else { return }
     throw ToolError.input(
-      "assetsUnplaced", "“\(Display.plain(directory))” is no directory",
+      "assetsUnplaced", "“\(Display.plain(directory))” is not a directory",
       hint: "give --assets with the directory that `replay export --assets` wrote")
   }
 
@@ -63,7 +65,7 @@ enum AssetDirectory {
     access("\(directory)/\(asset.hash)", R_OK) == 0
   }
 
-  /// Takes an asset into a store from a directory.
+  /// Imports an asset from a directory into a store.
   static func bring(_ asset: AssetReference, from directory: String?, into store: LocalStore) async throws {
     guard let directory else {
       throw ToolError.input(
@@ -78,7 +80,7 @@ enum AssetDirectory {
     }
     guard try await store.importAsset(file: path) == asset else {
       throw ToolError.input(
-        damagedCode, "the file “\(path)” has other bytes than its name says",
+        damagedCode, "the bytes of the file “\(path)” do not match its name",
         hint: "copy the directory again")
     }
   }

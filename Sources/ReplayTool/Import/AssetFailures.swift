@@ -1,6 +1,6 @@
 import EventStore
 
-/// Assets that could not be copied or imported, each with why: the others are.
+/// Assets that could not be copied or imported, with the reasons.
 struct AssetFailures {
   private var found: [(asset: AssetReference, message: String)] = []
   private var assets: Set<AssetReference> = []
@@ -14,9 +14,9 @@ struct AssetFailures {
     assets.insert(asset)
   }
 
-  /// Lists them on standard error.
+  /// Prints them to standard error.
   ///
-  /// - Parameter hint: what can be done about them.
+  /// - Parameter hint: what the user can do about them.
   func tell(_ console: Console, hint: String) throws {
     guard !isEmpty else { return }
     for failure in found {

@@ -1,7 +1,7 @@
 import EventStore
 import StoreTesting
 
-/// The first-parent history of a git repository, as a history to run.
+/// The first-parent history of a git repository, as input for a history run.
 struct GitHistory: HistorySource {
   let repository: GitRepository
 
@@ -34,7 +34,7 @@ struct GitHistory: HistorySource {
     }
   }
 
-  /// Gives its commits.
+  /// Reads its commits.
   private struct Reader: HistoryReader {
     var log: GitLog
     var sizes: GitSizes

@@ -1,17 +1,18 @@
 import EventStore
 
-/// Writes the history of a git repository into a store: a commit is a transaction, a file a record.
+/// Imports the history of a git repository into a store: a commit becomes a transaction, a file becomes a
+/// record.
 struct GitImport {
-  /// Bytes of names and values in one write, so that it stays within a transaction's 8 MiB.
+  /// The most bytes of names and values in one write, to stay within a transaction's 8 MiB.
   private static let bytesMax = 7 << 20
-  /// What an operation of ours takes at most besides its record's name: kind, numbers, hash.
+  /// The most bytes of an operation besides its record's name: kind, numbers, hash.
   private static let operationBytes = 100
   static let submoduleMode = "160000"
 
   struct Report: ImportReport {
     var zone: ZoneID
     var commits: UInt64 = 0
-    /// Commits that changed nothing against their first parent.
+    /// Commits that changed nothing compared with their first parent.
     var empty: UInt64 = 0
     var transactions: UInt64 = 0
     var changes: UInt64 = 0
@@ -31,15 +32,15 @@ struct GitImport {
     }
   }
 
-  /// A change of a file, ready to be written.
+  /// A change of a file, ready to write.
   private struct FileChange: Sendable {
     var name: Name
-    /// The path, where it cannot be the name.
+    /// The path, if it cannot be the record's name.
     var path: Value?
-    /// Nil for a removal.
+    /// Nil if the file is removed.
     var content: (blob: String, size: Int64?, mode: String)?
 
-    /// The most operations that it may become.
+    /// The most operations for this change.
     var operationsMax: Int { content == nil ? 1 : 5 }
     var bytesMax: Int { name.rawValue.utf8.count + operationsMax * GitImport.operationBytes + pathBytes }
 
@@ -64,7 +65,7 @@ struct GitImport {
     let zones = try store.read { transaction in try transaction.zones() }
     guard !zones.contains(zone) else {
       throw ToolError.input(
-        "zoneExists", "the store has a zone “\(zone)” already",
+        "zoneExists", "the store already has a zone “\(zone)”",
         hint: "name another with --zone, or import into a new store")
     }
     var report = Report(zone: zone)
@@ -116,7 +117,7 @@ struct GitImport {
     }
   }
 
-  /// A path is a record's name, unless it is too long or not UTF-8: then its SHA-256 is.
+  /// The record's name is the path. If the path is too long or not UTF-8, it is the path's SHA-256.
   private static func named(_ path: [UInt8]) -> FileChange {
     let text = String(validating: path, as: UTF8.self)
     if let text, 1...Limits.recordNameBytesMax ~= path.count { return FileChange(name: Name(text)) }
@@ -124,7 +125,7 @@ struct GitImport {
     return FileChange(name: name, path: text.map { .string($0) } ?? .bytes(path))
   }
 
-  /// Takes as many changes as one transaction may hold.
+  /// Takes as many changes as fit into one transaction.
   private static func part(_ rest: inout ArraySlice<FileChange>) -> [FileChange] {
     var operations = 0
     var bytes = 0
@@ -161,7 +162,7 @@ struct GitImport {
     return overflow || seconds < 0 ? 0 : min(milliseconds, Int64(Timestamp.millisecondsMax) - (1 << 32))
   }
 
-  /// A text cut to a count of bytes, between scalars; nil for an empty one.
+  /// Cuts a text to a count of bytes, between scalars; nil for an empty text.
   static func cut(_ text: String, bytesMax: Int) -> String? {
     guard text.utf8.count > bytesMax else { return text.isEmpty ? nil : text }
     var cut = String.UnicodeScalarView()
@@ -174,13 +175,13 @@ struct GitImport {
     return String(cut)
   }
 
-  /// An error with what was imported before it.
+  /// An error that also says what was imported before it.
   private func told(_ error: any Error, _ report: Report) -> ToolError {
     let were = report.commits == 1 ? "was" : "were"
     let kept =
       report.commits == 0
       ? "nothing was imported" : "\(Display.count(report.commits, "commit")) before it \(were) imported"
-    // An interrupt from the keyboard ends git too.
+    // An interrupt from the keyboard also ends git.
     let isInterrupt = error is ProcessFailure && progress.isInterrupted
     guard let failure = error as? ProcessFailure, !isInterrupt else {
       let error = ToolError(isInterrupt ? Interrupted() : error)

@@ -1,20 +1,20 @@
-/// A commit, and what it changed against its first parent.
+/// A commit, and its changes compared with its first parent.
 struct GitCommit {
   struct Change {
     /// `A`, `M`, `T` or `D`.
     var status: UInt8
-    /// The mode after it, such as `100644`; `160000` is a submodule.
+    /// The file's mode after the change, such as `100644`; `160000` is a submodule.
     var mode: String
-    /// The blob's hash after it; a submodule's commit.
+    /// The blob's hash after the change; for a submodule its commit.
     var blob: String
-    /// As git has it: bytes, which need not be UTF-8.
+    /// The path as in git: bytes that need not be UTF-8.
     var path: [UInt8]
   }
 
   var hash: String
   /// Seconds since 1970.
   var time: Int64
-  /// The same by the author's own clock, when the change was first made.
+  /// The time by the author's clock when the change was first made, in seconds since 1970.
   var authorTime: Int64
   var author: String
   var subject: String
@@ -23,12 +23,12 @@ struct GitCommit {
 
 /// Reads commits from the output of `git log --raw -z` with ``format``.
 ///
-/// Parts end in NUL: a commit's head, then for each change `:mode mode hash hash status`, the first after an
-/// end of line, and the path.
+/// Parts end in NUL: the head of a commit, then for each change `:mode mode hash hash status` (the first one
+/// after a line end), and the path.
 struct GitLog {
   static let format = "%x01%H%x02%ct%x02%at%x02%an%x02%s"
 
-  /// Longer than any path or subject that git takes in practice.
+  /// The longest part: longer than any path or subject in practice.
   private static let partBytesMax = 16 << 20
 
   private let process: ExternalProgram
@@ -41,7 +41,7 @@ struct GitLog {
     parts = DelimitedReader(process, delimiter: 0, partBytesMax: Self.partBytesMax)
   }
 
-  /// The next commit, nil at the end.
+  /// The next commit; nil at the end.
   mutating func next() throws -> GitCommit? {
     do {
       guard !isAtEnd, let head = try nextHead ?? parts.next() else {
@@ -62,7 +62,7 @@ struct GitLog {
         }
         commit.changes.append(try Self.change(part, path))
       }
-      // The last commit is whole only if git says that all went well.
+      // The last commit is complete only if git succeeded.
       try end()
       return commit
     } catch is PartTooLong {
@@ -80,7 +80,7 @@ struct GitLog {
     let fields = part.dropFirst().split(separator: 2, maxSplits: 4, omittingEmptySubsequences: false)
     guard part.first == 1, fields.count == 5 else { throw unreadable(part) }
     let texts = fields.map { String(decoding: $0, as: UTF8.self) }
-    // A time that is out of range is git's own: it reads as 1970.
+    // A time out of range is git's: it reads as 1970.
     return GitCommit(
       hash: texts[0], time: Int64(texts[1]) ?? 0, authorTime: Int64(texts[2]) ?? 0, author: texts[3],
       subject: texts[4])

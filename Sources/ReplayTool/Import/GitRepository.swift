@@ -1,10 +1,10 @@
 import EventStore
 import Foundation
 
-/// A git repository, read through the `git` command.
+/// A git repository, which it reads with the `git` command.
 struct GitRepository {
   let directory: String
-  /// The repository's own directory: its work tree, or itself if it has none.
+  /// The directory of the repository: its work tree, or the repository itself if it is bare.
   let root: String
   private let executable: String
 
@@ -28,12 +28,12 @@ struct GitRepository {
       ).text()
     } catch let error as ProcessFailure {
       throw ToolError.input(
-        "notARepository", "“\(directory)” is no git repository: \(error.message)",
+        "notARepository", "“\(directory)” is not a git repository: \(error.message)",
         hint: "give the directory of a git repository")
     }
   }
 
-  /// A zone that is named as the repository's directory.
+  /// A zone with the name of the repository's directory.
   func zone() throws -> ZoneID {
     var name = root.split(separator: "/").last.map(String.init) ?? ""
     if name == ".git" { name = root.split(separator: "/").dropLast().last.map(String.init) ?? "" }
@@ -55,9 +55,9 @@ struct GitRepository {
     }
   }
 
-  /// The commits, oldest first, with what each changed against its first parent.
+  /// The commits, oldest first, with their changes compared with their first parent.
   func log() throws -> GitLog {
-    // Everything that a user's configuration could change is said.
+    // Sets every option that a user's configuration could change.
     GitLog(
       try run([
         "-c", "log.showSignature=false", "-c", "diff.orderFile=/dev/null", "log", "--first-parent", "-m",
@@ -88,7 +88,7 @@ struct GitRepository {
   /// Lists the files of the last commit: mode, type, hash, size and path of each.
   func tree() throws -> GitTree { GitTree(try run(["ls-tree", "-r", "-z", "-l", "--full-tree", "HEAD"])) }
 
-  /// Asks for the sizes of blobs.
+  /// Starts a process that returns the sizes of blobs.
   func sizes() throws -> GitSizes {
     GitSizes(try run(["cat-file", "--batch-check=%(objectname) %(objectsize)"], takesInput: true))
   }
@@ -100,7 +100,8 @@ struct GitRepository {
   private static func run(
     _ executable: String, _ directory: String, _ arguments: [String], takesInput: Bool = false
   ) throws -> ExternalProgram {
-    // A repository that the caller's own git works in must not stand in for the one that was named.
+    // The environment may name the repository in which git runs this command; it must not replace the given
+    // one.
     var environment = ProcessInfo.processInfo.environment.filter { !$0.key.hasPrefix("GIT_") }
     environment["LC_ALL"] = "C"
     environment["GIT_OPTIONAL_LOCKS"] = "0"

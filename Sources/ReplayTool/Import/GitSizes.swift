@@ -1,7 +1,7 @@
-/// Asks git for the sizes of blobs.
+/// Asks a git process for the sizes of blobs.
 struct GitSizes {
-  /// Questions that are asked before the answers are read: both fit into the pipes, so that neither side
-  /// waits for the other for ever.
+  /// How many questions to send before reading the answers. So many fit into the pipes in both directions;
+  /// otherwise both processes could wait for each other without end.
   private static let questionsMax = 128
 
   private let process: ExternalProgram
@@ -12,7 +12,7 @@ struct GitSizes {
     answers = DelimitedReader(process, delimiter: UInt8(ascii: "\n"), partBytesMax: 4096)
   }
 
-  /// The sizes of blobs in bytes, in their order; nil for one that the repository does not have.
+  /// The sizes of blobs in bytes, in order; nil for a blob that the repository does not have.
   mutating func sizes(of blobs: [String]) throws -> [Int64?] {
     var sizes: [Int64?] = []
     sizes.reserveCapacity(blobs.count)

@@ -12,7 +12,7 @@ struct GitTree {
     parts = DelimitedReader(process, delimiter: 0, partBytesMax: Self.partBytesMax)
   }
 
-  /// The next file, nil at the end.
+  /// The next file; nil at the end.
   mutating func next() throws -> HistoryChange? {
     do {
       guard let part = try parts.next() else {

@@ -1,8 +1,8 @@
-/// What an import did.
+/// The result of an import.
 protocol ImportReport {
   var text: String { get }
   var json: JSON { get }
-  /// Assets that were left out.
+  /// The assets that were left out.
   var assetFailures: AssetFailures { get }
 }
 

@@ -1,12 +1,12 @@
 import EventStore
 
-/// Makes a store's log from an exported one: all of it in one commit, or, if it is large, in some. Until the last of these nothing
-/// else opens the store, even if the process is killed.
+/// Imports an exported log into an empty store, in one commit, or in several if it is large. Until the last
+/// commit nothing else can open the store, even if the process is killed.
 struct LogImport {
-  /// Bytes of lines that go into one commit.
+  /// The most bytes of lines in one commit.
   private static let bytesMax = 8 << 20
 
-  /// The assets that came with a log.
+  /// The assets that were imported with a log.
   struct Assets {
     var imported = 0
     var failures = AssetFailures()
@@ -15,16 +15,16 @@ struct LogImport {
   struct Report: ImportReport {
     var lines = 0
     var transactions = 0
-    /// Whether the store had the log: then nothing of it was written.
+    /// Whether the store already had the log; then nothing of it was written.
     var isPresent = false
-    /// Nil where none were asked for.
+    /// Nil if no assets were to be imported.
     var assets: Assets?
 
     var text: String {
       let log = isPresent ? nil : Display.count(transactions, "transaction")
       let files = assets.map { Display.count($0.imported, "asset") }
       let imported = [log, files].compactMap(\.self).joined(separator: " and ")
-      return "\(isPresent ? "the store has this log: " : "")imported \(imported)"
+      return "\(isPresent ? "the store already has this log:  " : "")imported \(imported)"
     }
 
     var json: JSON {
@@ -39,7 +39,7 @@ struct LogImport {
 
   let open: () throws -> LocalStore
   let progress: Progress
-  /// Whether the store may have the log already, if it has all of it: nothing of it is written then.
+  /// Whether the store may already have the whole log; then nothing of it is written.
   let allowsPresent: Bool
   private var store: LocalStore?
   private var report = Report()
@@ -47,14 +47,14 @@ struct LogImport {
   private var waitingBytes = 0
   private var lastPosition = Position.start
   private var lastSequences: [Lane: UInt64] = [:]
-  /// Lines that were read.
+  /// How many lines were read.
   private var linesRead: UInt64 = 0
   /// Whether the last line of the log was read.
   private var hasEnded = false
-  /// Whether the log has a last line that says so: since version 2.
+  /// Whether the log has an end line: logs have one since version 2.
   private var hasEndLine = true
 
-  /// One replica's transactions of one epoch in one zone.
+  /// The replica, epoch and zone of consecutive transactions.
   private struct Lane: Hashable {
     var zone: ZoneID
     var replica: ReplicaID
@@ -90,7 +90,7 @@ struct LogImport {
         do {
           next = try lines.nextDocument()
         } catch {
-          // What is no JSON, and ends without a line's end, is a part of a line.
+          // If the last line is no JSON and has no line end, the log was cut inside that line.
           throw hasEndLine && lines.isOpen ? Self.isCut(lines.name, after: linesRead) : error
         }
       }
@@ -103,16 +103,16 @@ struct LogImport {
     return report
   }
 
-  /// The first line, and it alone, says which store it was; the last one how many lines there are.
+  /// Only the first line describes the store; the last one has the number of lines.
   private mutating func check(_ line: ImportedLine, _ lines: LineReader) throws {
     if hasEnded {
-      throw lines.invalid(JSONError(in: "", "a line behind the last one, which is of kind “end”"))
+      throw lines.invalid(JSONError(in: "", "a line after the last one, which is of kind “end”"))
     }
     switch line {
     case .header(_, let version):
       guard linesRead == 0 else { throw lines.invalid(JSONError(in: "", "a second line of kind “store”")) }
       hasEndLine = version > 1
-      // A file is looked at before anything is imported; of what comes through a pipe the end is seen last.
+      // A file's end is checked before anything is imported. The end of a pipe can only be seen last.
       if hasEndLine, !lines.mayEnd(with: "end") { throw Self.isCut(lines.name, after: nil) }
     case _ where linesRead == 0:
       throw lines.invalid(JSONError(in: "", "the first line of a log is of kind “store”"))
@@ -123,11 +123,11 @@ struct LogImport {
     }
   }
 
-  /// A log that is not whole.
+  /// The error for an incomplete log.
   ///
   /// - Parameters:
-  ///   - found: the lines that were read; nil if not all were.
-  ///   - count: the lines that there should be; nil if nothing says it.
+  ///   - found: the number of lines read; nil if not all were read.
+  ///   - count: the expected number of lines; nil if the log does not have it.
   private static func isCut(_ name: String, after found: UInt64?, of count: UInt64? = nil) -> ToolError {
     let text =
       if let found, let count {
@@ -141,7 +141,8 @@ struct LogImport {
       hint: "copy the whole file, or export it again with --output FILE")
   }
 
-  /// What the store takes; a transaction must follow the one before of its replica, epoch and zone.
+  /// Converts a line for the store. A transaction must follow the previous one of its replica, epoch and
+  /// zone.
   private mutating func exported(_ line: ImportedLine, _ lines: LineReader) throws -> ExportedLine? {
     switch line {
     case .end: return nil
@@ -185,7 +186,7 @@ struct LogImport {
     waitingBytes = 0
   }
 
-  /// Opens a store whose log is empty, or may be there already.
+  /// Opens a store with an empty log, or one that may already have the log.
   private mutating func openEmpty() throws -> LocalStore {
     let store = try open()
     let last = try store.read { transaction in try transaction.lastPosition() }
@@ -195,8 +196,8 @@ struct LogImport {
       throw Self.isNotEmpty(
         store, last,
         hint:
-          "a log goes only into an empty store: give a new directory. If the store has this log, --assets DIRECTORY "
-          + "brings the assets that are missing")
+          "a log can be imported only into an empty store: give a new directory. If the store has this log, --assets "
+          + "DIRECTORY imports the missing assets")
     }
     report.isPresent = true
     return store
@@ -216,15 +217,17 @@ struct LogImport {
     if hasAll { return }
     throw Self.isNotEmpty(
       store, last,
-      hint: "it has not all of this log, which goes only into an empty store: give a new directory")
+      hint:
+        "it does not have all of this log, which can be imported only into an empty store: give a new directory"
+    )
   }
 
   private static func isNotEmpty(_ store: LocalStore, _ last: Position, hint: String) -> ToolError {
     .input(
-      "storeNotEmpty", "the store “\(store.directory)” has a log already, up to position \(last)", hint: hint)
+      "storeNotEmpty", "the store “\(store.directory)” already has a log, up to position \(last)", hint: hint)
   }
 
-  /// An error with what was imported before it.
+  /// An error that also says what was imported before it.
   private func told(_ error: any Error) -> ToolError {
     let isInterrupted = error is Interrupted
     let error = ToolError(error)

@@ -6,10 +6,10 @@ import EventStore
   import Darwin
 #endif
 
-/// A store that an import may make: one into which nothing came does not stay.
+/// A store that an import may create. If nothing was imported, it is removed.
 struct NewStore {
   private let directory: String
-  /// Whether there was a store, before the import.
+  /// Whether the store existed before the import.
   private let wasThere: Bool
   private let hadDirectory: Bool
 
@@ -19,11 +19,11 @@ struct NewStore {
     hadDirectory = access(directory, F_OK) == 0
   }
 
-  /// Removes the store's files, if it was not there before and has neither transactions nor zones.
+  /// Removes the store's files, if the store did not exist before and has neither transactions nor zones.
   func removeIfEmpty() {
     guard !wasThere, access("\(directory)/data.mdb", F_OK) == 0, isEmpty else { return }
     for name in ["data.mdb", "lock.mdb", "store.mark"] { unlink("\(directory)/\(name)") }
-    // Files of assets may have come, each in a directory of its hash's first digits.
+    // The files of assets may exist, each in a directory named by the first digits of its hash.
     removeFiles(in: "\(directory)/assets", depth: 2)
     if !hadDirectory { rmdir(directory) }
   }
@@ -38,7 +38,7 @@ struct NewStore {
       defer { store.close() }
       return try store.read { try $0.lastPosition() == .start && $0.zones().isEmpty }
     } catch {
-      // What cannot be read stays: nobody knows what it holds.
+      // An unreadable store is kept: its contents are unknown.
       return false
     }
   }

@@ -1,7 +1,7 @@
 import EventStore
 import StoreTesting
 
-/// A history in files: one of JSON lines, a commit each, and a table of the files at the end.
+/// A history in two files: one in JSON lines, a line for each commit, and a table of the files at the end.
 ///
 ///     {"seq":7,"commit":"e4f6…","parents":[6],"device":"ann","lane":"ann.0","t":1631231046000,"at":1631161874,
 ///      "ct":1631231046,"msg_len":41,"merge":false,"ops":[["put","src/a","<blob>",5521,"100644"],["del","src/b"]]}
@@ -33,12 +33,12 @@ struct OperationLogHistory: HistorySource {
       let fields = line.split(separator: UInt8(ascii: "\t"), omittingEmptySubsequences: false)
       guard fields.count >= 3, let size = Int64(String(decoding: fields[fields.count - 1], as: UTF8.self)),
         size >= 0
-      else { throw Self.invalid(lines, "it is no path, blob and size with tabs between them") }
+      else { throw Self.invalid(lines, "a path, a blob and a size, separated by tabs, were expected") }
       let blob = String(decoding: fields[fields.count - 2], as: UTF8.self)
-      // A path may hold tabs.
+      // A path may contain tabs.
       let path = Array(fields.dropLast(2).joined(separator: [UInt8(ascii: "\t")]))
       guard !path.isEmpty, paths.insert(path).inserted else {
-        throw Self.invalid(lines, "its path is empty, or stands twice")
+        throw Self.invalid(lines, "its path is empty, or occurs twice")
       }
       tree.apply(HistoryChange(path: path, content: HistoryContent(blob: blob, size: size, mode: nil)))
     }
@@ -49,7 +49,7 @@ struct OperationLogHistory: HistorySource {
     .input("historyInvalid", "line \(lines.number) of \(lines.name): \(message)", hint: "mend the line")
   }
 
-  /// Gives its commits.
+  /// Reads its commits.
   private struct Reader: HistoryReader {
     var lines: LineReader
     var last = Int64.min
@@ -81,7 +81,7 @@ struct OperationLogHistory: HistorySource {
       let hash = try members.stringIfPresent("commit")
       var changes: [HistoryChange] = []
       for operation in try members.array("ops") { changes.append(try change(operation)) }
-      // What a person reads in it, and the runner does not need.
+      // Members that are only for people; the runner does not need them.
       for key in ["seq", "parents", "lane", "ct", "msg_len", "merge"] as [Name] { _ = members.take(key) }
       try members.finish()
       return HistoryCommit(

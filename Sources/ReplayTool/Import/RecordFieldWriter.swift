@@ -1,8 +1,8 @@
 import EventStore
 
-/// Writes what a record is to hold over what it holds, kind by kind; fields that are not named stay.
+/// Changes a record's fields to given contents, kind by kind. Fields that are not given stay as they are.
 ///
-/// A write that is half full takes no more of it: the next one writes what is not there yet.
+/// It stops when the write is half full; the next write continues with the rest.
 struct RecordFieldWriter {
   /// The most values or scalars that one call inserts or removes: less than half of what a write may have.
   private static let countMax = 1000
@@ -13,10 +13,10 @@ struct RecordFieldWriter {
 
   init(_ record: RecordID) { self.record = record }
 
-  /// Writes as much as the write takes.
+  /// Writes as much as fits into the write.
   ///
-  /// - Parameter isContinued: whether a write before has begun with it.
-  /// - Returns: how many fields got all that they are to hold, and whether these are all fields.
+  /// - Parameter isContinued: whether an earlier write has begun with this record.
+  /// - Returns: how many fields are complete, and whether these are all fields.
   func write(
     _ fields: RecordFields, over held: RecordFields, isContinued: Bool, _ tx: inout WriteTransaction
   ) throws -> (fieldsSet: Int, isWhole: Bool) {
@@ -43,7 +43,7 @@ struct RecordFieldWriter {
     return (count, true)
   }
 
-  /// Whether a field holds a value; the elements of a set may stand in any order.
+  /// Whether a field has this value; the order of a set's elements does not matter.
   private static func isSame(_ value: Value, _ present: Value?, _ kind: FieldKind) -> Bool {
     switch kind {
     case .set: present.map { Set(value.elements) == Set($0.elements) } ?? false
@@ -51,15 +51,16 @@ struct RecordFieldWriter {
     }
   }
 
-  /// A write has enough.
+  /// The write is half full.
   private struct HalfFull: Error {}
 
   private func checkRoom(_ tx: borrowing WriteTransaction) throws {
     if try tx.fullness(in: record.zone) >= 0.5 { throw HalfFull() }
   }
 
-  /// Throws where a field that has a kind would get another one: one of them alone shows. What never had one comes as the
-  /// line says it, so that a record of which apps made two kinds of one field comes back as it was.
+  /// Throws if a field that has a kind would get a second one, because only one of them is visible. A field
+  /// without a kind is written with all kinds of the line. So a record whose field has two kinds, made by two
+  /// apps, is imported as it was.
   private func checkKinds(of fields: RecordFields, over held: RecordFields) throws {
     for field in Set(fields.registers.keys).union(fields.merging.keys).sorted() {
       let present = held.kinds(of: field)
@@ -157,7 +158,7 @@ struct RecordFieldWriter {
     _ payloads: [Value], over held: [Value], _ field: Name, _ tx: inout WriteTransaction
   ) throws {
     guard Array(payloads.prefix(held.count)) == held else {
-      throw differs(field, "what was contributed cannot be taken back")
+      throw differs(field, "a contribution cannot be removed")
     }
     for payload in payloads.dropFirst(held.count) {
       try checkRoom(tx)
@@ -165,7 +166,8 @@ struct RecordFieldWriter {
     }
   }
 
-  /// What makes a sequence another one: behind the elements that are kept, some are removed, and others come instead.
+  /// The difference between two sequences: after the common start, some elements are removed and others
+  /// inserted.
   private static func difference<Element: Equatable>(
     of wanted: [Element], from held: [Element]
   ) -> (kept: Int, removed: Int, inserted: ArraySlice<Element>) {
@@ -174,7 +176,7 @@ struct RecordFieldWriter {
     return (kept, held.count - kept - last, wanted[kept..<(wanted.count - last)])
   }
 
-  /// Removes the elements or scalars of a range, part by part.
+  /// Removes the elements or scalars of a range, in parts.
   private func remove(
     _ count: Int, at index: Int, _ tx: inout WriteTransaction,
     _ removePart: (Range<Int>, inout WriteTransaction) throws -> Void
@@ -188,7 +190,7 @@ struct RecordFieldWriter {
     }
   }
 
-  /// The first values of some, as many as one call inserts.
+  /// The first values, as many as one call inserts.
   private static func part(of values: ArraySlice<Value>) -> ArraySlice<Value> {
     var byteCount = 0
     let part = values.prefix(countMax).prefix { value in
@@ -203,7 +205,7 @@ struct RecordFieldWriter {
   ) throws {
     guard let held else { return try tx.add(value, to: field, of: record) }
     guard case (.int(let wanted), .int(let present)) = (value, held) else {
-      throw differs(field, "only whole counters can be brought to another count")
+      throw differs(field, "only counters of integers can be changed to another value")
     }
     let (difference, overflow) = wanted.subtractingReportingOverflow(present)
     if overflow { throw differs(field, "the difference is too large") }
@@ -222,7 +224,7 @@ extension Value {
   fileprivate var entries: [Name: Value] { if case .map(let entries) = self { entries } else { [:] } }
   fileprivate var text: String { if case .string(let text) = self { text } else { "" } }
 
-  /// About how many bytes it takes.
+  /// Its approximate size in bytes.
   fileprivate var byteCount: Int {
     switch self {
     case .string(let text): text.utf8.count + 8

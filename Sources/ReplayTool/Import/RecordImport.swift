@@ -1,10 +1,11 @@
 import EventStore
 
-/// Writes records from JSON lines, as an app would: some lines a write. A record that is too much for one takes several.
+/// Imports records from JSON lines, with several lines in each write. A record that is too large for one
+/// write takes several.
 struct RecordImport {
-  /// Lines in one write.
+  /// The most lines in one write.
   private static let linesMax = 500
-  /// Bytes of lines that wait.
+  /// The most bytes of waiting lines.
   private static let bytesMax = 4 << 20
 
   /// A record of the file.
@@ -13,11 +14,11 @@ struct RecordImport {
     var id: RecordID
     var type: Name
     var fields: RecordFields
-    /// Whether a write before made its record.
+    /// Whether an earlier write created its record.
     var isNew = false
-    /// Whether a write before has begun with it.
+    /// Whether an earlier write has begun with it.
     var isContinued = false
-    /// How many fields writes before set.
+    /// How many fields earlier writes set.
     var fieldsSet = 0
   }
 
@@ -28,7 +29,7 @@ struct RecordImport {
     var fieldsSet = 0
     /// Whether the input had no lines.
     var isOfNothing = false
-    /// Records that were left out for an asset of theirs.
+    /// Records that were left out because of an asset.
     var leftOut = 0
     var assetFailures = AssetFailures()
 
@@ -58,7 +59,7 @@ struct RecordImport {
   let open: () throws -> LocalStore
   let limit: Int
   let progress: Progress
-  /// Where the files of assets are, named by their hashes; nil where none were exported.
+  /// The directory with the files of assets, named by their hashes; nil if none was given.
   let assets: String?
   private var store: LocalStore?
   private var report = Report()
@@ -112,7 +113,7 @@ struct RecordImport {
     return Line(number: number, id: id, type: type, fields: fields)
   }
 
-  /// Writes the lines that wait. Each write is all of what it takes of them or, if one cannot be written, nothing.
+  /// Writes the waiting lines. Each write is atomic: if one of its lines cannot be written, none is.
   private mutating func write() async throws {
     guard !waiting.isEmpty else { return try progress.update("records", done: UInt64(report.count)) }
     let store = try store ?? open()
@@ -142,9 +143,9 @@ struct RecordImport {
     waitingBytes = 0
   }
 
-  /// Imports the assets that a line names and that are not here.
+  /// Imports the assets that a line refers to and that are not here.
   ///
-  /// - Returns: whether all are here now; not those whose files are damaged or missing.
+  /// - Returns: whether all are here now. False if some files are damaged or missing.
   private mutating func bringAssets(of line: Line, into store: LocalStore) async throws -> Bool {
     var areHere = true
     for asset in line.fields.assets where try !store.hasAsset(asset) {
@@ -166,7 +167,7 @@ struct RecordImport {
     return areHere
   }
 
-  /// - Returns: whether the record holds all that the line says; if not, the next write continues it.
+  /// - Returns: whether the record now has everything in the line; if not, the next write continues.
   private static func write(_ line: inout Line, _ tx: inout WriteTransaction) throws -> Bool {
     try tx.createZone(line.id.zone)
     var held = RecordFields()
@@ -189,7 +190,7 @@ struct RecordImport {
     return isWhole
   }
 
-  /// An error with what was imported before it.
+  /// An error that also says what was imported before it.
   private func told(_ error: any Error) -> ToolError {
     let isInterrupted = error is Interrupted
     let error = ToolError(error)
@@ -202,6 +203,6 @@ struct RecordImport {
     }
     return ToolError(
       error.code, "\(error.message); \(kept)",
-      hint: isInterrupted ? "import it again: what is there stays" : error.hint, exit: error.exit)
+      hint: isInterrupted ? "import it again: what was imported stays" : error.hint, exit: error.exit)
   }
 }

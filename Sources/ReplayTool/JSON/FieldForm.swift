@@ -1,6 +1,6 @@
 import EventStore
 
-/// The form that a line of exported records has for the content of a field.
+/// The form of a field's content in a line of exported records.
 enum FieldForm {
   /// Any value.
   case value
@@ -17,10 +17,10 @@ extension FieldKind {
   /// The kinds of fields that merge: all but the register.
   static let merging = allCases.filter { $0 != .register }
 
-  /// What it is called in lines and messages.
+  /// The name of the kind in lines and messages.
   var name: Name { row.name }
 
-  /// The form of its content in a line.
+  /// The form of the kind's content in a line.
   var form: FieldForm { row.form }
 
   private var row: (name: Name, form: FieldForm) {
@@ -37,7 +37,7 @@ extension FieldKind {
 }
 
 extension FieldForm {
-  /// What a line holds for it, for messages.
+  /// The content that a line must have, for messages.
   var shape: String {
     switch self {
     case .value: "a value"
@@ -56,7 +56,7 @@ extension FieldForm {
     case .entries:
       if case .map(let entries) = value { return .object(entries.mapValues { JSON($0) }) }
     }
-    preconditionFailure("a \(self) that is none")
+    preconditionFailure("a value without the form \(self)")
   }
 
   /// Reads a value; nil if the JSON has another form.

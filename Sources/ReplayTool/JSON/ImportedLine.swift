@@ -6,20 +6,20 @@ import EventStore
   import Foundation
 #endif
 
-/// A line of an exported log, read and checked.
+/// A line of an exported log, parsed and checked.
 enum ImportedLine {
-  /// The first line: in which version of the form the log is.
+  /// The first line, with the version of the log's form.
   case header(StoreIdentity, version: Int)
-  /// Anything but a header and a transaction.
+  /// Any other line but the last.
   case line(ExportedLine)
   case transaction(ImportedTransaction)
-  /// The last line: how many are before it.
+  /// The last line: the number of lines before it.
   case end(lines: UInt64)
 }
 
 /// A transaction of an exported log.
 struct ImportedTransaction: Sendable {
-  /// Its canonical bytes have the hash that the line says.
+  /// The transaction; its canonical bytes have the hash in the line.
   var transaction: LogTransaction
   var arrivedMilliseconds: Int64
 }
@@ -28,11 +28,11 @@ extension ImportedLine {
   private static let identifier = "32 hexadecimal digits"
   private static let hash = "64 hexadecimal digits"
 
-  /// Reads a line, and checks the bytes of a transaction against their hash.
+  /// Parses a line, and compares the bytes of a transaction with their hash.
   init(_ json: JSON) throws(JSONError) {
     guard case .object(let members) = json, members.count == 1, let kind = members.keys.first,
       let content = members.values.first
-    else { throw JSONError(in: "", "an object of one member was expected, which names what the line is") }
+    else { throw JSONError(in: "", "an object with one member was expected, which names the kind of line") }
     var found = try JSONMembers(content, in: Display.plain(kind.rawValue, limit: 40))
     guard let word = LineWord(rawValue: kind.rawValue) else {
       throw JSONError(in: "", "a line of an unknown kind")
@@ -118,7 +118,7 @@ extension ImportedLine {
       }
       rejection = known
     }
-    // An entry that was given up has none. What was folded has no last sequence that there can be.
+    // An entry that was given up has no sequences. A folded segment cannot end with the greatest sequence.
     guard first <= last, first > 0 || last == 0, last < .max || rejection != nil else {
       throw members.wrong("last", "first or more, from 1,")
     }
@@ -151,7 +151,7 @@ extension ImportedLine {
 }
 
 extension ImportedTransaction {
-  /// No clock shows more, so that a time of arrival can be counted with.
+  /// No clock shows a greater number, so a time of arrival can be used in sums.
   private static let arrivalMax: Int64 = 1 << 53
 
   fileprivate init(_ members: inout JSONMembers) throws(JSONError) {
@@ -160,7 +160,7 @@ extension ImportedTransaction {
       throw members.wrong("arrived", "milliseconds since 1970")
     }
     let expected = try members.parsed("sha256", as: ContentHash.self, "64 hexadecimal digits")
-    // For people alone.
+    // The position is only for people.
     _ = try members.integer("position", as: UInt64.self)
     _ = try members.stringIfPresent("time")
     let path = members.path
@@ -176,18 +176,18 @@ extension ImportedTransaction {
     let found = ContentHash(of: bytes.span.bytes)
     guard found == expected else {
       throw JSONError(
-        in: members.path, "it was changed: its bytes have the SHA-256 \(found), not \(expected)")
+        in: members.path, "the line was changed: its bytes have the SHA-256 \(found), not \(expected)")
     }
   }
 
-  /// Runs a codec, and tells its error as the line's.
+  /// Runs a decoder, and turns its error into one of the line.
   private static func checked<R>(
     _ path: String, _ body: () throws(FormatError) -> R
   ) throws(JSONError) -> R {
     do {
       return try body()
     } catch {
-      throw JSONError(in: path, "it is no transaction: \(error)")
+      throw JSONError(in: path, "this is not a transaction: \(error)")
     }
   }
 }

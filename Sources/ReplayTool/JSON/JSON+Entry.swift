@@ -1,7 +1,8 @@
 import EventStore
 
 extension JSON {
-  /// A transaction of the log with what the store knows of it: its place, its time as text and its arrival.
+  /// A transaction of the log with the store's data about it: its position, its time as text, and its
+  /// arrival.
   static func members(of entry: LogEntry) -> [Name: JSON] {
     var members = members(of: entry.transaction)
     members["position"] = .number(entry.position.rawValue)

@@ -6,22 +6,23 @@ import EventStore
   import Foundation
 #endif
 
-// A line of an exported log is an object of one member, which names what it is:
+// A line of an exported log is an object with one member, which names the kind of line:
 //
 // | member | holds |
 // |---|---|
-// | store | the first line: "version" of this form; "replica", "epoch" of the store |
+// | store | the first line: "version" of this form; "replica" and "epoch" of the store |
 // | policy | "type", "policy": latest, deleteWins or updateWins |
-// | deletion | a zone that the remote is to delete: "zone", "incarnation" |
-// | zone | "zone", "attachment": local or attached; "base", and "token" with its "hash", if it was synced; "assets": "eager" if its policy is that |
-// | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received", "rejected"; "first" and "last" are 0 for an entry that was given up, "rejected" is the number of `SegmentRejection`, absent where the segment was folded |
-// | contested | a pending lane that had seen what the log lost: "zone", "replica", "epoch", "first" sequence of that, "base": the last offset that it had seen and the log has |
+// | deletion | a zone that must be deleted at the remote: "zone", "incarnation" |
+// | zone | "zone", "attachment": local or attached; "base", and "token" with its "hash", if it was synced; "assets": "eager" if that is its policy |
+// | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received", "rejected"; "first" and "last" are 0 for an entry that was given up; "rejected" is the number of the `SegmentRejection`, absent if the segment was folded |
+// | contested | a pending lane that had seen what the log lost: "zone", "replica", "epoch", "first": its first such sequence, "base": the last offset that it had seen and the log still has |
 // | transaction | as in JSON+Transaction.swift, with "arrived", "position", "time" and "sha256" of its bytes |
-// | end | the last line: "lines", how many are before it. A file of version 1 has none |
+// | end | the last line: "lines", the number of lines before it. A file of version 1 has none |
 //
-// A transaction whose line would be too long has instead of its parts "bytes", its bytes in base64.
+// If the line of a transaction would be too long, it has instead of the transaction's parts "bytes": its
+// bytes in base64.
 
-/// The kinds of lines of an exported log: the one member of a line.
+/// The kinds of lines of an exported log: the name of the line's one member.
 enum LineWord: String {
   case store, policy, deletion, zone, segment, contested, transaction, end
 }
@@ -55,7 +56,7 @@ extension JSON {
               "hash": .text($0.hash),
             ])
           },
-          // A version that does not know the member refuses the file.
+          // A program that does not know the member refuses the file.
           "assets": assets == .lazy ? nil : .string("\(assets)"),
         ]))
     case .segment(let segment):
@@ -86,10 +87,10 @@ extension JSON {
 
   /// The last line of an exported log.
   ///
-  /// - Parameter lines: how many are before it.
+  /// - Parameter lines: the number of lines before it.
   static func endLine(after lines: UInt64) -> JSON { line(.end, .object(["lines": .number(lines)])) }
 
-  /// A transaction's line in its compact form.
+  /// The line of a transaction in its compact form.
   static func compactLine(_ entry: LogEntry, bytes: [UInt8]) -> JSON {
     line(
       .transaction,

@@ -1,9 +1,9 @@
 import EventStore
 
-// The change of a field in JSON: the word of its kind, and its members beside kind, record, type and field. The table is in
-// JSON+Transaction.swift.
+// The change of a field in JSON: the word of its kind, and its members besides kind, record, type and field.
+// The table is in JSON+Transaction.swift.
 
-/// The kinds of changes, as JSON and people call them.
+/// The kinds of changes: their words in JSON and for people.
 enum ChangeWord: String {
   case set, add, insert, remove, put, removeKey
   case insertElements, moveElement, replaceElement, removeElements, insertText, removeText

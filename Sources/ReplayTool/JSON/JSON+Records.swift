@@ -17,7 +17,7 @@ extension JSON {
     self = .object(members)
   }
 
-  /// What a head says: its value, or whether the record is alive and as what, or where it moved to.
+  /// The content of a head: its value, whether the record is alive and with which type, or where it moved to.
   static func members(of content: CellHead.Content) -> [Name: JSON] {
     switch content {
     case .value(let value): ["value": JSON(value)]

@@ -5,7 +5,7 @@ import EventStore
 // {"base":{"incarnation":"…","offset":5},"author":"ann","epoch":0,"label":"…","operations":[…],"parent":"…",
 //  "replica":"…","schema":3,"sequence":12,"timestamp":"1700000000000.3","write":77,"zone":"owner/name"}
 //
-// What it has not is absent. An operation is one of
+// Parts that the transaction lacks are absent. An operation is one of
 //
 // {"kind":"create","record":"milk","type":"item"}
 // {"kind":"delete","record":"milk"}
@@ -24,11 +24,11 @@ import EventStore
 // {"field":"note","kind":"removeText","record":"milk","type":"item","units":[{"count":3,"first":…}]}
 // {"kind":77,"payload":"hexadecimal"}
 //
-// A unit is its number among those of the transaction's own replica and epoch, or "replica.epoch.number". Without "after" the
-// units stand at the start.
+// A unit is its number among those of the transaction's own replica and epoch, or "replica.epoch.number".
+// Without "after", the units are inserted at the start.
 //
-// With an operation of the last form, of a kind that this version does not know, "names" is the transaction's
-// table of names, into which the payload may point.
+// If an operation has the last form, of a kind that this version does not know, "names" is the transaction's
+// table of names. The payload may refer to it.
 
 /// The kinds of operations on records; those on fields are ``ChangeWord``.
 private enum OperationWord: String {
@@ -90,7 +90,7 @@ extension JSON: ExpressibleByStringLiteral {
 }
 
 extension LogTransaction {
-  /// Reads a transaction; members that are not a transaction's are left.
+  /// Reads a transaction, and leaves members that do not belong to a transaction.
   init(_ members: inout JSONMembers) throws(JSONError) {
     let identifier = "32 hexadecimal digits"
     self.init(

@@ -6,7 +6,8 @@ import EventStore
   import Foundation
 #endif
 
-// A value in JSON. What JSON has stands for itself; the rest is an object of one member that names its kind:
+// A value in JSON. Null, bools, integers and strings are plain JSON; any other value is an object with one
+// member, which names its kind:
 //
 // | value | JSON |
 // |---|---|
@@ -52,7 +53,7 @@ extension JSON {
     .object([Name(word.rawValue): content])
   }
 
-  /// The shortest text that is this number again; a text in quotes for what JSON has no number for.
+  /// The shortest text that gives the same number again; a quoted text for numbers that JSON does not have.
   private static func double(_ number: Double) -> JSON {
     if number.isNaN { return .string("nan") }
     if number.isInfinite { return .string(number < 0 ? "-inf" : "inf") }
@@ -68,7 +69,7 @@ extension JSON {
 }
 
 extension Value {
-  /// Reads a value. Its size and depth are checked where it is encoded.
+  /// Reads a value. The encoder checks its size and depth.
   init(_ json: JSON, in path: String) throws(JSONError) {
     switch json {
     case .null: self = .null
@@ -86,7 +87,7 @@ extension Value {
     case .array: throw JSONError(in: path, #"an array must be written as {"array":[…]}"#)
     case .object(let members):
       guard members.count == 1, let (kind, content) = members.first else {
-        throw JSONError(in: path, "an object that is a value has one member, which names its kind")
+        throw JSONError(in: path, "an object for a value must have one member, which names its kind")
       }
       self = try Self.tagged(kind, content, in: path.isEmpty ? "\(kind)" : "\(path).\(kind)")
     }

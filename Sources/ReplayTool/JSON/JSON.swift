@@ -2,15 +2,14 @@ import EventStore
 
 /// A JSON document.
 ///
-/// Our own, and not Foundation's, because a log that is exported and imported must come out as the same
-/// bytes: integers of 64 bits are exact, keys are compared as UTF-8 and none stands twice, and a damaged line
-/// is told with the byte at fault.
+/// It replaces Foundation's, because exporting and importing a log must give the same bytes. Integers of 64
+/// bits are exact, keys are compared as UTF-8 and occur only once, and an error names the byte or the member.
 enum JSON: Hashable {
   case null
   case bool(Bool)
-  /// A number without fraction and exponent: wide enough for what is signed and what is not.
+  /// A number without fraction and exponent: it holds signed and unsigned integers of 64 bits.
   case integer(Int128)
-  /// Any other number, as it is written.
+  /// Any other number, as it was written.
   case fraction(String)
   case string(String)
   case array([JSON])
@@ -18,16 +17,16 @@ enum JSON: Hashable {
 
   static func number(_ value: some FixedWidthInteger) -> JSON { .integer(Int128(value)) }
 
-  /// A description of an identity or the like.
+  /// The description of an identity or a similar value.
   static func text(_ value: some CustomStringConvertible) -> JSON { .string(value.description) }
 
-  /// An object of the members that there are.
+  /// An object with the members that are not nil.
   static func members(_ members: [Name: JSON?]) -> JSON { .object(members.compactMapValues { $0 }) }
 }
 
 extension JSON {
-  /// Appends the document: keys in the order of their bytes, no spaces, always the same bytes for the same
-  /// document.
+  /// Appends the document without spaces, and with keys ordered by their bytes. Equal documents give equal
+  /// bytes.
   func write(to bytes: inout [UInt8]) {
     switch self {
     case .null: bytes.append(contentsOf: "null".utf8)
@@ -71,7 +70,7 @@ extension JSON {
       case "\n": bytes.append(contentsOf: #"\n"#.utf8)
       case "\r": bytes.append(contentsOf: #"\r"#.utf8)
       case "\t": bytes.append(contentsOf: #"\t"#.utf8)
-      // JSON asks for the first of these ranges; the second steers terminals too.
+      // JSON requires to escape the first of these ranges; the second can control terminals.
       case "\0"..."\u{1f}", "\u{7f}"..."\u{9f}":
         bytes.append(contentsOf: #"\u"#.utf8)
         bytes.append(contentsOf: Hexadecimal.text(UInt64(scalar.value), digits: 4).utf8)

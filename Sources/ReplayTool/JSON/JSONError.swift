@@ -1,6 +1,6 @@
-/// What is wrong with a JSON document, or with what it says.
+/// An error in a JSON document, or in its contents.
 struct JSONError: Error {
-  /// Where: a byte from the start of the document, or the path of the member at fault.
+  /// Where it is: a byte from the start of the document, or the path of a member.
   var place: String
   var message: String
 

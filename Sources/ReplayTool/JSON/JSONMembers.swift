@@ -1,8 +1,9 @@
 import EventStore
 
-/// The members of a JSON object, taken one by one: each has its type, and none may be left over.
+/// The members of a JSON object. Take them one by one, each with its type; ``finish()`` then throws if some
+/// are left.
 struct JSONMembers {
-  /// Where the object is, for errors.
+  /// The path of the object, for errors.
   let path: String
   private var rest: [Name: JSON]
 
@@ -14,7 +15,7 @@ struct JSONMembers {
 
   func isMissing(_ key: Name) -> Bool { rest[key] == nil }
 
-  /// The member of a key, nil if it is absent.
+  /// The member with this key; nil if it is absent.
   mutating func take(_ key: Name) -> JSON? { rest.removeValue(forKey: key) }
 
   mutating func require(_ key: Name) throws(JSONError) -> JSON {
@@ -46,7 +47,7 @@ struct JSONMembers {
     try isMissing(key) ? nil : integer(key)
   }
 
-  /// A text that an identity or the like is made of.
+  /// A value with a text form, such as an identity.
   mutating func parsed<Parsed: LosslessStringConvertible>(
     _ key: Name, as type: Parsed.Type = Parsed.self, _ what: String
   ) throws(JSONError) -> Parsed {
@@ -65,15 +66,15 @@ struct JSONMembers {
     return elements
   }
 
-  /// The members of an object in this one.
+  /// The members of an object inside this one.
   mutating func members(_ key: Name) throws(JSONError) -> JSONMembers {
     try JSONMembers(try require(key), in: child(key))
   }
 
-  /// Throws if there are members that nobody took.
+  /// Throws if some members were not taken.
   func finish() throws(JSONError) {
     guard let key = rest.keys.min() else { return }
-    throw JSONError(in: path, "“\(Display.plain(key.rawValue, limit: 40))” is not known here")
+    throw JSONError(in: path, "“\(Display.plain(key.rawValue, limit: 40))” is unknown here")
   }
 
   func child(_ key: Name) -> String {

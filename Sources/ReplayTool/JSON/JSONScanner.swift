@@ -1,9 +1,9 @@
 import EventStore
 
-/// Reads one JSON document (RFC 8259) from bytes, to the letter: no value may follow, no key may stand twice,
-/// and strings must be Unicode.
+/// Parses one JSON document (RFC 8259) strictly: nothing may follow it, no key may occur twice, and strings
+/// must be valid Unicode.
 struct JSONScanner {
-  /// The deepest document: a value of the deepest kind, where each level takes two, in a transaction.
+  /// The greatest depth: of the deepest value, which takes two levels for each of its own, in a transaction.
   static let depthMax = 80
 
   private let bytes: [UInt8]
@@ -88,7 +88,7 @@ struct JSONScanner {
       skipSpace()
       let value = try value(depth: depth + 1)
       guard members.updateValue(value, forKey: key) == nil else {
-        throw JSONError(at: start, "the key “\(Display.plain(key.rawValue, limit: 40))” stands twice")
+        throw JSONError(at: start, "the key “\(Display.plain(key.rawValue, limit: 40))” occurs twice")
       }
       skipSpace()
       if skip("}") { return .object(members) }
@@ -101,7 +101,7 @@ struct JSONScanner {
     let isNegative = skip("-")
     let isZero = next == UInt8(ascii: "0")
     guard skipDigits() > 0 else { throw fail("a digit was expected") }
-    if isZero, place - start > (isNegative ? 2 : 1) { throw fail("a number has zeros in front") }
+    if isZero, place - start > (isNegative ? 2 : 1) { throw fail("a number has leading zeros") }
     var isInteger = true
     if skip(".") {
       isInteger = false
@@ -113,7 +113,7 @@ struct JSONScanner {
       guard skipDigits() > 0 else { throw fail("a digit was expected") }
     }
     let text = String(decoding: bytes[start..<place], as: UTF8.self)
-    // −0 is a number of its own: no integer.
+    // −0 is not an integer: it keeps its sign.
     guard isInteger, !(isZero && isNegative), let value = Int128(text) else { return .fraction(text) }
     return .integer(value)
   }
@@ -140,7 +140,7 @@ struct JSONScanner {
       case UInt8(ascii: "\\"):
         place += 1
         try escape(&text)
-      case 0..<0x20: throw fail("a control character stands in a string")
+      case 0..<0x20: throw fail("a string contains a control character")
       default:
         text.append(byte)
         place += 1

@@ -5,12 +5,13 @@ import EventStore
 // | member | content |
 // |---|---|
 // | fields | the values of registers, by field |
-// | merging | fields that merge, by field; absent if there are none. Each is an object with a member for each of its kinds: see FieldForm |
+// | merging | fields that merge, by field; absent if there are none. Each is an object with one member for
+// each of its kinds: see FieldForm |
 
-/// What a record holds, kind by kind, as an exported line says it.
+/// The contents of a record, kind by kind, as in an exported line.
 struct RecordFields: Hashable, Sendable {
   var registers: [Name: Value] = [:]
-  /// By field, then by kind. A set is in the order of its encoded elements.
+  /// By field, then by kind. The elements of a set are ordered by their encoded bytes.
   var merging: [Name: [FieldKind: Value]] = [:]
 
   init() {}
@@ -33,7 +34,7 @@ struct RecordFields: Hashable, Sendable {
       case .insertElements(let values, _): merging[field, default: [:]][.list] = .array(values)
       case .insertText(let text, _): merging[field, default: [:]][.text] = .string(text)
       case .remove, .removeKey, .moveElement, .replaceElement, .removeElements, .removeText:
-        // What a record holds is told by insertions only.
+        // The contents of a record consist only of insertions.
         break
       }
     }
@@ -41,13 +42,13 @@ struct RecordFields: Hashable, Sendable {
     if !entries.isEmpty { merging[field, default: [:]][.map] = .map(entries) }
   }
 
-  /// Of which kinds a field is. A register that was cleared is none.
+  /// The kinds of a field. A cleared register is not one of them.
   func kinds(of field: Name) -> [FieldKind] {
     (registers[field] ?? .null == .null ? [] : [.register])
       + FieldKind.merging.filter { merging[field]?[$0] != nil }
   }
 
-  /// The assets that the values name.
+  /// The assets that the values refer to.
   var assets: [AssetReference] {
     var assets: [AssetReference] = []
     let merged = merging.sorted { $0.key < $1.key }.flatMap { field in

@@ -1,11 +1,11 @@
 import EventStore
 
-/// Reads what the user names on the command line.
+/// Parses the user's arguments.
 enum Inputs {
   static func zone(_ text: String) throws -> ZoneID {
     guard let zone = ZoneID(text) else {
       throw ToolError.input(
-        "zoneInvalid", "“\(Display.plain(text))” names no zone",
+        "zoneInvalid", "“\(Display.plain(text))” does not name a zone",
         hint: "write it as name or owner/name, as `replay info` prints it")
     }
     return zone
@@ -14,7 +14,7 @@ enum Inputs {
   static func record(_ text: String) throws -> RecordID {
     guard let record = RecordID(text) else {
       throw ToolError.input(
-        "recordInvalid", "“\(Display.plain(text))” names no record",
+        "recordInvalid", "“\(Display.plain(text))” does not name a record",
         hint: "write it as zone:record-name, as `replay state` prints it")
     }
     return record
@@ -44,7 +44,7 @@ enum Inputs {
   static func milliseconds(_ text: String) throws -> Int64 {
     guard let microseconds = CalendarTime.microseconds(text) else {
       throw ToolError.input(
-        "timeInvalid", "“\(Display.plain(text))” is no time",
+        "timeInvalid", "“\(Display.plain(text))” is not a time",
         hint: "write it as 2026-01-31, 2026-01-31T09:05 or 2026-01-31T09:05:00.123Z; without a zone it is UTC"
       )
     }
@@ -54,7 +54,7 @@ enum Inputs {
 
   /// Throws unless the store has the zone.
   static func check(_ zone: ZoneID, in transaction: borrowing ReadTransaction) throws {
-    // The list of all is read for the message alone.
+    // The list of all zones is read only for the message.
     guard try !transaction.hasZone(zone) else { return }
     let zones = try transaction.zones()
     throw ToolError(

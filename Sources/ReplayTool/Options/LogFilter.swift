@@ -1,18 +1,18 @@
 import ArgumentParser
 import EventStore
 
-/// Which transactions of a log a command is about.
+/// Selects the transactions of a log that a command prints.
 struct LogFilter: ParsableArguments {
   @Option(help: ArgumentHelp("Only this zone.", valueName: "zone"))
   var zone: String?
 
   @Option(
     help: ArgumentHelp(
-      "Only transactions that work on this record: zone:name, or a name in the zone of --zone or in any.",
+      "Only transactions that change this record: zone:name, or a name in the zone of --zone or in any zone.",
       valueName: "record"))
   var record: String?
 
-  @Option(help: ArgumentHelp("Only replicas whose identity begins with this.", valueName: "prefix"))
+  @Option(help: ArgumentHelp("Only replicas whose identity starts with this.", valueName: "prefix"))
   var replica: String?
 
   @Option(help: ArgumentHelp("Only this author.", valueName: "author"))
@@ -31,13 +31,13 @@ struct LogFilter: ParsableArguments {
 }
 
 extension LogFilter {
-  /// The filter, read and checked.
+  /// The filter, parsed and checked.
   struct Resolved {
-    /// The zone to read, nil for all.
+    /// The zone to read; nil for all.
     var zone: ZoneID?
-    /// The record, where its zone is known.
+    /// The record, if its zone is known.
     var record: RecordID?
-    /// The record's name in whatever zone.
+    /// The record's name in any zone.
     var recordName: Name?
     var replicaPrefix: String?
     var author: Name?
@@ -73,8 +73,8 @@ extension LogFilter {
       let prefix = replica.lowercased()
       guard prefix.utf8.count <= 32, prefix.allSatisfy({ $0.isASCII && $0.isHexDigit }) else {
         throw ToolError.input(
-          "replicaInvalid", "“\(Display.plain(replica))” begins no replica's identity",
-          hint: "give up to 32 hexadecimal digits, as `replay info` prints them")
+          "replicaInvalid", "“\(Display.plain(replica))” is not the start of a replica's identity",
+          hint: "give up to 32 hexadecimal digits, as printed by `replay info`")
       }
       resolved.replicaPrefix = prefix
     }

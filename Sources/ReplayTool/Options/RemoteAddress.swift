@@ -1,9 +1,10 @@
 import EventStore
 import Replicator
 
-/// Where a remote is, as the user names it: `folder:DIR`.
+/// The address of a remote, as the user gives it: `folder:DIR`.
 ///
-/// A remote in memory has no address: a store on the disk would belong to one that is gone with the command.
+/// A remote in memory has no address: it would be gone after the command, and the store on the disk would
+/// still belong to it.
 struct RemoteAddress: Hashable {
   let directory: String
 
@@ -15,11 +16,11 @@ struct RemoteAddress: Hashable {
     guard parts.count == 2, parts[0] == "folder", !parts[1].isEmpty else {
       if text == "memory" {
         throw RemoteError(
-          .schemeUnknown, "“memory” ends with the command, and a store would belong to it all the same",
+          .schemeUnknown, "the remote “memory” ends with the command, and the store would still belong to it",
           hint: "write folder:DIRECTORY; memory is for `replay history` and `replay scenario`")
       }
       throw RemoteError(
-        .schemeUnknown, "“\(Display.plain(text))” names no kind of remote that is known",
+        .schemeUnknown, "“\(Display.plain(text))” is not the address of a known kind of remote",
         hint: text.isEmpty || text.contains(":")
           ? "write folder:DIRECTORY" : "did you mean folder:\(Display.plain(text))?")
     }
@@ -28,7 +29,7 @@ struct RemoteAddress: Hashable {
 
   /// Opens the remote.
   ///
-  /// - Parameter creates: whether it is made if there is none.
+  /// - Parameter creates: whether to create it if it does not exist.
   /// - Throws: ``RemoteError`` as ``FolderRemote``.
   func open(
     creates: Bool, makeRandom: @escaping @Sendable () -> UInt64 = SystemEnvironment.makeRandom

@@ -1,17 +1,17 @@
 import ArgumentParser
 import EventStore
 
-/// What every command about a store takes.
+/// The options of every command that works on a store.
 struct StoreOptions: ParsableArguments {
   @Argument(help: ArgumentHelp("The directory of the store.", valueName: "store"))
   var directory: String
 
-  @Flag(name: .long, help: "Print JSON: one object, or one a line for lists.")
+  @Flag(name: .long, help: "Print JSON: one object, or for lists one on each line.")
   var json = false
 
-  /// Opens the store for reading alone: nothing in it changes.
+  /// Opens the store read-only: nothing in it changes.
   ///
-  /// - Parameter opensDamaged: whether also one whose pages are damaged.
+  /// - Parameter opensDamaged: whether to open a store with damaged pages too.
   func openForReading(_ console: Console, opensDamaged: Bool = false) throws -> LocalStore {
     var configuration = StoreConfiguration()
     configuration.opensDamaged = opensDamaged
@@ -20,14 +20,14 @@ struct StoreOptions: ParsableArguments {
     return try open(configuration, console)
   }
 
-  /// Opens the store for a command that was told to change it.
+  /// Opens the store for a command that the user gave to change it.
   func openForWriting(_ console: Console, creates: Bool) throws -> LocalStore {
     var configuration = StoreConfiguration()
     configuration.createsStore = creates
     return try open(configuration, console)
   }
 
-  /// Opens the store with a clock of the caller's.
+  /// Opens the store with the caller's clock.
   func openForWriting(
     _ console: Console, wallMilliseconds: @escaping @Sendable () -> Int64
   ) throws -> LocalStore {
@@ -48,11 +48,12 @@ struct StoreOptions: ParsableArguments {
     do {
       return try LocalStore(directory: directory, durability: .durable, configuration: configuration)
     } catch let error as StoreError where error.code == .damaged && base.opensDamaged {
-      // Whoever opens what is damaged is what other commands' hints point to.
+      // Other commands' hints point to the commands that open damaged stores. So this hint must not point to
+      // them again.
       throw ToolError(
         error.code.rawValue, error.message,
-        hint: "keep a copy of the directory: nothing of this file can be read. What was sent comes from the "
-          + "remote into a new store; what was never sent is in a backup of this store alone", exit: .store)
+        hint: "keep a copy of the directory: nothing of this file can be read. A new store can get from the "
+          + "remote what was sent. What was never sent is only in a backup of this store", exit: .store)
     } catch {
       throw ToolError.opening(error)
     }

@@ -1,18 +1,18 @@
 import EventStore
 
-/// The text of an explanation: what won, why, over what, and what was before.
+/// Prints an explanation: what won, why, what lost, and what was replaced before.
 struct ExplanationPage {
-  /// Replaced operations that show; more are counted.
+  /// How many replaced operations are printed; the others are only counted.
   private static let replacedMax = 20
-  /// Heads that show, each in some lines; more are counted.
+  /// How many heads are printed, each on several lines; the others are only counted.
   private static let headsMax = 50
 
   let explanation: Explanation
-  /// The zone's present token: bases of other incarnations are told as such.
+  /// The zone's present token; a base in another incarnation is marked as such.
   let token: Base?
   /// Which of the zone's transactions this store wrote.
   let writtenHere: WrittenHere
-  /// The records that are not there and to which references lead, which read as missing.
+  /// The targets of references that read as missing because the target does not exist.
   let nullified: [RecordID]
 
   func print(_ output: Output) throws {
@@ -37,7 +37,7 @@ struct ExplanationPage {
     try printOrigin(output)
   }
 
-  /// A cell that shows all its heads: who made each.
+  /// Prints a cell that shows all its heads: who made each of them.
   private func printAll(_ output: Output) throws {
     let count = explanation.heads.count
     let losses = explanation.losses
@@ -52,7 +52,7 @@ struct ExplanationPage {
     } else if explanation.agrees {
       let content = output.styled(Self.quote(explanation.heads[0].head.content), .winner)
       try output.line(
-        "\(content) stands: \(Display.count(count)) changes that had not seen each other say so.")
+        "\(content) stands: \(Display.count(count)) concurrent changes agree on it.")
     } else if count == 0, explanation.element != nil {
       try output.line("It is not there: it was removed.")
     } else if count == 0 {
@@ -87,7 +87,7 @@ struct ExplanationPage {
 
   private var verb: String {
     switch explanation.heads.count {
-    case 1: "stands. Nothing that it had not seen speaks against it."
+    case 1: "stands. No concurrent change competes with it."
     case 2: "won over one value that it had not seen."
     case let count: "won over \(count - 1) values that it had not seen."
     }
@@ -145,7 +145,8 @@ struct ExplanationPage {
 
   // MARK: What it had seen
 
-  /// What a head's transaction had seen, where it lies, and whether its clock was trusted: a sentence each.
+  /// What a head's transaction had seen, where it is, and whether its clock was corrected: one sentence for
+  /// each.
   private func sight(_ head: Explanation.ExplainedHead) throws -> [String] {
     let transaction = head.entry.transaction
     var lines = ["It had seen \(seen(head.base)); \(place(head))."]
@@ -169,9 +170,9 @@ struct ExplanationPage {
   }
 
   private func place(_ head: Explanation.ExplainedHead) -> String {
-    if let placement = head.placement { return "it lies at offset \(placement.offset)" }
+    if let placement = head.placement { return "it is at offset \(placement.offset)" }
     return writtenHere.writer(of: head.entry.transaction.id) == .thisStore
-      ? "it is pending: no other replica has it yet" : "it lies in no present remote log"
+      ? "it is pending: no other replica has it yet" : "it is in no present remote log"
   }
 
   // MARK: Sections
@@ -196,9 +197,9 @@ struct ExplanationPage {
     let state = explanation.isVisible ? "The record is there" : "The record is not there"
     let reason =
       switch explanation.policy {
-      case .deleteWins: "of its type a record is deleted if any of these deletes it"
-      case .updateWins: "of its type a record is there if any of these updates it"
-      case .latest, nil: "of its type the latest of these decides"
+      case .deleteWins: "for its type a record is deleted if any of these deletes it"
+      case .updateWins: "for its type a record is there if any of these updates it"
+      case .latest, nil: "for its type the latest of these decides"
       }
     if let missing = explanation.missingTarget {
       return try output.line("The record is alive, and \(Display.hidden(with: missing)).")
@@ -223,14 +224,14 @@ struct ExplanationPage {
       "The next write that has seen these settles it; until then the app can restore what lost (`restore`).")
   }
 
-  /// How many of some heads do not show.
+  /// Prints how many heads are not printed.
   private func printRest(_ count: Int, _ output: Output) throws {
     guard count > Self.headsMax else { return }
     let rest = "  … and \(Display.count(count - Self.headsMax)) more: --json prints all"
     try output.line(output.styled(rest, .quiet))
   }
 
-  /// Why a head lost, in a clause.
+  /// The reason why a head lost, as a clause.
   private func text(_ reason: Explanation.Reason) -> String {
     switch reason {
     case .laterTimestamp(let milliseconds):
@@ -242,7 +243,7 @@ struct ExplanationPage {
   }
 
   private func printReplaced(_ output: Output) throws {
-    // Steps inside one transaction tell nothing to people.
+    // Steps inside one transaction do not interest people.
     let replaced = explanation.replaced.filter { $0.operation.transaction != $0.replacedBy.transaction }
     guard !replaced.isEmpty else { return }
     try output.line()
@@ -266,7 +267,7 @@ struct ExplanationPage {
     try columns.flush()
   }
 
-  /// What took from a list or a text.
+  /// Prints what was removed from a list or a text, or changed in it.
   private func printEdits(_ output: Output) throws {
     guard !explanation.edits.isEmpty else { return }
     try output.line()
@@ -298,7 +299,7 @@ struct ExplanationPage {
     }
   }
 
-  /// Where the record was before: its story goes on there.
+  /// Prints where the record was before; its earlier history is there.
   private func printOrigin(_ output: Output) throws {
     guard let origin = explanation.movedFrom else { return }
     try output.line()

@@ -1,15 +1,15 @@
 import EventStore
 
-/// How pages show fields, by kind.
+/// How pages show fields of each kind.
 extension FieldKind {
   struct Words {
-    /// Whether all heads of a cell show; else one of each cell wins, and the others lose to it.
+    /// Whether all heads of a cell are shown; otherwise one head wins each cell, and the others lose to it.
     var showsAllHeads: Bool
-    /// Whether an explanation lists all heads even if there is only one.
+    /// Whether an explanation lists the heads even if there is only one.
     var listsSingleHead: Bool
-    /// Whether its heads are contributions that count in their order.
+    /// Whether its heads are contributions, which are listed in their order.
     var areListedInOrder = false
-    /// A unit that was removed.
+    /// The word for a unit that was removed.
     var unit = "element"
   }
 

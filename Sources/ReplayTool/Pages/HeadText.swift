@@ -1,6 +1,6 @@
 import EventStore
 
-/// A head of a cell as people read it.
+/// The text of a cell's head, for people.
 enum HeadText {
   static func content(_ head: CellHead, limit: Int? = 40) -> String { content(head.content, limit: limit) }
 
@@ -19,7 +19,8 @@ enum HeadText {
   }
 }
 
-/// Who made heads. Transactions are read once as long as they are few: one may have made thousands.
+/// Finds who made heads. It keeps the transactions it has read while they are few, because one may have made
+/// thousands of heads.
 struct HeadMakers {
   struct Maker {
     var transaction: TransactionID
@@ -27,7 +28,7 @@ struct HeadMakers {
     var author: String?
     var position: Position?
 
-    /// Where to look on: `position 12`.
+    /// Where to look for more: `position 12`.
     var place: String { position.map { "position \($0)" } ?? "no more in the log" }
   }
 

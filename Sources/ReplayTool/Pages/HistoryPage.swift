@@ -1,6 +1,6 @@
 import StoreTesting
 
-/// What `replay history` prints for people.
+/// Prints the result of `replay history` for people.
 struct HistoryPage {
   let report: HistoryReport
   let seconds: Double

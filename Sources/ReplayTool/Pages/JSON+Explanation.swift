@@ -1,7 +1,7 @@
 import EventStore
 
 extension JSON {
-  /// - Parameter nullified: the records to which references lead that read as missing.
+  /// - Parameter nullified: the targets of references that read as missing.
   init(_ explanation: Explanation, _ nullified: [RecordID] = []) {
     var heads = explanation.heads.map { Self.members(of: $0) }
     for (index, loss) in explanation.losses.enumerated() {

@@ -2,7 +2,7 @@ import EventStore
 import OperationFormat
 
 extension JSON {
-  /// A file of a remote log; without operations, their count stands in their place.
+  /// A file of a remote log. Without operations, their count takes their place.
   init(_ file: SegmentFile, withOperations: Bool) {
     var members: [Name: JSON] = ["kind": .string(Self.word(file.kind)), "byteCount": .number(file.byteCount)]
     if let envelope = file.envelope {

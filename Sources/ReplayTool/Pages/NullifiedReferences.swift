@@ -2,15 +2,16 @@ import EventStore
 import OperationFormat
 
 extension ReadTransaction {
-  /// The records to which references lead that an explained cell shows, and that read as missing.
+  /// The targets of references in an explained cell that read as missing.
   func nullifiedTargets(_ explanation: Explanation) throws -> [RecordID] {
     let shown = zip(explanation.heads, explanation.losses).filter { $1 == nil }
     return try nullifiedTargets(shown.map { $0.0.head.content }, in: explanation.record.zone)
   }
 
-  /// The records to which references in what a record shows lead, and that read as missing: each once, as they are met.
+  /// The targets of references in these contents that read as missing: each once, in the order in which they
+  /// occur.
   ///
-  /// - Parameter zone: the record's; in another one a target's absence says nothing.
+  /// - Parameter zone: the record's zone. The absence of a target in another zone means nothing.
   func nullifiedTargets(_ contents: [CellHead.Content], in zone: ZoneID) throws -> [RecordID] {
     var references: [Reference] = []
     for content in contents { content.value?.appendReferences(to: &references) }

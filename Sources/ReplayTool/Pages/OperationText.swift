@@ -1,12 +1,12 @@
 import EventStore
 
-/// One operation as people read it.
+/// The text of an operation, for people.
 enum OperationText {
   static func line(_ operation: LogOperation) -> String {
     cells(operation).filter { !$0.isEmpty }.joined(separator: "  ")
   }
 
-  /// Kind, record, then field and value, or the type, or where to.
+  /// Kind and record, then field and value, or the type, or the other place.
   static func cells(_ operation: LogOperation) -> [String] {
     switch operation {
     case .create(let record, let type): ["create", Display.name(record), Display.name(type)]

@@ -1,6 +1,7 @@
 import EventStore
 
-/// The short form of an explanation: a record's existence and each field, who made it and what lost to it.
+/// Prints the short form of an explanation: a record's existence and each field, who made it and what lost to
+/// it.
 struct RecordStory {
   let output: Output
   let existence: Explanation
@@ -11,7 +12,7 @@ struct RecordStory {
     self.existence = existence
   }
 
-  /// What shows of a cell with many heads.
+  /// How many heads of a cell are printed.
   private static let headsMax = 12
 
   mutating func print(_ transaction: borrowing ReadTransaction) throws {
@@ -44,7 +45,7 @@ struct RecordStory {
       try output.line("It was moved here from \(Display.record(origin)), where its story begins.")
       try output.line()
     }
-    let hint = "For the whole story name a field, or give --existence."
+    let hint = "For the whole history name a field, or give --existence."
     try output.line(output.styled(hint, .quiet))
   }
 

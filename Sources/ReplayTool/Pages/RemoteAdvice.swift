@@ -2,15 +2,15 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// What is left to do about what `replay remote` found or did: a line each, with the command.
+/// What to do about the findings of `replay remote`: one line each, with the command.
 struct RemoteAdvice {
   private(set) var lines: [String] = []
   private let remote: String
 
   /// - Parameters:
   ///   - remote: its address, as the user gave it.
-  ///   - givenUp: the entry that was given up just now.
-  ///   - steps: what a repair did just now, and the store that it was done from.
+  ///   - givenUp: the entry that this command gave up.
+  ///   - steps: the steps of this command's repair, and the store that it used.
   init(
     _ audit: RemoteAudit, remote: String, givenUp: EntryPlace? = nil,
     steps: (store: String, steps: [RemoteRepair.Step])? = nil
@@ -24,25 +24,27 @@ struct RemoteAdvice {
     }
     if let log = audit.problems.lazy.compactMap(\.unnamedLog).first {
       lines.append(
-        "No device finds a log that no event of the list of zones names. A store that syncs its zone adds an event at the "
-          + "end of the list: `replay remote \(remote) --repair STORE`. A log that no store knows belongs to another "
-          + "remote: its directory, such as \(ObjectName.log(of: log)), may be moved away.")
+        "No device finds a log that no event of the list of zones names. A store that syncs the log's zone can "
+          + "append an event to the list: `replay remote \(remote) --repair STORE`. A log that no store knows "
+          + "belongs to another remote: its directory, such as \(ObjectName.log(of: log)), may be moved away."
+      )
     }
     let assets = Set(audit.problems.compactMap { $0.asset?.hash.description }).sorted()
     if let first = assets.first {
       let hasManifest = audit.problems.contains { $0.asset != nil && $0.place.hasSuffix("/manifest") }
       lines.append(
-        "An asset is put right from a store that has it: `replay asset upload STORE \(assets.count == 1 ? first : "HASH") "
-          + "--remote \(remote)`."
+        "To repair an asset, upload it from a store that has it: `replay asset upload STORE "
+          + "\(assets.count == 1 ? first : "HASH") --remote \(remote)`."
           + (hasManifest
-            ? " Where all its chunks are whole, `replay remote \(remote) --repair STORE` puts its manifest right, with any "
-              + "store of the remote." : ""))
+            ? " If all its chunks are sound, `replay remote \(remote) --repair STORE` repairs its manifest, with "
+              + "any store of the remote." : ""))
     }
     let missing = Set(audit.logs.flatMap(\.missingAssets)).map(\.description)
     if let first = missing.first {
       lines.append(
-        "An asset that is not there comes from a store that has it: `replay asset upload STORE "
-          + "\(missing.count == 1 ? first : "HASH") --remote \(remote)`; `replay asset list STORE` lists what it has."
+        "Upload a missing asset from a store that has it: `replay asset upload STORE "
+          + "\(missing.count == 1 ? first : "HASH") --remote \(remote)`; `replay asset list STORE` lists a "
+          + "store's assets."
       )
     }
     for step in steps?.steps ?? [] {
@@ -50,26 +52,27 @@ struct RemoteAdvice {
         continue
       }
       lines.append(
-        "If the remote is right, the store reads its log again: \(reread(store, zone, step.place.offset)). So does each other "
-          + "store that had read past offset \(step.place.offset) of \(zone) before it was replaced: until then what it sends "
-          + "may be left out by the others.")
+        "If the remote is right, the store must read its log again: \(reread(store, zone, step.place.offset)). "
+          + "So must each other store that had read past offset \(step.place.offset) of \(zone) before the "
+          + "replacement: until then, others may leave out what it sends.")
       break
     }
     for log in audit.logs where log.fate == nil && !log.consequences.isEmpty && log.tombstones.isEmpty {
       lines.append(
-        "What is left out of \(log.zone) breaks a rule of the log, and every reader rejects it. The store that wrote it "
-          + "sends again what was in it when it syncs. If it says that it is in sync and has nothing to send, it had read "
-          + "entries that were replaced since. Each store that had, reads the log again: \(reread("STORE", log.zone))."
+        "What is left out of \(log.zone) breaks a rule of the log, and every reader rejects it. The store that "
+          + "wrote it sends its contents again when it syncs. If that store is in sync and has nothing to send, "
+          + "it had read entries that were replaced since. Each such store must read the log again: "
+          + "\(reread("STORE", log.zone))."
       )
     }
     for (zone, offset) in places(audit, givenUp) {
       lines.append(
-        "Each store that had read past offset \(offset) of \(zone) reads the log again from there: "
-          + "\(reread("STORE", zone, offset)). Until then what it sends may be left out by the others.")
+        "Each store that had read past offset \(offset) of \(zone) must read the log again from there: "
+          + "\(reread("STORE", zone, offset)). Until then, others may leave out what it sends.")
     }
   }
 
-  /// How entries are given up that no store has; empty if there are none.
+  /// How to give up entries that no store has; empty if there are none.
   private func givingUp(_ audit: RemoteAudit) -> String {
     var entries: [String] = []
     let only = audit.onlyLogs
@@ -79,22 +82,24 @@ struct RemoteAdvice {
     }
     guard let first = entries.first else { return "" }
     let others = entries.dropFirst().prefix(Self.entriesMax - 1).map(\.argument).joined(separator: ", ")
-    return " What no store has may never have been written, and can be given up: "
+    return " An entry that no store has may never have been written, and can be given up: "
       + "`replay remote \(remote) \(Display.option("--quarantine", first))`"
-      + (others.isEmpty ? "" : "; so \(others)") + (entries.count > Self.entriesMax ? " and the others" : "")
+      + (others.isEmpty ? "" : "; likewise \(others)")
+      + (entries.count > Self.entriesMax ? " and the others" : "")
       + "."
   }
 
-  /// So many entries are named at most.
+  /// How many entries are named at most.
   private static let entriesMax = 10
 
-  /// - Parameter offset: where it begins; nil for the log's start.
+  /// - Parameter offset: where reading starts; nil for the log's start.
   private func reread(_ store: String, _ zone: ZoneID, _ offset: UInt64? = nil) -> String {
     let entry = "\(zone)\(offset.map { "@\($0)" } ?? "")"
     return "`replay sync \(store.argument) --remote \(remote) \(Display.option("--reread", entry))`"
   }
 
-  /// The first entry that was given up of each log of which readers leave something out, and the one of just now.
+  /// The first given-up entry of each log from which readers leave something out, and the entry that this
+  /// command gave up.
   private func places(_ audit: RemoteAudit, _ givenUp: EntryPlace?) -> [(zone: ZoneID, offset: UInt64)] {
     audit.logs.compactMap { log in
       guard log.fate == nil else { return nil }

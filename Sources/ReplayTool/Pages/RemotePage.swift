@@ -2,16 +2,16 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// The page of `replay remote`: what a remote holds, and what is wrong with it.
+/// Prints the result of `replay remote`: what a remote holds, and its problems.
 struct RemotePage {
   let audit: RemoteAudit
   let identity: RemoteID
   let foreign: [String]
-  /// What a repair did before.
+  /// The steps of a repair that was done before.
   let steps: [RemoteRepair.Step]
-  /// What is left to do.
+  /// What to do next.
   let advice: [String]
-  /// What the commands of hints name.
+  /// The words that replace placeholders in hints.
   let places: HintPlaces
 
   func print(_ output: Output) throws {
@@ -35,7 +35,7 @@ struct RemotePage {
       try output.line(
         left == 0
           ? output.styled("sound", .winner)
-          : "nothing to mend; readers leave out \(Display.count(left, "segment"))")
+          : "nothing to repair; readers leave out \(Display.count(left, "segment"))")
     }
     for line in advice { try output.line(Display.plain(line)) }
   }
@@ -84,10 +84,10 @@ struct RemotePage {
     try columns.flush()
   }
 
-  /// Segments that are left out which show; all are in the JSON.
+  /// How many left-out segments are printed; JSON has all of them.
   private static let consequencesMax = 50
 
-  /// What a repair did.
+  /// Prints the steps of a repair.
   private func printSteps(_ output: Output) throws {
     let only = audit.onlyLogs
     for step in steps {
@@ -104,11 +104,11 @@ struct RemotePage {
     case .notInStore:
       (
         "unknown", .warning,
-        "the store has nothing of that place: try others. If none has, it may never have been written"
+        "the store does not have this entry: try other stores. If none has it, it may never have been written"
       )
     case .givenUp:
-      ("given up", .warning, "the store has what was there, and it was given up: others go on without it")
-    case .replaced: ("replaced", .loser, "another segment lies there than the one that the store has")
+      ("given up", .warning, "the store has the entry, but it was given up: other stores continue without it")
+    case .replaced: ("replaced", .loser, "the remote has another segment there than the store")
     case .refused(let reason): ("refused", .loser, Display.plain(reason))
     }
   }
@@ -117,11 +117,11 @@ struct RemotePage {
     switch fate {
     case .deleted: "deleted"
     case .purged: "purged"
-    case .reset(let incarnation): "goes on as \(incarnation)"
+    case .reset(let incarnation): "continues as \(incarnation)"
     }
   }
 
-  /// A problem with its entry, as options take it, and its place, which its message may name already.
+  /// A problem: its entry in the form of an option, its place unless the message has it, and the message.
   private static func text(
     _ problem: AuditProblem, _ only: Set<IncarnationID>, _ places: HintPlaces
   ) -> String {
@@ -130,7 +130,7 @@ struct RemotePage {
       + (message.contains(problem.place) ? message : "\(problem.place): \(message)")
   }
 
-  /// What a problem's message says. The commands in it can be run as they stand.
+  /// The message of a problem, with commands that can be run as they are.
   fileprivate static func message(
     _ problem: AuditProblem, _ only: Set<IncarnationID>, _ places: HintPlaces
   ) -> String {
@@ -138,15 +138,15 @@ struct RemotePage {
     return (log.map(places.of) ?? places).fill(problem.message)
   }
 
-  /// A problem's entry as options take it; nil if it is about none.
+  /// A problem's entry in the form of an option; nil if the problem is not about an entry.
   ///
-  /// - Parameter only: the logs that are their zones' only ones.
+  /// - Parameter only: the logs that are the only one of their zone.
   static func argument(_ problem: AuditProblem, _ only: Set<IncarnationID>) -> String? {
     problem.entry.map { argument($0, only) }
   }
 
-  /// An entry as options take it: `zone@offset`, `incarnation@offset` of a zone that has several logs, `@offset` of the list
-  /// of zones.
+  /// An entry in the form of an option: `zone@offset`, `incarnation@offset` if the zone has several logs, or
+  /// `@offset` for the list of zones.
   static func argument(_ place: EntryPlace, _ only: Set<IncarnationID>) -> String {
     "\(place.log.map { log($0, only) } ?? "")@\(place.offset)"
   }
@@ -157,8 +157,8 @@ struct RemotePage {
 }
 
 extension JSON {
-  /// - Parameter repair: what a repair did, and what it put back of marker, folders and manifests; nil if none was
-  ///   asked for.
+  /// - Parameter repair: the steps of a repair, and the marker, folders and manifests that it put back; nil
+  ///   if no repair was requested.
   init(
     _ audit: RemoteAudit, _ identity: RemoteID, _ foreign: [String],
     _ repair: (made: [String], steps: [RemoteRepair.Step])?, advice: [String], _ places: HintPlaces

@@ -1,39 +1,40 @@
 import OperationFormat
 import Replicator
 
-/// What a file of a remote log holds, as far as it can be read.
+/// The contents of a file of a remote log, as far as they can be read.
 struct SegmentFile {
   /// The most bytes of such a file.
   static let bytesMax = SegmentEnvelope.bytesMax
 
-  /// What is wrong with it, and where that counts from.
+  /// A problem of the file, and what its offset counts from.
   struct Problem {
     var error: FormatError
-    /// Whether the error's offset counts in the unpacked body, and not in the file.
+    /// Whether the error's offset counts from the start of the unpacked body, not of the file.
     var isInBody = false
   }
 
   let kind: FrameKind
   let byteCount: Int
-  /// What the remote wrote in front of the segment.
+  /// The envelope that the remote wrote before the segment.
   private(set) var envelope: SegmentEnvelope?
   private(set) var seal: LogSeal?
   private(set) var tombstone: LogTombstone?
   private(set) var header: SegmentHeader?
-  /// None, unless all that the header says is so.
+  /// The transactions; empty unless all of them match the header.
   private(set) var transactions: [LogTransaction] = []
   private(set) var problem: Problem?
 
   /// Reads a file's bytes.
   ///
-  /// - Throws: ``ToolError`` if they are no segment, envelope or seal.
+  /// - Throws: ``ToolError`` if they are not a segment, an envelope or a seal.
   init(bytes: [UInt8], name: String) throws(ToolError) {
     let kind = FrameKind(of: bytes.span.bytes)
     guard let kind, kind != .zoneEvent else {
       throw .input(
         "notASegment",
         kind == nil
-          ? "\(name) is no segment: it does not begin as one" : "\(name) is an entry of the list of zones",
+          ? "\(name) is not a segment: it does not start like one"
+          : "\(name) is an entry of the list of zones",
         hint:
           "give a file of a zone's log, as a remote folder keeps it. If this is one, its first bytes are damaged: "
           + "`replay remote REMOTE` says what is wrong with the log")
@@ -48,7 +49,7 @@ struct SegmentFile {
         let found = try SegmentEnvelope.readHeader(bytes.span.bytes)
         envelope = found
         readSegment(Array(bytes.dropFirst(SegmentEnvelope.headerBytes)), at: SegmentEnvelope.headerBytes)
-        // What is wrong with the segment says more than that the sizes differ.
+        // A problem of the segment is more useful than the wrong size.
         if problem == nil { _ = try SegmentEnvelope.read(bytes.span.bytes) }
       default: readSegment(bytes, at: 0)
       }

@@ -1,7 +1,7 @@
 import EventStore
 import OperationFormat
 
-/// The page of `replay segment`: the header's facts, its chain, then the transactions.
+/// Prints the result of `replay segment`: the header's fields, its chain, then the transactions.
 struct SegmentPage {
   private static let labelCharactersMax = 46
 
@@ -36,8 +36,8 @@ struct SegmentPage {
   static func text(_ kind: LogSeal.Kind) -> String {
     switch kind {
     case .deleted: "the zone was deleted"
-    case .purged: "the remote threw the zone away"
-    case .reset(let incarnation): "the zone goes on as incarnation \(incarnation)"
+    case .purged: "the remote discarded the zone"
+    case .reset(let incarnation): "the zone continues as incarnation \(incarnation)"
     }
   }
 

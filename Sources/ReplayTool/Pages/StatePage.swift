@@ -1,12 +1,12 @@
 import EventStore
 
-/// The text of `replay state`: records with their fields.
+/// Prints the result of `replay state`: records with their fields.
 struct StatePage {
   private let output: Output
   private let printsJSON: Bool
-  /// Whether values show in full.
+  /// Whether values are printed in full.
   private let isWhole: Bool
-  /// The position whose state it is, nil for the present.
+  /// The position of the shown state; nil for the present.
   private let position: UInt64?
   private let isInterrupted: () -> Bool
   private var left: Int
@@ -24,7 +24,7 @@ struct StatePage {
     left = limit
   }
 
-  /// Prints one record, which must be there unless hidden ones show.
+  /// Prints one record. It must exist, unless hidden records are shown.
   mutating func print(
     _ id: RecordID, showsHidden: Bool, _ transaction: borrowing ReadTransaction
   ) throws {
@@ -50,7 +50,8 @@ struct StatePage {
 
   /// Prints the records of a zone.
   ///
-  /// - Parameter hidden: names of records that are shown also if they are hidden, in order; those that are not are passed over.
+  /// - Parameter hidden: names of records to print even if they are hidden, in order; other records in it are
+  ///   skipped.
   mutating func print(_ zone: ZoneID, hidden: [Name], _ transaction: borrowing ReadTransaction) throws {
     var hidden = hidden[...]
     var page = self
@@ -68,7 +69,7 @@ struct StatePage {
     self = page
   }
 
-  /// Says so if there was nothing.
+  /// Prints a note if nothing was printed.
   func end() throws {
     if isFirst, !printsJSON { try output.line(output.styled("no records", .quiet)) }
   }
@@ -108,7 +109,7 @@ struct StatePage {
     try print(fields)
   }
 
-  /// The greatest head that says that a record is there no longer.
+  /// The greatest head that ended the record's existence.
   private static func end(_ existence: [CellHead]) -> CellHead? {
     existence.first { if case .alive = $0.content { false } else { true } }
   }

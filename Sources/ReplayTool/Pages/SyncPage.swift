@@ -1,11 +1,11 @@
 import EventStore
 import Replicator
 
-/// What rounds of replication did, as text or JSON.
+/// Prints the results of rounds of replication, as text or JSON.
 struct SyncPage: Sendable {
   let output: Output
   let printsJSON: Bool
-  /// What the commands of hints name.
+  /// The words that replace placeholders in hints.
   var places = HintPlaces()
 
   /// Prints a round.
@@ -35,9 +35,9 @@ struct SyncPage: Sendable {
     }
   }
 
-  /// Prints a round if it moved something, or is not as the one before.
+  /// Prints a round if it moved something, or differs from the previous one.
   ///
-  /// - Returns: whether it did.
+  /// - Returns: whether it printed the round.
   func printNews(_ report: SyncReport, after last: SyncReport?) throws -> Bool {
     let isSame =
       last?.failure == report.failure && last?.listProblems == report.listProblems
@@ -47,13 +47,13 @@ struct SyncPage: Sendable {
     return true
   }
 
-  /// What is said below a zone's line: why it is not in sync, and of assets, if there is anything.
+  /// The lines below a zone's line: why the zone is not in sync, and its assets.
   private func below(_ zone: ZoneReport) -> [String] {
     var lines = Self.explanation(of: zone, places).map { ["\($0.message). \($0.hint)"] } ?? []
     if zone.removedTransactions > 0 {
       lines.append(
-        "removed \(Display.count(zone.removedTransactions, "transaction")) of other stores, which the remote does not have: "
-          + "they are back once a store that still has them sends them")
+        "removed \(Display.count(zone.removedTransactions, "transaction")) of other stores, which the remote "
+          + "does not have: they return when a store that still has them sends them")
     }
     if zone.rejectedSegments > 0 {
       let count = Display.count(zone.rejectedSegments, "segment")
@@ -75,16 +75,16 @@ struct SyncPage: Sendable {
 
   private static let assetProblemsMax = 10
 
-  /// Why an asset did not move, and what can be done about it.
+  /// Why an asset did not move, and what to do about it.
   static func text(_ problem: AssetProblem, remote: String = "REMOTE") -> String {
     Display.plain("\(problem)" + (hint(problem, remote: remote).map { ": \($0)" } ?? ""))
   }
 
-  /// What can be done about an asset that did not move, with the command; nil where the problem says it.
+  /// What to do about an asset that did not move, with the command; nil if the problem already says it.
   static func hint(_ problem: AssetProblem, remote: String = "REMOTE") -> String? {
     let upload = "`replay asset upload STORE \(problem.reference.hash) --remote \(remote)`"
     switch problem.kind {
-    case .damagedAtRemote: return "put it right from a store that has it, with \(upload)"
+    case .damagedAtRemote: return "repair it from a store that has it, with \(upload)"
     case .missingAtRemote: return "send it from a store that has it, with \(upload)"
     case .damagedHere, .missingHere:
       return "import it again, or send it from a store that has it, with \(upload)"
@@ -119,14 +119,14 @@ struct SyncPage: Sendable {
     }
   }
 
-  /// Why a zone is not in sync, and what can be done; nil if it is, or was removed.
+  /// Why a zone is not in sync, and what to do; nil if it is in sync, or was removed.
   fileprivate static func explanation(of zone: ZoneReport, _ places: HintPlaces) -> (
     message: String, hint: String
   )? {
     let name = Display.zone(zone.zone)
     let places = places.of(zone.zone)
     let export =
-      "`replay export \(places.fill("STORE")) --records \(Display.option("--zone", name))` brings out what is here"
+      "`replay export \(places.fill("STORE")) --records \(Display.option("--zone", name))` exports what is here"
     switch zone.status {
     case .inSync, .removed: return nil
     case .local:
@@ -139,39 +139,39 @@ struct SyncPage: Sendable {
     case .failed(let failure):
       return ("\(Display.plain(failure.message)) (\(failure.code))", Display.plain(places.fill(failure.hint)))
     case .paused(.deleted):
-      return ("it was deleted at the remote, and something here was never shipped: it is kept", export)
-    case .paused(.purged): return ("the remote threw it away: everything here is kept", export)
+      return ("it was deleted at the remote, but is kept here because some of it was never sent", export)
+    case .paused(.purged): return ("the remote discarded it: everything here is kept", export)
     case .paused(.reset(let incarnation)):
       return (
-        "the remote's log of it began again as incarnation \(incarnation): everything here is kept", export
+        "its log at the remote began again as incarnation \(incarnation): everything here is kept", export
       )
     case .forked:
       return (
-        "another store has this one's identity, and shipped other changes under it: nothing is shipped. One of "
+        "another store has this one's identity, and sent other changes under it: nothing is sent. One of "
           + "them is a copy or an old backup of the other",
-        "Once the zone can be read up to there, this store takes another epoch and ships its changes again"
+        "When the zone can be read up to there, this store takes another epoch and sends its changes again"
       )
     }
   }
 
-  /// What a zone waits for that is parked. Where its user must decide, nothing moves before.
+  /// What a parked zone waits for. If its user must decide, nothing is read or sent before.
   private static func parked(
     _ failure: SyncFailure, _ zone: ZoneReport, _ places: HintPlaces
   ) -> (message: String, hint: String) {
     if failure.code == StoreError.Code.laneClosed.rawValue {
       return (
         "\(problem(failure, places)) Until you decide, nothing of the zone is read or sent",
-        "`replay sync --help` says what becomes of it with --take-over and with --let-go"
+        "`replay sync --help` says what --take-over and --let-go do"
       )
     }
     let sent =
       switch zone.shippingFailure {
-      case nil: "; what is written here is sent all the same"
+      case nil: "; what is written here is still sent"
       case failure: ", and nothing is sent before it is read"
       case let other?: ", and nothing is sent: \(Display.plain(other.message)) (\(other.code))"
       }
     return (
-      "\(problem(failure, places)) What lies behind it waits\(sent)",
+      "\(problem(failure, places)) What follows it waits\(sent)",
       "`replay remote \(places.fill("REMOTE"))` says what is wrong at the remote"
     )
   }

@@ -1,22 +1,22 @@
 import EventStore
 
-/// Records and zones that cannot be read and are not exported, each with why: the others are.
+/// Records and zones that cannot be read and are not exported, with the reasons.
 struct UnreadRecords {
   private var found: [(what: String, message: String)] = []
   private var known: Set<String> = []
 
   var isEmpty: Bool { found.isEmpty }
 
-  /// Notes one, once.
+  /// Notes a record or a zone, once.
   ///
-  /// - Parameter what: such as `record home:milk` or `zone home`.
+  /// - Parameter what: for example `record home:milk` or `zone home`.
   mutating func add(_ what: String, _ message: String) {
     if known.insert(what).inserted { found.append((what, message)) }
   }
 
-  /// Lists them on standard error.
+  /// Prints them to standard error.
   ///
-  /// - Parameter hint: what can be done about them.
+  /// - Parameter hint: what the user can do about them.
   func tell(_ console: Console, hint: String) throws {
     guard !isEmpty else { return }
     for (what, message) in found {

@@ -1,9 +1,9 @@
 import EventStore
 import StoreTesting
 
-/// Reads which faults may occur.
+/// Parses the faults that may occur.
 enum FaultChoice {
-  /// Parses `all`, `none`, names of faults to have alone, or names behind a `-` to have all the others.
+  /// Parses `all`, `none`, a list of the only faults, or a list of excluded faults, each after a `-`.
   static func parse(_ text: String) throws(ToolError) -> Set<SimulationFault> {
     switch text {
     case "all": return Set(SimulationFault.allCases)
@@ -14,7 +14,7 @@ enum FaultChoice {
     let isWithout = words.allSatisfy { $0.hasPrefix("-") }
     guard isWithout || words.allSatisfy({ !$0.hasPrefix("-") }) else {
       throw .input(
-        "faultsInvalid", "“\(Display.plain(text, limit: 200))” names faults to have and to leave out",
+        "faultsInvalid", "“\(Display.plain(text, limit: 200))” mixes faults to have with faults to leave out",
         hint: "name the faults to have, or put a - before each that is left out")
     }
     var faults: Set<SimulationFault> = []
@@ -30,7 +30,7 @@ enum FaultChoice {
     return isWithout ? Set(SimulationFault.allCases).subtracting(faults) : faults
   }
 
-  /// The faults as an argument that ``parse(_:)`` reads; nil for all.
+  /// The faults as an argument that ``parse(_:)`` accepts; nil for all.
   static func text(_ faults: Set<SimulationFault>) -> String? {
     let without = SimulationFault.allCases.filter { !faults.contains($0) }
     if without.isEmpty { return nil }

@@ -4,9 +4,9 @@
   import Darwin
 #endif
 
-/// What a process may take of memory, besides maps of files.
+/// Limits the memory of a process, without its maps of files.
 enum MemoryLimit {
-  /// Ends this process where it takes more. Linux alone heeds it.
+  /// Ends this process if it takes more memory. Works only on Linux.
   static func set(mebibytes: UInt64) throws {
     let (bytes, overflow) = mebibytes.multipliedReportingOverflow(by: 1 << 20)
     var limit = rlimit()

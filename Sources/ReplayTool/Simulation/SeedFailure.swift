@@ -1,19 +1,19 @@
 import EventStore
 import StoreTesting
 
-/// Why a seed failed.
+/// The failure of a seed.
 struct SeedFailure: Equatable {
   enum Kind: Equatable {
-    /// Something did not hold.
+    /// An invariant did not hold.
     case invariant(SimulationFailure.Invariant)
     /// The world ended the process that it ran in.
     case processEnded
-    /// The world came to no end in time.
+    /// The world did not end in time.
     case noEnd
-    /// Two runs of the seed went different ways.
+    /// Two runs of the seed differed.
     case notDeterministic
 
-    /// A word for people and programs.
+    /// A stable word for people and programs.
     var name: String {
       switch self {
       case .invariant(let invariant): "\(invariant)"
@@ -27,7 +27,7 @@ struct SeedFailure: Equatable {
   var seed: UInt64
   var kind: Kind
   var message: String
-  /// The step after which it was seen; nil where the world did not live to say it.
+  /// The step after which the failure was seen; nil if the world did not survive to report it.
   var step: Int?
 
   init(_ seed: UInt64, _ kind: Kind, _ message: String, step: Int? = nil) {
@@ -55,7 +55,7 @@ struct SeedFailure: Equatable {
     ])
   }
 
-  /// Reads the failure of an invariant, as a worker says it.
+  /// Reads the failure of an invariant from a worker's line.
   init(_ members: inout JSONMembers) throws(JSONError) {
     seed = try members.integer("seed")
     message = try members.string("message")

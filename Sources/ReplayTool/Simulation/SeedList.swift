@@ -1,7 +1,7 @@
-/// Which seeds are run, in their order: ranges, since there may be more of them than memory holds.
+/// The seeds to run, in order. It stores ranges, because there may be more seeds than fit into memory.
 struct SeedList {
-  /// The most seeds of one run: at a hundred a second they take three centuries, so more is a slip of the
-  /// hand.
+  /// The most seeds of one run. At a hundred a second they take three centuries, so a greater number is a
+  /// typing error.
   static let countMax: UInt64 = 1_000_000_000_000
   /// The longest file of seeds, in bytes.
   static let fileBytesMax = 16 << 20
@@ -12,14 +12,14 @@ struct SeedList {
 
   var count: UInt64 { ranges.reduce(0) { $0 + ($1.upperBound - $1.lowerBound + 1) } }
 
-  /// Parses `A..B`, which has both ends, or one number.
+  /// Parses `A..B`, which includes both ends, or one number.
   init(_ text: String) throws(ToolError) {
     let dots = text.firstRange(of: "..")
     guard let first = UInt64(dots.map { text[..<$0.lowerBound] } ?? text[...]),
       let last = UInt64(dots.map { text[$0.upperBound...] } ?? text[...]), first <= last
     else {
       throw .input(
-        "seedsInvalid", "“\(Display.plain(text, limit: 60))” is no range of seeds",
+        "seedsInvalid", "“\(Display.plain(text, limit: 60))” is not a range of seeds",
         hint: "write it as 1..1000, the lower number first, or as one number")
     }
     guard last - first < Self.countMax else {
@@ -30,7 +30,7 @@ struct SeedList {
     ranges = [first...last]
   }
 
-  /// Reads a file of seeds: one a line, and what follows a `#` is for people.
+  /// Reads a file of seeds: one on each line. Text after a `#` is a comment.
   init(file: any ByteSource) throws {
     var bytes: [UInt8] = []
     while bytes.count <= Self.fileBytesMax {
@@ -53,13 +53,13 @@ struct SeedList {
         throw ToolError.input(
           "seedsInvalid",
           "line \(index + 1) of \(file.name) has no seed: “\(Display.plain(text, limit: 60))”",
-          hint: "write one number a line, and what it found after a #")
+          hint: "write one number on each line, and comments after a #")
       }
       ranges.append(seed...seed)
     }
   }
 
-  /// Takes the first seed away.
+  /// Removes and returns the first seed.
   mutating func takeFirst() -> UInt64? {
     guard let range = ranges.first else { return nil }
     if range.lowerBound < range.upperBound {

@@ -1,7 +1,7 @@
 import EventStore
 import StoreTesting
 
-/// What came of one seed, as a worker says it in a line.
+/// The result of one seed, as a worker prints it on a line.
 struct SeedReport: Equatable {
   var seed: UInt64
   var steps: Int
@@ -26,7 +26,7 @@ struct SeedReport: Equatable {
     ])
   }
 
-  /// Reads a worker's line.
+  /// Parses a worker's line.
   init(line: String) throws(JSONError) {
     var members = try JSONMembers(try JSONScanner.read(Array(line.utf8)), in: "")
     seed = try members.integer("seed")

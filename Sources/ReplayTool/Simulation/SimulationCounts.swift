@@ -1,11 +1,11 @@
 import EventStore
 import StoreTesting
 
-/// What worlds came across, counted by name: a ``SimulationCoverage`` that travels between processes.
+/// What occurred in worlds, counted by name: a ``SimulationCoverage`` in a form that processes exchange.
 struct SimulationCounts: Equatable {
   var faults: [String: Int] = [:]
   var marks: [String: Int] = [:]
-  /// By error code.
+  /// Counted by error code.
   var codes: [String: Int] = [:]
 
   init() {}
@@ -22,7 +22,7 @@ struct SimulationCounts: Equatable {
     codes.merge(other.codes, uniquingKeysWith: +)
   }
 
-  /// The faults of those that may occur, and the marks, that were never met, in their order.
+  /// The possible faults and the marks that never occurred, in order.
   func missing(of faults: Set<SimulationFault>) -> [String] {
     SimulationFault.allCases.filter { faults.contains($0) }.map(\.rawValue).filter { self.faults[$0] == nil }
       + SimulationCoverage.Mark.allCases.map(\.rawValue).filter { marks[$0] == nil }

@@ -1,21 +1,21 @@
 import EventStore
 import StoreTesting
 
-/// What a run of many seeds came to, for people and for programs.
+/// Prints the result of a run of many seeds, for people and for programs.
 struct SimulationPage {
-  /// From so many seeds on it is said what never occurred: fewer do not meet everything.
+  /// With at least this many seeds, the page says what never occurred. Fewer seeds do not reach everything.
   static let seedsOfNever: UInt64 = 1000
-  /// Steps of the seed that rates are compared by.
+  /// The number of steps of the seed that is used to compare rates.
   private static let stepsOfSeed = 300.0
   private static let widthMax = 100
 
   var tally: SimulationTally
   var seconds: Double
-  /// Processes that ran at a time, as far as there are cores for them.
+  /// How many processes ran at the same time, at most one for each core.
   var cores: Int
   /// The faults that may occur.
   var faults: Set<SimulationFault>
-  /// What a command takes besides the seed to run the same worlds: ` --steps 300`, or nothing.
+  /// The arguments, besides the seed, that run the same worlds: ` --steps 300`, or nothing.
   var arguments = ""
   /// Where the stores of failing seeds are kept.
   var keepDirectory: String?
@@ -46,7 +46,7 @@ struct SimulationPage {
     try printFailures(output)
   }
 
-  /// Prints each failure with the commands that look into it, or that there was none.
+  /// Prints each failure with the commands to examine it, or that there was none.
   func printFailures(_ output: Output) throws {
     guard !tally.failures.isEmpty else {
       return try output.line(output.styled("no failures", .winner))
@@ -92,14 +92,14 @@ struct SimulationPage {
     try output.line(line)
   }
 
-  /// A simulated time: days, where there are some.
+  /// A simulated time: in days if it is long enough.
   private static func text(milliseconds: Int128) -> String {
     let days = milliseconds / 86_400_000
     return days > 0
       ? Display.count(days, "day") : Display.duration(milliseconds: UInt64(max(0, milliseconds)))
   }
 
-  /// A number with one digit behind the point.
+  /// A number with one decimal.
   static func text(_ number: Double) -> String {
     let tenths = UInt64(max(0, min(number, 1e15)) * 10)
     return "\(tenths / 10).\(tenths % 10)"

@@ -7,29 +7,28 @@ import StoreTesting
   import Darwin
 #endif
 
-/// Runs seeds in processes, some at a time: a world that ends its process, or never ends, is a failure of its
-/// seed
-/// and of no other.
+/// Runs seeds in several processes at the same time. If a world ends its process, or never ends, only its
+/// seed fails.
 struct SimulationPool {
-  /// A process is told this many seeds ahead: it never waits for the next.
+  /// How many seeds a process is given ahead, so that it never waits for the next one.
   private static let jobsMax = 2
-  /// After so many seeds a process is replaced: what leaks stays small, and hash seeds vary.
+  /// After how many seeds a process is replaced, so that leaks stay small and hash seeds vary.
   private static let seedsOfWorkerMax = 1000
-  /// How long to wait for news before time limits and interrupts are looked at.
+  /// How long to wait for results before checking time limits and interrupts.
   private static let waitMilliseconds: Int32 = 100
 
   struct Limits {
-    /// Processes at a time.
+    /// How many processes run at the same time.
     var jobs = 1
-    /// One seed in so many is run again in another process; 0: none.
+    /// One of this many seeds is run again in another process; 0: none.
     var repeatEvery: UInt64 = 100
-    /// No new seed begins after so many failures.
+    /// After this many failures, no new seed starts.
     var stopAfter = 10
-    /// How long one world may take.
+    /// The most time for one world.
     var seedMilliseconds: Int64 = 60_000
   }
 
-  /// A worker of this number, which writes its errors to a file.
+  /// Starts the worker with this number, which writes its errors to a file.
   typealias Start = (_ number: Int, _ errors: String) throws -> ChildProcess
 
   private(set) var tally = SimulationTally()
@@ -41,14 +40,14 @@ struct SimulationPool {
   private var workers: [SimulationWorker] = []
   private var workerCount = 0
   private var seedCount: UInt64 = 0
-  /// What workers that ended had still to do.
+  /// The jobs that ended workers did not finish.
   private var left: [SimulationWorker.Job] = []
   private var repeats: [SimulationWorker.Job] = []
 
   /// - Parameters:
-  ///   - scratch: where the workers' errors go.
+  ///   - scratch: the directory for the workers' errors.
   ///   - milliseconds: a clock that never goes back.
-  ///   - start: starts a worker: a process that reads seeds and says a ``SeedReport`` a line.
+  ///   - start: starts a worker: a process that reads seeds and prints a ``SeedReport`` on a line for each.
   init(
     _ seeds: SeedList, _ limits: Limits, scratch: TemporaryDirectory, milliseconds: @escaping () -> Int64,
     start: @escaping Start
@@ -62,14 +61,13 @@ struct SimulationPool {
 
   private var isStopping: Bool { tally.failures.count >= limits.stopAfter }
 
-  /// Runs all seeds, or until there were enough failures.
+  /// Runs all seeds, or stops after enough failures.
   ///
-  /// - Parameter goesOn: hears of what was done, many times a second, and says whether to go on. What was
-  /// under way
-  ///   when it says no is dropped.
-  /// - Returns: whether it came to the end.
+  /// - Parameter goesOn: called many times a second with the results so far; returns whether to continue. If
+  ///   it returns false, unfinished seeds are dropped.
+  /// - Returns: whether all seeds were run.
   mutating func run(_ goesOn: (SimulationTally) -> Bool) throws -> Bool {
-    // A process whose last reference goes is killed.
+    // A process without references is killed.
     defer { workers = [] }
     while goesOn(tally) {
       try hire()
@@ -84,7 +82,7 @@ struct SimulationPool {
         && !ended.contains(worker.number)
       {
         worker.process.send(SIGKILL)
-        bury(worker, .noEnd, "it came to no end in \(limits.seedMilliseconds / 1000) s")
+        bury(worker, .noEnd, "it did not end within \(limits.seedMilliseconds / 1000) s")
         ended.append(worker.number)
       }
       workers.removeAll { ended.contains($0.number) }
@@ -94,10 +92,10 @@ struct SimulationPool {
 
   // MARK: Work
 
-  /// Gives every worker something to do, and starts and ends workers.
+  /// Gives work to every worker, and starts and ends workers.
   private mutating func hire() throws {
     for worker in workers { fill(worker) }
-    // One that has nothing to do goes: a new one may repeat what it ran.
+    // A worker without work is ended, because a new one may repeat what it ran.
     workers.removeAll { worker in
       guard worker.jobs.isEmpty else { return false }
       worker.process.endInput()
@@ -138,7 +136,7 @@ struct SimulationPool {
 
   // MARK: Answers
 
-  /// Takes what a worker said. False if it has ended.
+  /// Handles the answers of a worker. False if it has ended.
   private mutating func hear(_ worker: SimulationWorker) throws -> Bool {
     let isThere = worker.process.receive()
     while let (job, report) = try worker.takeAnswer(milliseconds: milliseconds()) {
@@ -163,10 +161,10 @@ struct SimulationPool {
     tally.add(
       SeedFailure(
         job.seed, .notDeterministic,
-        "two processes ran it in two ways: \(Self.text(first)), and \(Self.text(report))"))
+        "two processes ran it differently: \(Self.text(first)), and \(Self.text(report))"))
   }
 
-  /// What a worker was at has failed; the rest of what it had is for others.
+  /// The worker's current seed has failed; other workers get its remaining jobs.
   private mutating func bury(_ worker: SimulationWorker, _ kind: SeedFailure.Kind, _ words: String) {
     guard let job = worker.jobs.first else { return }
     if job.first == nil { tally.seeds += 1 } else { tally.repeats += 1 }

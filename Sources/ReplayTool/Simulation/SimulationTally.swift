@@ -1,14 +1,14 @@
-/// What came of many seeds.
+/// The results of many seeds.
 struct SimulationTally {
-  /// Seeds that were run, each counted once.
+  /// How many seeds were run, counting each once.
   var seeds: UInt64 = 0
-  /// Runs that were made again to compare them.
+  /// How many runs were repeated to compare them.
   var repeats: UInt64 = 0
   var steps: UInt64 = 0
-  /// Wide, since a world may live for a century.
+  /// 128 bits, since a world may last a century.
   var simulatedMilliseconds: Int128 = 0
   var counts = SimulationCounts()
-  /// One a seed at most.
+  /// At most one for each seed.
   private(set) var failures: [SeedFailure] = []
 
   mutating func add(_ report: SeedReport) {
@@ -24,7 +24,8 @@ struct SimulationTally {
     add(stepsOf: report)
   }
 
-  /// Adds a failure. One that differs between two runs says more than what either of them said.
+  /// Adds a failure. A difference between two runs replaces the failure of either of them, because it says
+  /// more.
   mutating func add(_ failure: SeedFailure) {
     guard let index = failures.firstIndex(where: { $0.seed == failure.seed }) else {
       return failures.append(failure)

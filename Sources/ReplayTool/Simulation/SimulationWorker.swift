@@ -7,28 +7,28 @@ import StoreTesting
   import Darwin
 #endif
 
-/// A process that runs worlds, one after the other, and what it was told to run.
+/// A process that runs worlds, one after the other, and its jobs.
 final class SimulationWorker {
-  /// A world to be run.
+  /// A world to run.
   struct Job {
     var seed: UInt64
-    /// Its place among all, from 0.
+    /// Its number among all jobs, from 0.
     var ordinal: UInt64
-    /// The run that this one repeats, and the worker that made it.
+    /// The run that this one repeats, and the worker that ran it.
     var first: (report: SeedReport, worker: Int)?
   }
 
-  /// No two workers of a run have the same, so that a seed is repeated by another one.
+  /// The worker's number. It is unique in a run, so that another worker repeats a seed.
   let number: Int
   let process: ChildProcess
-  /// What it has to do: it is at the first of these.
+  /// Its remaining jobs; it runs the first of them.
   private(set) var jobs: [Job] = []
-  /// When it was last heard of, or began.
+  /// When the worker started, or when its last answer came.
   private(set) var milliseconds: Int64
   private(set) var taken = 0
   private let errors: String
 
-  /// - Parameter errors: the file that its errors go to.
+  /// - Parameter errors: the file with its errors.
   init(number: Int, process: ChildProcess, errors: String, milliseconds: Int64) {
     self.number = number
     self.process = process
@@ -43,9 +43,9 @@ final class SimulationWorker {
     process.send(String(job.seed))
   }
 
-  /// Takes the next answer that has come.
+  /// Takes the next answer, if one has arrived.
   ///
-  /// - Throws: ``ToolError`` `workerUnreadable` if it is none.
+  /// - Throws: ``ToolError`` `workerUnreadable` if it is not an answer.
   func takeAnswer(milliseconds: Int64) throws -> (job: Job, report: SeedReport)? {
     guard let line = process.takeLine() else { return nil }
     self.milliseconds = milliseconds
@@ -58,11 +58,11 @@ final class SimulationWorker {
 
   private func unreadable(_ line: String) -> ToolError {
     ToolError(
-      "workerUnreadable", "a worker said “\(Display.plain(line, limit: 200))”",
+      "workerUnreadable", "a worker printed “\(Display.plain(line, limit: 200))”",
       hint: "nothing in a world may write to standard output")
   }
 
-  /// How it ended, in words, with what it said last.
+  /// How the process ended, as text, with its last errors.
   func epitaph() -> String {
     var text: String
     switch process.wait() {
@@ -75,7 +75,7 @@ final class SimulationWorker {
     return text
   }
 
-  /// The line of its errors that says the most. None if there is none, or nobody can read them.
+  /// The most useful line of its errors; nil if there is none, or they cannot be read.
   private func lastWords() -> String? {
     guard let source = try? DescriptorSource(path: errors), let bytes = try? source.read(upTo: 1 << 16) else {
       return nil

@@ -2,12 +2,12 @@ import ChildProcesses
 import Foundation
 import StoreTesting
 
-/// This program, as one that can be started again.
+/// The program of this process, to start it again.
 struct WorkerProgram {
-  /// Its file.
+  /// The path of its file.
   var path: String
 
-  /// What runs at the moment, even if its file was replaced since.
+  /// The program that runs now, even if its file was replaced since.
   static var current: WorkerProgram {
     #if os(Linux)
       WorkerProgram(path: "/proc/self/exe")
@@ -16,9 +16,9 @@ struct WorkerProgram {
     #endif
   }
 
-  /// Starts it, apart from interrupts of the keyboard.
+  /// Starts the program. An interrupt from the keyboard does not reach it.
   func start(_ arguments: [String], errors: String) throws -> ChildProcess {
-    // Every process hashes by a seed of its own, and says in one line why it ends.
+    // Each process uses its own hash seed, and prints one line if it crashes.
     let settings = ["SWIFT_DETERMINISTIC_HASHING", "SWIFT_BACKTRACE"]
     let environment = ProcessInfo.processInfo.environment.filter { !settings.contains($0.key) }
     do throws(ChildProcess.Refusal) {

@@ -1,7 +1,7 @@
-/// Points in time as ISO 8601 in UTC, and back, exactly for every 64-bit count of microseconds.
+/// Converts points in time to ISO 8601 in UTC and back, exactly for every 64-bit count of microseconds.
 ///
-/// Years outside of 0 to 9999 have a sign and at least six digits, as ISO 8601 asks. Days are counted as in
-/// Howard Hinnant's “chrono-compatible low-level date algorithms”.
+/// Years outside of 0 to 9999 have a sign and at least six digits, as ISO 8601 requires. The day count is
+/// that of Howard Hinnant's “chrono-compatible low-level date algorithms”.
 enum CalendarTime {
   private static let microsecondsPerDay: Int128 = 86_400_000_000
 
@@ -10,7 +10,7 @@ enum CalendarTime {
     text(microseconds: Int128(milliseconds) * 1000, fractionDigits: 3)
   }
 
-  /// As above; of any time since 1970 or before.
+  /// The same, for times before and after 1970.
   static func text(milliseconds: Int64) -> String {
     text(microseconds: Int128(milliseconds) * 1000, fractionDigits: 3)
   }
@@ -36,10 +36,10 @@ enum CalendarTime {
       + ":\(padded(seconds / 60 % 60, 2)):\(padded(seconds % 60, 2)).\(fraction)Z"
   }
 
-  /// Parses a date, or a date and a time to the minute, second or up to microseconds. A time zone may follow:
+  /// Parses a date, or a date and a time in minutes, seconds or up to microseconds. A time zone may follow:
   /// `Z` or `+02:00`; without one it is UTC.
   ///
-  /// - Returns: microseconds since 1970, nil for anything else or what does not fit.
+  /// - Returns: microseconds since 1970; nil for any other text, or if the number does not fit.
   static func microseconds(_ text: String) -> Int64? {
     var scanner = Scanner(rest: Array(text.utf8)[...])
     guard let year = scanner.year(), scanner.skip("-"), let month = scanner.digits(2), scanner.skip("-"),

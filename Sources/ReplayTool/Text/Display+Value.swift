@@ -6,7 +6,7 @@ extension Display {
 
   /// A value on one line.
   ///
-  /// - Parameter limit: characters of a text, and elements of a list, that show; nil shows all.
+  /// - Parameter limit: how many characters of a text, or elements of a list, to show; nil for all.
   static func value(_ value: Value, limit: Int? = 40) -> String { text(value, limit, depth: 1) }
 
   private static func text(_ value: Value, _ limit: Int?, depth: Int) -> String {

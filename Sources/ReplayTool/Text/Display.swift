@@ -1,9 +1,9 @@
 import EventStore
 
-/// The texts that people read: safe for a terminal whatever the data holds, and short where asked.
+/// Texts for people: safe for a terminal whatever the data contains, and short if requested.
 enum Display {
-  /// Text of the user's data on one line: what would steer a terminal, or be taken for the end of the text,
-  /// is escaped.
+  /// A text of the user's data on one line. It escapes characters that control a terminal or that look like
+  /// the end of the text.
   static func plain(_ text: String, limit: Int = .max) -> String {
     var shown = ""
     for (index, character) in text.enumerated() {
@@ -13,7 +13,7 @@ enum Display {
     return shown
   }
 
-  /// As ``plain(_:limit:)``, in quotes.
+  /// Like ``plain(_:limit:)``, in quotes.
   static func quoted(_ text: String, limit: Int = .max) -> String {
     var shown = "\""
     for (index, character) in text.enumerated() {
@@ -29,30 +29,31 @@ enum Display {
 
   static func zone(_ id: ZoneID) -> String { plain(id.description) }
 
-  /// An option with its value as a shell takes it: what begins with a hyphen is no option of its own.
+  /// An option with its value, for a shell. A value that starts with a hyphen must not look like another
+  /// option.
   static func option(_ name: String, _ value: String) -> String {
     name + (value.hasPrefix("-") ? "=" : " ") + value.argument
   }
 
-  /// What is said of a record that a cascade hides.
+  /// The text about a record that a cascade hides.
   ///
-  /// - Parameter missing: the record that is not alive, to which cascades lead.
+  /// - Parameter missing: the record that does not exist and to which cascades lead.
   static func hidden(with missing: RecordID) -> String {
     "is hidden: cascades lead from it to \(record(missing)), which is not there"
   }
 
-  /// The first digits of an identity: enough to tell the replicas of a zone apart.
+  /// The first digits of an identity: enough to distinguish the replicas of a zone.
   static func short(_ replica: ReplicaID) -> String { String(replica.description.prefix(8)) }
 
   static func short(_ incarnation: IncarnationID) -> String { String(incarnation.description.prefix(8)) }
 
-  /// Who made a transaction: `9c1f03aa`, `9c1f03aa.1` of an epoch that is not 0. Copies of a store have its identity, and
-  /// other epochs.
+  /// Who made a transaction: `9c1f03aa`, or `9c1f03aa.1` if the epoch is not 0. Copies of a store have the
+  /// same identity, but other epochs.
   static func writer(_ id: TransactionID) -> String {
     id.epoch == 0 ? short(id.replica) : "\(short(id.replica)).\(id.epoch)"
   }
 
-  /// `9c1f03aa.0.12`, in a zone's words: replica, epoch, sequence.
+  /// `9c1f03aa.0.12`: replica, epoch, sequence.
   static func short(_ id: TransactionID) -> String { "\(short(id.replica)).\(id.epoch).\(id.sequence)" }
 
   static func short(_ id: OperationID) -> String { "\(short(id.transaction)).\(id.index)" }
@@ -61,7 +62,7 @@ enum Display {
     CalendarTime.text(milliseconds: timestamp.milliseconds)
   }
 
-  /// A number with its thousands apart: `1,234,567`.
+  /// A number with separated thousands: `1,234,567`.
   static func count(_ number: some BinaryInteger) -> String {
     var digits = Array(String(number))
     var place = digits.count - 3
@@ -77,13 +78,13 @@ enum Display {
     "\(count(number)) \(number == 1 ? noun : plural ?? noun + "s")"
   }
 
-  /// The first of some names, and how many more there are: `a, b and 3 more`.
+  /// The first names of a list, and the number of the others: `a, b and 3 more`.
   static func list(_ names: [String], max: Int) -> String {
     let shown = names.prefix(max).joined(separator: ", ")
     return names.count > max ? "\(shown) and \(count(names.count - max)) more" : shown
   }
 
-  /// A span of time in the unit that suits it: `340 ms`, `2.1 s`, `5.0 min`, `3.0 h`, `2.0 d`.
+  /// A duration in a suitable unit: `340 ms`, `2.1 s`, `5.0 min`, `3.0 h`, `2.0 d`.
   static func duration(milliseconds: UInt64) -> String {
     let units: [(String, UInt64)] = [("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000)]
     guard let (unit, size) = units.first(where: { milliseconds >= $0.1 }) else { return "\(milliseconds) ms" }
@@ -98,7 +99,8 @@ enum Display {
     case "\r": text += "\\r"
     case "\"" where quote, "\\" where quote: text += "\\\(scalar)"
     default:
-      // Controls steer the terminal, formats such as bidirectional overrides make a text look like another.
+      // Control characters can control the terminal; format characters, such as bidirectional overrides, can
+      // make a text look like another.
       switch scalar.properties.generalCategory {
       case .format where scalar == "\u{200D}": text.unicodeScalars.append(scalar)
       case .control, .format, .lineSeparator, .paragraphSeparator:

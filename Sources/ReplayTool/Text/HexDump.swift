@@ -1,4 +1,4 @@
-/// Bytes as people read them: 16 a line, with their offsets and their ASCII beside them.
+/// Bytes for people: 16 on each line, with their offsets and their ASCII characters.
 enum HexDump {
   private static let bytesPerLine = 16
 
@@ -21,7 +21,7 @@ enum HexDump {
   }
 }
 
-/// Bytes in lower-case hexadecimal digits, and back.
+/// Converts bytes to lower-case hexadecimal digits and back.
 enum Hexadecimal {
   static func text(_ value: UInt64, digits: Int) -> String {
     let text = String(value, radix: 16)
@@ -38,7 +38,7 @@ enum Hexadecimal {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The bytes of an even number of digits of either case; nil for anything else.
+  /// Parses an even number of digits in either case; nil for any other text.
   static func bytes(_ text: String) -> [UInt8]? {
     var bytes: [UInt8] = []
     var high: UInt8?

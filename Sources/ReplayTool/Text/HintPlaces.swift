@@ -1,14 +1,14 @@
 import EventStore
 
-/// The store and the remote of a command, and the zone that a hint is about. Hints name commands with STORE, REMOTE
-/// and an option's ZONE@OFFSET, as their help does.
+/// The store and the remote of a command, and the zone that a hint is about. Hints contain commands with the
+/// placeholders STORE, REMOTE and ZONE@OFFSET.
 struct HintPlaces: Sendable {
   var store: String?
   var remote: String?
-  /// As options take it, or the incarnation of the zone's log.
+  /// In the form of an option, or the incarnation of the zone's log.
   var zone: String?
 
-  /// A hint whose commands can be run as they stand.
+  /// A hint with the placeholders replaced, so that its commands can be run.
   func fill(_ hint: String) -> String {
     hint.replacing(#/\b(STORE|REMOTE)\b/#) { match in
       (match.output.1 == "STORE" ? store : remote)?.argument ?? String(match.output.0)
@@ -22,7 +22,7 @@ struct HintPlaces: Sendable {
   /// The same, for hints about a zone.
   func of(_ zone: ZoneID) -> HintPlaces { of(Display.zone(zone)) }
 
-  /// The same, for hints about a zone, or one of its logs, as options take it.
+  /// The same, for hints about a zone or one of its logs, in the form of an option.
   func of(_ zone: String) -> HintPlaces {
     var places = self
     places.zone = zone

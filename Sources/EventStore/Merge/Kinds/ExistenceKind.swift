@@ -74,3 +74,15 @@ extension RowReading {
     try heads(of: .existence, in: row, state).map { try Existence(payload: $0.payload.span.bytes) }
   }
 }
+
+extension Fold {
+  /// The type of the record at hand, nil if it is not alive. One that is may be hidden by a cascade.
+  ///
+  /// - Parameter policies: asked for where the record's existence is contested.
+  package mutating func aliveType(
+    _ policies: () throws -> [NameNumber: ExistencePolicy]
+  ) throws -> NameNumber? {
+    if let plain = plainExistence() { return plain.type }
+    return try storage.aliveType(in: row.span.bytes, state, policies)
+  }
+}

@@ -100,29 +100,6 @@ package struct InlineHeads: Sendable {
   }
 }
 
-extension InlineHeads {
-  /// Whether a cell with these heads alone has losers: two that conflict.
-  func areContested(_ cell: CellNumber, in row: RawSpan) -> Bool {
-    for index in 1..<max(1, count)
-    where Self.conflict(cell, row.extracting(self[0].payload), row.extracting(self[index].payload)) {
-      return true
-    }
-    return false
-  }
-
-  /// Whether some of the heads conflict with one that comes to them.
-  func areContested(_ cell: CellNumber, in row: RawSpan, by payload: RawSpan) -> Bool {
-    for index in 0..<count where Self.conflict(cell, payload, row.extracting(self[index].payload)) {
-      return true
-    }
-    return false
-  }
-
-  private static func conflict(_ cell: CellNumber, _ one: RawSpan, _ other: RawSpan) -> Bool {
-    cell.withKind { $0.conflict(one, other) } ?? false
-  }
-}
-
 /// Reads a record's row where it lies, without decoding what is not asked for.
 package enum RecordLayout {
   static let headerBytes = 6

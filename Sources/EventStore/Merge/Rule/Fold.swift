@@ -194,16 +194,6 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     nodes.removeAll()
   }
 
-  /// The type of the record at hand, nil if it is not alive. One that is may be hidden by a cascade.
-  ///
-  /// - Parameter policies: asked for where the record's existence is contested.
-  package mutating func aliveType(
-    _ policies: () throws -> [NameNumber: ExistencePolicy]
-  ) throws -> NameNumber? {
-    if let plain = plainExistence() { return plain.type }
-    return try storage.aliveType(in: row.span.bytes, state, policies)
-  }
-
   // MARK: Existence
 
   func head(at index: UInt32) -> Head {

@@ -83,3 +83,20 @@ package struct ContributionPayload: Sendable {
     writer.append(varint: base.offset)
   }
 }
+
+extension ContributionSight {
+  /// Whether a contribution has seen another operation. A base that claims to reach its transaction's own place reaches
+  /// what lies before that.
+  package func hasSeen(_ later: ContributionKey, _ earlier: HeadID) throws -> Bool {
+    let id = later.head.id
+    var context = CausalContext(
+      zone: .none, replica: id.replica, epoch: id.epoch, sequence: id.sequence,
+      base: later.incarnation == .none ? nil : (later.incarnation, later.baseOffset))
+    context.lineage = try lineage(of: id.replica, id.epoch)
+    return try context.hasSeen(earlier, at: id.index) { _, _, _, incarnation in
+      guard let place = try offset(of: earlier, in: incarnation) else { return nil }
+      guard place <= later.baseOffset, let own = try offset(of: id, in: incarnation) else { return place }
+      return place < own ? place : nil
+    }
+  }
+}

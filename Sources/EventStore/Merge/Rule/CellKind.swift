@@ -110,14 +110,46 @@ enum UnitEdit {
   case moved
 }
 
-extension CellNumber {
-  /// Calls a closure with the kind of the cell; nil for a kind of a newer version.
-  @inline(__always)
-  func withKind<R>(_ body: (any CellKind.Type) throws -> R) rethrows -> R? {
-    if self == .existence { return try body(ExistenceKind.self) }
-    return try kind?.with { try body($0) }
-  }
+extension FieldKind {
+  /// What a record's row has of such a cell.
+  @inline(__always) var layout: CellLayout { with { $0.layout } }
+}
 
+extension CellNumber {
   /// What the row has of the cell; nil for a kind of a newer version.
   @inline(__always) var layout: CellLayout? { kind?.layout }
+
+  /// Whether what stands in the record's row are heads: of a register, a counter, contributions or a record's existence.
+  @inline(__always) var isOfHeads: Bool { isRegister || layout == .heads }
+
+  /// Whether a cell that is there shows anything: a list or a text keeps its units when all of them were removed.
+  @inline(__always)
+  func shows(_ winner: RecordLayout.Winner, in row: RawSpan) throws(FormatError) -> Bool {
+    if isRegister { return true }
+    guard layout == .units else { return true }
+    return try UnitOrderRoot(row.extracting(winner.payload)).visible > 0
+  }
+}
+
+extension InlineHeads {
+  /// Whether a cell with these heads alone has losers: two that conflict.
+  func areContested(_ cell: CellNumber, in row: RawSpan) -> Bool {
+    for index in 1..<max(1, count)
+    where Self.conflict(cell, row.extracting(self[0].payload), row.extracting(self[index].payload)) {
+      return true
+    }
+    return false
+  }
+
+  /// Whether some of the heads conflict with one that comes to them.
+  func areContested(_ cell: CellNumber, in row: RawSpan, by payload: RawSpan) -> Bool {
+    for index in 0..<count where Self.conflict(cell, payload, row.extracting(self[index].payload)) {
+      return true
+    }
+    return false
+  }
+
+  private static func conflict(_ cell: CellNumber, _ one: RawSpan, _ other: RawSpan) -> Bool {
+    cell.withKind { $0.conflict(one, other) } ?? false
+  }
 }

@@ -92,18 +92,18 @@ package struct CounterSum: Hashable, Sendable {
 
   // MARK: Its value
 
-  /// What the counter reads.
+  /// The sum as a value.
   ///
   /// An integer, if no decimal was contributed. Where the sum is no ``Value`` it is the nearest one toward zero, and clamped.
-  package var counter: Counter {
-    guard let greatest = parts.last else { return Counter(value: .int(0), isClamped: false) }
+  var total: (value: Value, isClamped: Bool) {
+    guard let greatest = parts.last else { return (value: .int(0), isClamped: false) }
     if greatest.power == 0 {
       let (low, high) = (greatest.low, greatest.high)
       let fits = high == (Int128(bitPattern: low) < 0 ? -1 : 0)
       if fits, let number = Int64(exactly: Int128(bitPattern: low)) {
-        return Counter(value: .int(number), isClamped: false)
+        return (value: .int(number), isClamped: false)
       }
-      return Counter(value: .int(high < 0 ? .min : .max), isClamped: true)
+      return (value: .int(high < 0 ? .min : .max), isClamped: true)
     }
     var exponent = parts.map(\.exponent).min() ?? 0
     var positive = WideNumber()
@@ -123,11 +123,11 @@ package struct CounterSum: Hashable, Sendable {
     }
     let number = magnitude.number ?? 0
     if let value = DecimalNumber(coefficient: isNegative ? -number : number, exponent: exponent) {
-      return Counter(value: .decimal(value), isClamped: isClamped)
+      return (value: .decimal(value), isClamped: isClamped)
     }
     let most = DecimalNumber(
       coefficient: isNegative ? -Int128.max : .max, exponent: Limits.decimalExponents.upperBound)
-    return Counter(value: most.map { .decimal($0) } ?? .null, isClamped: true)
+    return (value: most.map { .decimal($0) } ?? .null, isClamped: true)
   }
 
   // MARK: Its row

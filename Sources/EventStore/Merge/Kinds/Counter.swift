@@ -13,3 +13,11 @@ public struct Counter: Hashable, Sendable {
     self.isClamped = isClamped
   }
 }
+
+extension CounterSum {
+  /// What the counter reads.
+  package var counter: Counter {
+    let (value, isClamped) = total
+    return Counter(value: value, isClamped: isClamped)
+  }
+}

@@ -1,23 +1,7 @@
 import OperationFormat
 
-/// The kinds of cells that a field may have. Two kinds under one name are two cells.
-public enum FieldKind: UInt32, Hashable, Sendable, CaseIterable {
-  /// One value: the last writer's.
-  case register = 0
-  /// A sum of contributions.
-  case counter = 1
-  /// Elements, each of which is there or not: one that was added concurrently with its removal stays.
-  case set = 2
-  /// Values by keys: as a set of keys, each with the last writer's value.
-  case map = 3
-  /// Elements in an order, each with the last writer's place and value.
-  case list = 4
-  /// Unicode scalars in an order.
-  case text = 5
-  /// Payloads in an order, which the app's own reducer makes one value of.
-  case contributions = 6
-}
-
+/// The table of kinds: the one place that knows all of them. Everything else reaches a kind through it, and sees
+/// ``CellKind`` or ``FieldCellKind``.
 extension FieldKind {
   /// The one switch over kinds: calls a closure with what a kind says of itself. The compiler turns what the closure calls
   /// into direct calls, one for each kind.
@@ -34,9 +18,6 @@ extension FieldKind {
     }
   }
 
-  /// What a record's row has of such a cell.
-  @inline(__always) var layout: CellLayout { with { $0.layout } }
-
   /// By the number of an operation, the kind of cell that it works on.
   private static let byOperation: [FieldKind?] = {
     var kinds: [FieldKind?] = Array(repeating: nil, count: Int(OperationKind.lastKnown.rawValue) + 1)
@@ -50,5 +31,14 @@ extension FieldKind {
   init?(of operation: OperationKind) {
     guard operation.isKnown, let kind = Self.byOperation[Int(operation.rawValue)] else { return nil }
     self = kind
+  }
+}
+
+extension CellNumber {
+  /// Calls a closure with the kind of the cell; nil for a kind of a newer version.
+  @inline(__always)
+  func withKind<R>(_ body: (any CellKind.Type) throws -> R) rethrows -> R? {
+    if self == .existence { return try body(ExistenceKind.self) }
+    return try kind?.with { try body($0) }
   }
 }
