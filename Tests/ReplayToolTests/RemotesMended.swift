@@ -1,11 +1,11 @@
 import EventStore
 import Foundation
 import OperationFormat
-import Replicator
 import StoreTesting
 import Testing
 
 @testable import ReplayTool
+@testable import Replicator
 
 @Suite("Remotes that are mended from the command line")
 struct RemotesMended {
