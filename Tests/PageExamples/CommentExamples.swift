@@ -68,7 +68,7 @@ private func assets(_ store: LocalStore, _ person: RecordID) async throws {
 
 private func folderRemote() async throws {
   // comment FolderRemote.swift
-  // Once, by whoever begins; then by all.
+  // Once, on the first device; then on all.
   let made = try await FolderRemote.create(directory: "/mnt/team/lists")
   let remote = try await FolderRemote(directory: "/mnt/team/lists")
   // comment end

@@ -23,7 +23,7 @@ enum Rounds {
     let runner = EffectRunner(
       store: store, remote: try await FolderRemote(directory: folder), selection: .all,
       pageBytesMax: 1 << 20, makeRandom: bits(of: UInt64(last) &+ 1 << 32))
-    var round = SyncRound(steps: .all, selection: .all, zonesAtOnceMax: 1)
+    var round = SteppedRound()
     var effects = round.start()
     var count = 0
     while !effects.isEmpty {

@@ -1,11 +1,11 @@
 import EventStore
 import Foundation
 import OperationFormat
-import Replicator
 import StoreTesting
 import Testing
 
 @testable import ReplayTool
+@testable import Replicator
 
 @Suite("Remotes that are mended from the command line")
 struct RemotesMended {
@@ -75,7 +75,7 @@ struct RemotesMended {
         && given.output.contains(#""power cut""#))
     let readable = await run("remote", remote, "--quarantine", "notes@2")
     #expect(readable.exit == 2 && readable.errors.contains("can be read"), "\(readable)")
-    for (argument, words) in [("notes@99", "nothing lies at"), ("nope@1", "no zone “nope”")] {
+    for (argument, words) in [("notes@99", "nothing is at"), ("nope@1", "no zone “nope”")] {
       let wrong = await run("remote", remote, "--quarantine", argument)
       #expect(wrong.exit == 2 && wrong.errors.contains(words), "\(wrong)")
     }

@@ -1,11 +1,11 @@
 import EventStore
 import Foundation
-import Replicator
 import StoreTesting
 import Synchronization
 import Testing
 
 @testable import ReplayTool
+@testable import Replicator
 
 @Suite("Syncing from the command line")
 struct SyncCommands {

@@ -1,10 +1,10 @@
 import EventStore
 import Foundation
-import Replicator
 import StoreTesting
 import Testing
 
 @testable import ReplayTool
+@testable import Replicator
 
 @Suite("Entries of a zone that was deleted and made again, mended from the command line")
 struct ZonesMadeAgainMended {

@@ -29,7 +29,8 @@ struct DeletedLogsThatAreDamaged {
     }
 
     func giveUp(_ place: EntryPlace) async throws -> EntryState {
-      try await objects.log.quarantine(place, last: 100, note: "lost", milliseconds: 1_700_000_000_000)
+      try await objects.log.amendments.quarantine(
+        place, last: 100, note: "lost", milliseconds: 1_700_000_000_000)
     }
 
     func delete() async throws {

@@ -113,10 +113,10 @@ struct EntriesMadeToLast {
   @Test("entries of many directories: one call for each")
   func manyDirectories() async throws {
     let objects = NotingObjects()
-    let remote = ObjectRemote(objects)
+    let durable = DurableEntries(objects)
     let log = ObjectName.log(of: incarnation)
     func make(_ offsets: ClosedRange<UInt64>) async throws -> [UInt64] {
-      try await remote.makeLasting(offsets, of: log) { .entry(of: incarnation, $0) }
+      try await durable.wait(for: offsets, of: log) { .entry(of: incarnation, $0) }
       return objects.take()
     }
     #expect(try await make(1...4094) == [4094])

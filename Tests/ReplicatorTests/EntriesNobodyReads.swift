@@ -26,7 +26,8 @@ struct EntriesNobodyReads {
     var objects: any LogOfObjects { place.remote as! any LogOfObjects }
 
     func quarantine(_ place: EntryPlace, last: UInt64 = 100) async throws -> EntryState {
-      try await objects.log.quarantine(place, last: last, note: "lost", milliseconds: 1_700_000_000_000)
+      try await objects.log.amendments.quarantine(
+        place, last: last, note: "lost", milliseconds: 1_700_000_000_000)
     }
 
     /// Gives an entry up; nil if another object counts as the entry.

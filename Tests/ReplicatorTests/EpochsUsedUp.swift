@@ -71,7 +71,7 @@ struct EpochsUsedUp {
     let incarnation = try #require(try first.store.syncState().zones.first?.token).incarnation
     try await place.replace(.entry(of: incarnation, 3), with: [1, 2, 3])
     let objects = remote as! any LogOfObjects
-    _ = try await objects.log.quarantine(
+    _ = try await objects.log.amendments.quarantine(
       EntryPlace(log: EntryPlace.Log(zone, incarnation), offset: 3), last: 100, note: "lost",
       milliseconds: 1_700_000_000_000)
     try await second.store.beginRereading(zone, from: 3)

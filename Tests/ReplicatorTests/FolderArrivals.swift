@@ -1,7 +1,8 @@
 import OperationFormat
-import Replicator
 import StoreTesting
 import Testing
+
+@testable import Replicator
 
 #if canImport(Glibc)
   import Glibc

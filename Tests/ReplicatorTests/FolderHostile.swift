@@ -1,8 +1,9 @@
 import EventStore
 import OperationFormat
-import Replicator
 import StoreTesting
 import Testing
+
+@testable import Replicator
 
 #if canImport(Glibc)
   import Glibc

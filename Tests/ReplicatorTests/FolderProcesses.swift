@@ -1,9 +1,10 @@
 import ChildProcesses
 import EventStore
 import OperationFormat
-import Replicator
 import StoreTesting
 import Testing
+
+@testable import Replicator
 
 #if canImport(Glibc)
   import Glibc

@@ -26,7 +26,7 @@ struct LogsReadAgain {
     func giveUp(_ offset: UInt64) async throws {
       let objects = place.remote as! any LogOfObjects
       try await place.replace(name(offset), with: [1, 2, 3])
-      _ = try await objects.log.quarantine(
+      _ = try await objects.log.amendments.quarantine(
         EntryPlace(log: EntryPlace.Log(zone, incarnation), offset: offset), last: 100, note: "lost",
         milliseconds: 1_700_000_000_000)
     }

@@ -1,8 +1,9 @@
 import EventStore
-import Replicator
 import StoreTesting
 import Synchronization
 import Testing
+
+@testable import Replicator
 
 /// The remotes that follow the contract; each check creates a new one.
 enum RemoteKind: String, CaseIterable {

@@ -1,8 +1,9 @@
 import EventStore
 import OperationFormat
-import Replicator
 import StoreTesting
 import Testing
+
+@testable import Replicator
 
 @Suite("Segments, packed and unpacked")
 struct SegmentsPackedAndUnpacked {

@@ -1,7 +1,8 @@
 import EventStore
 import OperationFormat
-import Replicator
 import StoreTesting
+
+@testable import Replicator
 
 /// Cuts and segments for the suites about segments.
 enum SegmentExamples {

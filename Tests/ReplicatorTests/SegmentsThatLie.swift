@@ -1,8 +1,9 @@
 import EventStore
 import OperationFormat
-import Replicator
 import StoreTesting
 import Testing
+
+@testable import Replicator
 
 @Suite("Segments that are damaged, or differ from their header")
 struct SegmentsThatLie {

@@ -36,7 +36,7 @@ struct EntryArgument {
     let now = UInt64(max(0, console.wallMilliseconds()))
     let state: EntryState
     do throws(RemoteError) {
-      state = try await remote.log.quarantine(place, last: last, note: note, milliseconds: now)
+      state = try await remote.log.amendments.quarantine(place, last: last, note: note, milliseconds: now)
     } catch {
       guard error.code == .mismatch else { throw error }
       // The named entry can be read, or does not exist: the remote has no problem there.
@@ -59,7 +59,7 @@ struct EntryArgument {
   private func place(in remote: FolderRemote, _ names: [ObjectName]) async throws -> EntryPlace {
     guard let zone else { return EntryPlace(offset: offset) }
     let logs = try await Self.logs(of: remote)
-    func place(_ log: RemoteAudit.Log) -> EntryPlace {
+    func place(_ log: AuditedLog) -> EntryPlace {
       EntryPlace(log: EntryPlace.Log(log.zone, log.incarnation), offset: offset)
     }
     if let log = logs.first(where: { $0.incarnation == incarnation }) { return place(log) }
@@ -88,8 +88,8 @@ struct EntryArgument {
     _ place: EntryPlace, _ remote: FolderRemote, _ names: [ObjectName]
   ) async throws(RemoteError) -> Bool {
     do throws(RemoteError) {
-      switch try await remote.log.state(of: place) {
-      case .unreadable: return try await remote.log.amendment(of: place) == nil
+      switch try await remote.log.amendments.state(of: place) {
+      case .unreadable: return try await remote.log.amendments.amendment(of: place) == nil
       case .hole: return true
       case .end: return place.offset < lastOffset(besides: place, names)
       case .readable, .givenUp, .newer: return false
@@ -106,7 +106,7 @@ struct EntryArgument {
   }
 
   /// The logs in the list of zones.
-  private static func logs(of remote: FolderRemote) async throws(RemoteError) -> [RemoteAudit.Log] {
+  private static func logs(of remote: FolderRemote) async throws(RemoteError) -> [AuditedLog] {
     var events: [ZoneEvent] = []
     try await remote.forEachZoneEventPage { page in
       events += page.events + page.later

@@ -40,7 +40,7 @@ struct RemotePage {
     for line in advice { try output.line(Display.plain(line)) }
   }
 
-  private func print(_ log: RemoteAudit.Log, _ output: Output) throws {
+  private func print(_ log: AuditedLog, _ output: Output) throws {
     try output.line()
     let fate = log.fate.map { " \(Self.text($0))" } ?? ""
     try output.line(output.styled("zone \(Display.zone(log.zone))", .heading) + fate)
@@ -123,7 +123,7 @@ struct RemotePage {
 
   /// A problem: its entry in the form of an option, its place unless the message has it, and the message.
   private static func text(
-    _ problem: RemoteAudit.Problem, _ only: Set<IncarnationID>, _ places: HintPlaces
+    _ problem: AuditProblem, _ only: Set<IncarnationID>, _ places: HintPlaces
   ) -> String {
     let message = message(problem, only, places)
     return (argument(problem, only).map { "\($0)  " } ?? "")
@@ -132,7 +132,7 @@ struct RemotePage {
 
   /// The message of a problem, with commands that can be run as they are.
   fileprivate static func message(
-    _ problem: RemoteAudit.Problem, _ only: Set<IncarnationID>, _ places: HintPlaces
+    _ problem: AuditProblem, _ only: Set<IncarnationID>, _ places: HintPlaces
   ) -> String {
     let log = problem.entry?.log.map { Self.log($0, only) }
     return (log.map(places.of) ?? places).fill(problem.message)
@@ -141,7 +141,7 @@ struct RemotePage {
   /// A problem's entry in the form of an option; nil if the problem is not about an entry.
   ///
   /// - Parameter only: the logs that are the only one of their zone.
-  static func argument(_ problem: RemoteAudit.Problem, _ only: Set<IncarnationID>) -> String? {
+  static func argument(_ problem: AuditProblem, _ only: Set<IncarnationID>) -> String? {
     problem.entry.map { argument($0, only) }
   }
 

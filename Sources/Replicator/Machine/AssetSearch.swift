@@ -1,21 +1,23 @@
-package import EventStore
+import EventStore
 
-/// How far the remote was asked for the assets that an eager zone waits for. What it did not have is not
-/// asked for in each round: only once a newer transaction names it, or after a while, with a new search.
-package struct AssetSearch: Hashable, Sendable {
+/// How far the remote was asked for the assets that an eager zone waits for. A round does not ask again for
+/// an asset that the remote did not have: only a newer transaction that names it, or a new search after a
+/// while, does.
+struct AssetSearch: Hashable, Sendable {
   /// Where the log ended when the remote was asked for all assets that it named; nil: never.
-  package private(set) var askedThrough: Position?
+  private(set) var askedThrough: Position?
   /// Where the log ended when the current pass began; nil: there is none.
   var through: Position?
   /// The last one that this pass has handled. A round that ends before the pass does continues after it in
   /// the next.
   var last: AssetReference?
   /// Whether some did not come.
-  package var hasAbsent = false
+  var hasAbsent = false
 
-  package init() {}
+  init() {}
 
-  /// Whether the next round continues it. Otherwise a new one begins, which costs nothing where all is here.
+  /// Whether the next round continues it. Otherwise a new search begins, which costs nothing if all assets
+  /// are here.
   var continues: Bool { hasAbsent || through != nil }
 
   /// The pass is over: from now on only assets that newer transactions name are asked for.
@@ -36,7 +38,7 @@ struct AssetSearches: Sendable {
   /// Whether it has fired, or the app has asked for a round, and none has begun since.
   private var isDue = false
 
-  /// The next round asks for all again.
+  /// The next round asks for all assets again.
   mutating func restart() { isDue = true }
 
   /// The timer has fired.

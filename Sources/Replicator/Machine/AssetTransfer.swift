@@ -3,7 +3,7 @@ import EventStore
 /// The result of moving an asset, or a part of it.
 package struct AssetTransfer: Hashable, Sendable {
   package enum End: Hashable, Sendable {
-    /// It is where it should be.
+    /// The destination has all of it.
     case whole
     /// The next round continues it.
     case unfinished
@@ -11,7 +11,7 @@ package struct AssetTransfer: Hashable, Sendable {
     case elsewhere
     /// The zone's log is closed.
     case gone
-    /// It does not move.
+    /// It cannot be transferred.
     case problem(AssetProblem.Kind)
   }
 
@@ -23,7 +23,7 @@ package struct AssetTransfer: Hashable, Sendable {
   /// Whether the destination had all of it before.
   package var wasThere = false
 
-  package init(_ end: End) { self.end = end }
+  init(_ end: End) { self.end = end }
 }
 
 /// The assets' part of one zone's round. Those that a segment names are uploaded before it. After all
@@ -34,8 +34,8 @@ package struct AssetTransfer: Hashable, Sendable {
 struct ZoneAssets: Sendable {
   /// More problems of one zone than these are counted, not kept.
   static let problemsMax = 100
-  /// After so many wanted assets that do not come the zone's part of a round ends: each takes calls, and all
-  /// zones wait for them.
+  /// After so many wanted assets that the remote does not have, the zone's part of a round ends: each takes
+  /// calls, and all zones wait for them.
   static let absentMax = 64
 
   /// Chunks that may still move in the round; nil for any number.
@@ -83,7 +83,7 @@ struct ZoneAssets: Sendable {
 
   /// Takes the result of uploading ``next``.
   ///
-  /// - Returns: whether the round goes on.
+  /// - Returns: whether the round continues.
   mutating func didUpload(_ transfer: AssetTransfer, _ report: inout ZoneReport) -> Bool {
     let asset = waiting.removeLast()
     spend(transfer)
@@ -95,7 +95,7 @@ struct ZoneAssets: Sendable {
     case .unfinished, .elsewhere:
       waiting = []
       return false
-    // The append meets the closed log, and says what is to be done.
+    // The append finds the closed log, and its outcome decides.
     case .gone: waiting = []
     case .problem(let kind):
       report.add(AssetProblem(asset, kind))
@@ -117,7 +117,7 @@ struct ZoneAssets: Sendable {
 
   /// Takes the result of a download.
   ///
-  /// - Returns: whether the round goes on with the next one.
+  /// - Returns: whether the round continues with the next one.
   mutating func didDownload(
     _ asset: AssetReference, _ transfer: AssetTransfer, _ report: inout ZoneReport
   ) -> Bool {
@@ -125,7 +125,7 @@ struct ZoneAssets: Sendable {
     report.assetBytesReceived += transfer.bytes
     switch transfer.end {
     case .whole: if transfer.chunks > 0 || asset.byteCount == 0 { report.receivedAssets += 1 }
-    // The other one finishes it, or gives up.
+    // The other task or process finishes it, or gives up.
     case .elsewhere: search.hasAbsent = true
     case .unfinished, .gone: return false
     case .problem(let kind):

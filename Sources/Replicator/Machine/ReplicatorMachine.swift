@@ -94,19 +94,28 @@ package struct ReplicatorMachine: Sendable {
   private var debouncing: Set<ReplicatorTimer> = []
 
   private enum Phase: Sendable {
-    /// No round. Anything may bring one.
+    /// No round. The app, a commit, a notification or a timer begins the next one.
     case idle
-    /// The last round could not be made at all. Only time, or the app, brings the next one.
+    /// The last round failed as a whole, and its timer runs: the wait. Only that timer, or the app, begins
+    /// the next round; commits and notifications do not.
     case waiting
-    /// A round. `wanted`: what the next one is to do, where something asked for it meanwhile. `isEarly`: the
-    /// app asked for this round before the wait after a failure was over, so commits and notifications do not
-    /// ask for another.
+    /// A round.
+    ///
+    /// `wanted` has the steps of the next round, if something has asked for one since this one began.
+    ///
+    /// `isEarly`: the app asked for this round in the wait, and the timer of the wait still runs. Until it
+    /// fires, commits and notifications are ignored, as in the wait: a remote that fails must not cause a
+    /// round for each commit. A change that this round no longer ships or fetches waits for the timer that
+    /// the round sets at its end: that of the next poll, or of the next try. If the timer of the wait fires
+    /// in the round, the round is early no more, and another one follows.
     case inRound(SyncRound, wanted: SyncSteps, isEarly: Bool)
   }
 
-  package init(
-    policy: SyncPolicy, selection: ZoneSelection, misplacedResults: MisplacedResults = .standard
-  ) {
+  package init(policy: SyncPolicy, selection: ZoneSelection) {
+    self.init(policy: policy, selection: selection, misplacedResults: .standard)
+  }
+
+  init(policy: SyncPolicy, selection: ZoneSelection, misplacedResults: MisplacedResults) {
     self.policy = policy
     self.selection = selection
     self.misplacedResults = misplacedResults
@@ -137,7 +146,7 @@ package struct ReplicatorMachine: Sendable {
 
   // MARK: When a round is made
 
-  /// Whether the wait after a failure is not over.
+  /// Whether the wait after a failed round is not over.
   private var isWaiting: Bool {
     switch phase {
     case .idle: false
@@ -154,16 +163,16 @@ package struct ReplicatorMachine: Sendable {
     }
   }
 
-  /// Sets a timer for a round, or lets one follow that is under way.
+  /// Sets a timer for a round; in a round, asks for another.
   private mutating func debounce(_ timer: ReplicatorTimer, _ delay: Int64) -> [ReplicatorEffect] {
     guard isRunning, !isWaiting else { return [] }
     if case .inRound = phase { return request(.all) }
-    // The first one counts: commits without a pause must not put the round off for ever.
+    // A timer that runs is not restarted: otherwise continuous commits would delay the round without end.
     guard debouncing.insert(timer).inserted else { return [] }
     return [.setTimer(timer, delay...delay)]
   }
 
-  /// Begins a round, or lets one follow that is under way.
+  /// Begins a round; in a round, asks for another.
   private mutating func request(_ steps: SyncSteps) -> [ReplicatorEffect] {
     if case .inRound(let round, let wanted, let isEarly) = phase {
       phase = .inRound(round, wanted: wanted.union(steps), isEarly: isEarly)
@@ -228,7 +237,7 @@ package struct ReplicatorMachine: Sendable {
     return [.setTimer(.next, range)] + (isWanted ? debounce(.push, policy.pushDelayMilliseconds) : [])
   }
 
-  /// No round is under way, so no round can take the result: the app is told.
+  /// There is no round that could take the result: the app gets a report with the failure.
   private func misplace(_ result: RoundResult) -> [ReplicatorEffect] {
     var report = SyncReport()
     report.failure = misplacedResults.failure(caseName(result), in: caseName(phase), scope: .round)

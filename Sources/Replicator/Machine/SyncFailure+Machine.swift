@@ -2,7 +2,7 @@ import EventStore
 
 /// The failures that the machine itself makes, and the codes that it decides by.
 extension SyncFailure {
-  /// The log rejects each time what this store issues again: going on would fill the log.
+  /// The log rejects each time what this store issues again. To continue would fill the log.
   static let rejectedAgain = SyncFailure(
     Code(StoreError.Code.laneClosed), "the log rejects what this store sends, also where it sends it again",
     hint: "nothing is lost: `replay info` lists what was rejected, and why. Please report it", scope: .zone)
@@ -26,15 +26,15 @@ extension SyncFailure.Code {
   var stopsZone: Bool { [.denied, .wentBack, .zoneUnknown, .incarnationChanged].contains(self) }
 }
 
-/// What a machine does with a result that does not belong to its phase. Such a result is a bug: no remote and
-/// no store can cause one.
-package enum MisplacedResults: Sendable {
+/// What the machine does with a result that does not belong to its phase. Such a result is a bug: no remote
+/// and no store can cause one.
+enum MisplacedResults: Sendable {
   /// Trap. Debug builds, and so tests, do.
   case trap
-  /// End what the result is about with a typed failure. An app goes on.
+  /// End the zone or the round with a typed failure. An app continues.
   case fail
 
-  package static var standard: Self {
+  static var standard: Self {
     #if DEBUG
       .trap
     #else

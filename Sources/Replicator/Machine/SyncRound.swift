@@ -30,22 +30,22 @@ package enum RoundResult: Sendable {
 ///
 /// It is pure. Every result gives the effects that may be done now, in any order; the round is over once
 /// there are none and none is outstanding.
-package struct SyncRound: Sendable {
-  package private(set) var report = SyncReport()
+struct SyncRound: Sendable {
+  private(set) var report = SyncReport()
   private let steps: SyncSteps
   private let selection: ZoneSelection
   private let zonesAtOnceMax: Int
   private let assetChunksMax: Int?
   private let misplacedResults: MisplacedResults
   /// How far the zones' assets were looked for.
-  package private(set) var searches: [ZoneID: AssetSearch]
+  private(set) var searches: [ZoneID: AssetSearch]
   /// The last page of the list, once it was applied, if it has an event that cannot be read, and others after
   /// that.
-  package private(set) var lastPage: ZoneEventPage?
+  private(set) var lastPage: ZoneEventPage?
   private var phase = Phase.ready
 
-  /// Where a round is. Every phase but the first and the last has effects outstanding: `syncing` one for each
-  /// active zone, the others one.
+  /// The state of a round. Every phase but the first and the last has outstanding effects: `syncing` one for
+  /// each active zone, the others one.
   private enum Phase: Sendable {
     /// Not started.
     case ready
@@ -65,7 +65,7 @@ package struct SyncRound: Sendable {
   private struct ListReading: Sendable {
     var token: DatabaseToken?
     /// Whether the list may be read from its start if it went back: the store syncs no zone that the remote
-    /// has, and it was not done yet.
+    /// has, and the round has not done it yet.
     var mayForgetPlace: Bool
   }
 
@@ -91,7 +91,7 @@ package struct SyncRound: Sendable {
   ///   - assetChunksMax: the most chunks of assets that move in each zone; nil for any number.
   ///   - searches: how far earlier rounds looked for the zones' assets.
   ///   - lastPage: the ``lastPage`` of the round before.
-  package init(
+  init(
     steps: SyncSteps, selection: ZoneSelection, zonesAtOnceMax: Int, assetChunksMax: Int? = nil,
     searches: [ZoneID: AssetSearch] = [:], lastPage: ZoneEventPage? = nil,
     misplacedResults: MisplacedResults = .standard
@@ -106,17 +106,17 @@ package struct SyncRound: Sendable {
     self.misplacedResults = misplacedResults
   }
 
-  package var isOver: Bool { if case .over = phase { true } else { false } }
+  var isOver: Bool { if case .over = phase { true } else { false } }
 
   // MARK: Steps
 
   /// Gives the first effects. It is called once.
-  package mutating func start() -> [RoundEffect] {
+  mutating func start() -> [RoundEffect] {
     guard case .ready = phase else { preconditionFailure("the round was started twice") }
     return enter(.readingState(mayForgetPlace: nil), .readState)
   }
 
-  package mutating func step(_ result: RoundResult) -> [RoundEffect] {
+  mutating func step(_ result: RoundResult) -> [RoundEffect] {
     if case .syncing(var zones) = phase, case .zone(let zone, let result) = result {
       // Takes them out of the phase: they are changed in place, and not copied in each step.
       phase = .over
@@ -160,7 +160,7 @@ package struct SyncRound: Sendable {
 
   private mutating func didFetch(_ page: ZoneEventPage, _ list: ListReading) -> [RoundEffect] {
     report.listProblems += page.problems
-    // What lies behind an event that cannot be read comes with each page.
+    // The events after one that cannot be read come with each page.
     let isKnown = page.token == list.token && (page.later.isEmpty || page == lastPage)
     lastPage = page.later.isEmpty ? nil : page
     var list = list

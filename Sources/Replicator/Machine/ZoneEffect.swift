@@ -63,16 +63,16 @@ package enum ZoneResult: Sendable {
 /// How far a page of segments was folded.
 package struct FoldOutcome: Hashable, Sendable {
   /// The zone's token afterwards.
-  package var token: ChangeToken
+  var token: ChangeToken
   package var report = IngestReport()
-  package var segments = 0
-  package var bytes = 0
+  var segments = 0
+  var bytes = 0
   /// Why the segment after the token was not folded; nil if the whole page was.
-  package var problem: SyncFailure?
+  var problem: SyncFailure?
   /// Whether the problem is that the segment has other content under sequences of this store.
-  package var isForked = false
+  var isForked = false
 
-  package init(token: ChangeToken) { self.token = token }
+  init(token: ChangeToken) { self.token = token }
 }
 
 extension FoldOutcome {

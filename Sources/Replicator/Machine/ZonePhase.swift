@@ -1,8 +1,8 @@
 import EventStore
 
 extension ZoneRound {
-  /// Where a zone's part of a round is. Each phase but the first and the last has one effect outstanding, and
-  /// holds what exists only in it.
+  /// The state of a zone's part of a round. Each phase but the first and the last has one outstanding effect,
+  /// and holds what is known only then.
   ///
   /// Every phase with an effect also takes `failed`. Any other result does not belong: see
   /// ``MisplacedResults``.
@@ -12,9 +12,9 @@ extension ZoneRound {
   /// | `ready` | | |
   /// | `creating` | `create` | `created` |
   /// | `adopting` | `adopt` | `adopted`, `deletedMeanwhile` |
-  /// | `fetching` | `fetch` | `fetched`; `folded` where the log had to be read again |
+  /// | `fetching` | `fetch` | `fetched`; `folded` if the log had to be read again |
   /// | `folding` | `fold` | `folded` |
-  /// | `preparing` | `prepare` | `prepared`, `preparedNaming`; `folded` where the log is being read again |
+  /// | `preparing` | `prepare` | `prepared`, `preparedNaming`; `folded` if the log is being read again |
   /// | `uploading` | `upload` | `uploaded` |
   /// | `appending` | `append` | `appended` |
   /// | `acknowledging` | `acknowledge` | `acknowledged` |
@@ -51,7 +51,7 @@ extension ZoneRound {
 
   /// What is known of a zone's log while segments move, and how much more may move.
   struct Pass: Sendable {
-    /// Up to where the log is folded.
+    /// The log is folded up to it.
     var token: ChangeToken
     /// No segment that is still to be shipped is at or before this offset.
     var shippedThrough: UInt64 = 0

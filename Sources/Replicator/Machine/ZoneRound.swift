@@ -1,4 +1,4 @@
-package import EventStore
+import EventStore
 
 /// One zone's part of a round: fetch and fold to the end, ship what is pending, and again until neither
 /// moves. Then its assets.
@@ -6,10 +6,10 @@ package import EventStore
 /// It is pure: each result gives the next effect, at most one at a time; nil ends it. See ``Phase`` for which
 /// result belongs where, and ``ReplicatorMachine`` for what must happen before what.
 ///
-/// The report's status is set only where the round ends. Until then it is `unfinished`; only a round that has
+/// The report's status is set only when the round ends. Until then it is `unfinished`; only a round that has
 /// done all of its steps says `inSync`.
-package struct ZoneRound: Sendable {
-  /// A zone whose remote log grows as fast as it is folded must not hold up a round for ever.
+struct ZoneRound: Sendable {
+  /// A zone whose remote log grows as fast as it is folded must not hold up a round without end.
   static let passesMax = 16
   /// So many segments are shipped before others' are fetched again.
   static let segmentsInPassMax = 64
@@ -18,7 +18,7 @@ package struct ZoneRound: Sendable {
   /// Others may close the store's lane as often while it ships.
   static let ownRejectionsMax = 3
 
-  package private(set) var report: ZoneReport
+  private(set) var report: ZoneReport
   private let state: ZoneSyncState
   private let steps: SyncSteps
   private let misplacedResults: MisplacedResults
@@ -30,7 +30,7 @@ package struct ZoneRound: Sendable {
   /// - Parameters:
   ///   - assetChunksMax: the most chunks of assets that move in the round; nil for any number.
   ///   - search: how far earlier rounds looked for assets.
-  package init(
+  init(
     _ state: ZoneSyncState, steps: SyncSteps, assetChunksMax: Int? = nil, search: AssetSearch = AssetSearch(),
     misplacedResults: MisplacedResults = .standard
   ) {
@@ -42,7 +42,7 @@ package struct ZoneRound: Sendable {
   }
 
   /// How far assets were looked for; nil in a zone that looks for none.
-  package var search: AssetSearch? { state.assetPolicy == .eager ? assets.search : nil }
+  var search: AssetSearch? { state.assetPolicy == .eager ? assets.search : nil }
 
   /// Whether it only tells the remote that the zone was deleted here.
   var isDeletion: Bool { state.attachment == .deleting }
@@ -50,7 +50,7 @@ package struct ZoneRound: Sendable {
   // MARK: Steps
 
   /// Gives the first effect; nil if the zone has nothing to do. It is called once.
-  package mutating func start() -> ZoneEffect? {
+  mutating func start() -> ZoneEffect? {
     guard case .ready = phase else {
       preconditionFailure("the round of zone \(report.zone) was started twice")
     }
@@ -67,7 +67,7 @@ package struct ZoneRound: Sendable {
     }
   }
 
-  package mutating func step(_ result: ZoneResult) -> ZoneEffect? {
+  mutating func step(_ result: ZoneResult) -> ZoneEffect? {
     switch (phase, result) {
     case (.creating, .created(let incarnation)): return adopt(.start(of: report.zone, incarnation))
     case (.adopting(let token), .adopted): return beginPass(Pass(from: token))
@@ -287,8 +287,8 @@ package struct ZoneRound: Sendable {
     }
   }
 
-  /// Fetching or folding failed. Where one segment is the reason, those behind it wait, since their order
-  /// demands it. What is pending does not depend on them.
+  /// Fetching or folding failed. If one segment is the reason, those after it wait, because the order demands
+  /// it. What is pending does not depend on them.
   private mutating func didFail(_ failure: SyncFailure, _ pass: Pass) -> ZoneEffect? {
     if case .preparing = phase { return fail(failure) }
     guard failure.scope == .zone, !failure.errorCode.stopsZone else { return fail(failure) }

@@ -1,9 +1,10 @@
 internal import EventStore
 internal import OperationFormat
 
-/// What every implementation of `RemoteLog` must look at, whatever it keeps its log in.
+/// Checks that every implementation of `RemoteLog` needs.
 extension PackedSegment {
-  /// Throws unless the bytes are a whole segment, and the header is theirs: nothing else may be published.
+  /// Throws unless the bytes are a whole segment that begins with the header. A remote checks that before it
+  /// publishes a segment.
   ///
   /// - Throws: ``RemoteError`` `mismatch`.
   /// - Complexity: O(n) in the size
@@ -19,20 +20,20 @@ extension PackedSegment {
       .mismatch, "the segment to append has other bytes than its header says", hint: "pack the segment again")
   }
 
-  /// Whether both are one segment: what a replica appends again is ``AppendOutcome/alreadyThere(_:)``.
+  /// Whether both are the same segment: an append of it again is ``AppendOutcome/alreadyThere(_:)``.
   public func isSame(as other: PackedSegment) -> Bool {
     header.replica == other.header.replica && header.epoch == other.header.epoch
       && header.sequences == other.header.sequences && header.contentHash == other.header.contentHash
   }
 
-  /// Whether no transaction that both segments have differs in them. One that disagrees with a segment of the log is a
-  /// fork of it: ``AppendOutcome/fork(_:)``.
+  /// Whether the transactions that both segments have are equal. A segment that disagrees with one of the log
+  /// is a fork: ``AppendOutcome/fork(_:)``.
   ///
-  /// Segments of one replica and epoch may overlap however they were cut: a cut that was forgotten is made anew. Those of
-  /// different ones have nothing in common, and agree.
+  /// Segments of one replica and epoch may overlap in any way, because a cut that was forgotten is made again
+  /// with other limits. Segments of different replicas or epochs have nothing in common, and agree.
   ///
   /// - Throws: ``RemoteError`` `damagedSegment` or `newerSegment` if one of them cannot be read.
-  /// - Complexity: O(n) in the sizes where they overlap, O(1) where not
+  /// - Complexity: O(n) in the sizes if they overlap, O(1) if not
   public func agrees(with other: PackedSegment) throws(RemoteError) -> Bool {
     let theirs = other.header
     guard header.replica == theirs.replica, header.epoch == theirs.epoch,
@@ -45,12 +46,13 @@ extension PackedSegment {
     } catch {
       throw RemoteError(
         error.code == .newerFormat ? .newerSegment : .damagedSegment,
-        "sequences \(theirs.sequences.lowerBound) to \(theirs.sequences.upperBound) cannot be compared: \(error)",
+        "sequences \(theirs.sequences.lowerBound) to \(theirs.sequences.upperBound) cannot be compared: "
+          + "\(error)",
         hint: error.hint, underlying: error)
     }
   }
 
-  /// Whether it has the same bytes as others of its writer for the sequences that both have.
+  /// Whether it has the same bytes as other transactions of its lane for the sequences that both have.
   ///
   /// - Parameter first: the sequence of the first of the others.
   func agrees(with others: [[UInt8]], from first: UInt64) throws(FormatError) -> Bool {

@@ -1,6 +1,6 @@
-/// What went wrong at a remote: what, where, and what to do.
+/// An error of a remote: what happened, where, and what to do.
 public struct RemoteError: Error, Sendable, CustomStringConvertible {
-  /// What kind of error it is. More may come; treat one you do not know as a failure that may pass.
+  /// The kind of error. Later versions may add codes: treat an unknown code as a temporary failure.
   public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -12,9 +12,9 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public static let later = Code(rawValue: "later")
     /// The remote has no room for more. Reading still works.
     public static let overQuota = Code(rawValue: "overQuota")
-    /// The user may not do that there.
+    /// The remote does not permit it to this user.
     public static let denied = Code(rawValue: "denied")
-    /// There is no remote at that place: it is empty, or holds something else.
+    /// There is no remote at that address: it is empty, or holds something else.
     public static let notARemote = Code(rawValue: "notARemote")
     /// It is another remote than the store was synced with.
     public static let identityMismatch = Code(rawValue: "identityMismatch")
@@ -24,24 +24,24 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public static let damaged = Code(rawValue: "damaged")
     /// One segment is damaged, or not whole yet.
     public static let damagedSegment = Code(rawValue: "damagedSegment")
-    /// One segment is of a newer format. The other zones are as before.
+    /// One segment is of a newer format. Other zones are not affected.
     public static let newerSegment = Code(rawValue: "newerSegment")
-    /// One segment is missing: nothing lies at its offset, and something behind it.
+    /// One segment is missing: nothing is at its offset, and something follows.
     public static let missingSegment = Code(rawValue: "missingSegment")
-    /// Whoever runs the remote gave up an entry that the store has folded: others go on without it.
+    /// The remote's operator gave up an entry that the store has folded: other stores continue without it.
     public static let quarantined = Code(rawValue: "quarantined")
-    /// One asset is damaged at the remote, or is not the one that its name says.
+    /// One asset is damaged at the remote, or does not match its name.
     public static let damagedAsset = Code(rawValue: "damagedAsset")
-    /// What was there before is gone or is something else: the remote was restored from an old copy, or tampered
-    /// with.
+    /// Entries that were read before are missing or differ: the remote was restored from an old copy, or
+    /// tampered with.
     public static let wentBack = Code(rawValue: "wentBack")
     /// The remote has no such zone.
     public static let zoneUnknown = Code(rawValue: "zoneUnknown")
-    /// A segment is not what it was given for: another zone, incarnation or replica.
+    /// A segment does not match the request: another zone, incarnation or replica.
     public static let mismatch = Code(rawValue: "mismatch")
-    /// The medium cannot do what a remote must: put a file so that exactly one of many writers succeeds.
+    /// The medium cannot put a file so that exactly one of many writers succeeds.
     public static let unsuitable = Code(rawValue: "unsuitable")
-    /// The text names no kind of remote that is known.
+    /// The address names no known kind of remote.
     public static let schemeUnknown = Code(rawValue: "schemeUnknown")
     /// The task that made the call was cancelled. What the call did is unknown; it can be repeated.
     public static let cancelled = Code(rawValue: "cancelled")
@@ -54,14 +54,14 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
   public let message: String
   /// What to do.
   public let hint: String
-  /// How long to wait before the next try, where the remote said so.
+  /// How long to wait before the next try, if the remote said so.
   public let retryAfterMilliseconds: Int64?
-  /// What it came from, if it came from below.
+  /// The error of a lower layer that caused it.
   public let underlying: (any Error)?
-  /// The offset in a zone's log that it is about; nil where it is about none.
+  /// The offset in a zone's log, or in the list of zones, that it is about; nil if it is about none.
   public let offset: UInt64?
-  /// The object of an asset that it is about; nil where it is about none.
-  package internal(set) var object: ObjectName?
+  /// The path of the part of an asset that it is about; nil if it is about none.
+  var assetPath: String?
 
   public init(
     _ code: Code, _ message: String, hint: String, retryAfterMilliseconds: Int64? = nil,

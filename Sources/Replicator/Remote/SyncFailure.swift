@@ -1,9 +1,9 @@
 public import EventStore
 
-/// What kept a round, or one zone of it, from going on: a remote's or the store's error as a value.
+/// Why a round, or one zone of it, did not finish: an error of the remote or the store as a value.
 public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What kind of failure it is: the code of a ``RemoteError``, a `StoreError` or a `FormatError`. More may
-  /// come; treat one that you do not know as a failure that may pass.
+  /// The kind of failure: the code of a ``RemoteError``, a `StoreError` or a `FormatError`. Later versions
+  /// may add codes: treat an unknown code as a temporary failure.
   ///
   /// Errors of different layers may share a code, such as `damaged`: the message says whose it is.
   public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -18,24 +18,24 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
     public static let failed = Code(rawValue: "failed")
   }
 
-  /// How far it reaches.
+  /// What it affects.
   public enum Scope: Hashable, Sendable {
-    /// One zone; the others go on.
+    /// One zone; the others continue.
     case zone
     /// The whole remote, or the whole store: the round ends.
     case round
   }
 
-  /// What kind of failure it is.
+  /// The kind of failure.
   public let errorCode: Code
   /// What happened, with the offending value.
   public let message: String
   /// What to do.
   public let hint: String
   public let scope: Scope
-  /// How long to wait before the next try, where the remote said so.
+  /// How long to wait before the next try, if the remote said so.
   public let retryAfterMilliseconds: Int64?
-  /// The offset in a zone's log that it is about; nil where it is about none.
+  /// The offset in a zone's log that it is about; nil if it is about none.
   public let offset: UInt64?
 
   /// ``errorCode`` as a text.
@@ -62,7 +62,7 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
     self.offset = offset
   }
 
-  /// Converts an error of any layer, and decides how far it reaches.
+  /// Converts an error of any layer, and decides its scope.
   package init(_ error: any Error) {
     switch error {
     case let error as SyncFailure: self = error
@@ -81,22 +81,22 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Errors of a remote that concern one zone. All others, those of later versions too, end the round.
+  /// Errors of a remote that concern one zone. All others, also unknown ones, end the round.
   private static let zoneCodes: [RemoteError.Code] = [
     .overQuota, .denied, .damagedSegment, .newerSegment, .missingSegment, .quarantined, .damagedAsset,
     .wentBack,
     .zoneUnknown, .mismatch,
   ]
 
-  /// Errors that concern the whole store. All others concern the zone whose round met them: no zone holds up
-  /// the others.
+  /// Errors that concern the whole store. All others concern only the zone whose round threw them: no zone
+  /// holds up the others.
   private static let storeRoundCodes: [StoreError.Code] = [
     .full, .closed, .system, .commitFailed, .commitUncertain, .readOnly, .accessDenied, .notAStore, .removed,
     .alreadyOpen, .olderFormat, .remoteChanged,
   ]
 
-  /// The same failure with the scope of a whole round: for one that no zone's part met, so that all zones
-  /// wait for it.
+  /// The same failure with the scope of a whole round, for one that comes from no zone: all zones wait for
+  /// it.
   var ofRound: SyncFailure {
     SyncFailure(
       errorCode, message, hint: hint, scope: .round, retryAfterMilliseconds: retryAfterMilliseconds,

@@ -11,7 +11,7 @@ public struct SyncReport: Hashable, Sendable {
   /// Why the round ended early; nil if it did not.
   public package(set) var failure: SyncFailure?
 
-  package init() {}
+  init() {}
 
   /// Transactions that were sent, and that the remote has now.
   public var sent: Int { zones.reduce(0) { $0 + $1.sent } }
@@ -85,7 +85,7 @@ public struct ZoneReport: Hashable, Sendable {
   /// Whether the remote has a zone of the name of a local one.
   package var isAtRemote = false
 
-  package init(_ zone: ZoneID, _ status: ZoneStatus) {
+  init(_ zone: ZoneID, _ status: ZoneStatus) {
     self.zone = zone
     self.status = status
   }

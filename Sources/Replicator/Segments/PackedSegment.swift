@@ -1,6 +1,6 @@
 public import OperationFormat
 
-/// A segment as it travels: its header, and all its bytes.
+/// A segment to send: its header, and all its bytes.
 public struct PackedSegment: Hashable, Sendable {
   public var header: SegmentHeader
   /// The whole segment: header, packed body and hash. ``header`` repeats what it begins with.

@@ -1,7 +1,7 @@
 package import EventStore
 package import OperationFormat
 
-/// Turns a cut into a segment, and a segment into transactions.
+/// Packs a cut into a segment, and unpacks a segment into transactions.
 package enum SegmentPacker {
   /// Packs a cut.
   ///
@@ -42,8 +42,8 @@ package enum SegmentPacker {
   /// Unpacks a segment, and checks everything that its header says.
   ///
   /// - Parameter bytes: a whole segment, and nothing after it.
-  /// - Throws: ``FormatError`` for anything else: `damaged` where a checksum or hash does not fit, `invalid`
-  ///   where a transaction does not fit the header, `newerFormat` for what a later version may understand. In
+  /// - Throws: ``FormatError`` for anything else: `damaged` if a checksum or hash is wrong, `invalid`
+  ///   if a transaction does not match the header, `newerFormat` for what a later version may understand. In
   ///   errors about transactions, offsets count from the start of the unpacked body.
   /// - Complexity: O(n) in the size; no more memory than the header's sizes, which are limited
   package static func unpack(_ bytes: [UInt8]) throws(FormatError) -> UnpackedSegment {

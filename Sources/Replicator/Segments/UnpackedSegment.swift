@@ -8,10 +8,4 @@ package struct UnpackedSegment: Hashable, Sendable {
 
   /// The work of folding it: see ``FoldWork``.
   package var steps: Int
-
-  package init(header: SegmentHeader, transactions: [[UInt8]], steps: Int) {
-    self.header = header
-    self.transactions = transactions
-    self.steps = steps
-  }
 }

@@ -1,7 +1,7 @@
 internal import CZstd
 internal import OperationFormat
 
-/// One Zstandard frame (RFC 8878) a body: the only file that calls the library.
+/// Packs a body as one Zstandard frame (RFC 8878). Only this file calls the library.
 ///
 /// Each call makes its own context, so tasks share no state. For a body of 200 bytes that takes 10 µs instead
 /// of 2, which is little compared with a call of a remote and the commit of a fold.
@@ -10,7 +10,7 @@ enum Zstandard {
   private static let level: Int32 = 3
   private static let magic: UInt32 = 0xFD2F_B528
 
-  /// Packs bytes into one frame that names its content's size; nil where that is not smaller.
+  /// Packs bytes into one frame that names its content's size; nil if that is not smaller.
   ///
   /// - Complexity: O(n), and as much memory again
   static func pack(_ bytes: RawSpan) -> [UInt8]? {
@@ -21,7 +21,7 @@ enum Zstandard {
       }
       count = ZSTD_isError(byteCount) == 0 ? byteCount : 0
     }
-    // It fails only where memory is short. An unpacked body is right too, only larger.
+    // It fails only if memory is short. An unpacked body is valid too, only larger.
     return ZSTD_isError(byteCount) == 0 && byteCount < bytes.byteCount ? packed : nil
   }
 
@@ -31,8 +31,8 @@ enum Zstandard {
   /// - Parameters:
   ///   - byteCount: what the frame must give, no more than a limit of the caller's.
   ///   - origin: the offset of `bytes` in the decoded thing, for errors.
-  /// - Throws: ``FormatError`` with `invalid` for anything else than such a frame, `outOfMemory` where that
-  ///   is short.
+  /// - Throws: ``FormatError`` with `invalid` for anything else than such a frame, `outOfMemory` if memory is
+  ///   short.
   static func unpack(
     _ bytes: RawSpan, byteCount: Int, origin: Int
   ) throws(FormatError) -> [UInt8] {
@@ -40,7 +40,7 @@ enum Zstandard {
       FormatError(.invalid, at: origin, in: "segment.body", expected: expected, found: found)
     }
     var reader = ByteReader(bytes, origin: origin)
-    // Neither a frame to skip nor one of a format before the standard.
+    // Rejects skippable frames, and formats before the standard.
     guard try reader.readLittleEndian("segment.body", as: UInt32.self) == magic else {
       throw fail("a Zstandard frame", "other bytes")
     }

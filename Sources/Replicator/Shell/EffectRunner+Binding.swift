@@ -1,7 +1,7 @@
 import EventStore
 import OperationFormat
 
-/// The remote that a store belongs to: the one whose list of zones it has read first.
+/// The remote that a store belongs to: the first whose list of zones it has read.
 extension EffectRunner {
   /// Checks a remote before a store belongs to it. A store that has read logs, and does not know from which
   /// remote, as after an import, must not belong to one that has none of them.
@@ -17,7 +17,7 @@ extension EffectRunner {
     guard !known.isEmpty else { return }
     var (isOurs, remoteID) = (false, nil as RemoteID?)
     try await remote.forEachZoneEventPage { page in
-      // An event that nobody can read may be one of a known log.
+      // An event that cannot be read may name a known log.
       isOurs = !page.problems.isEmpty || page.events.contains { known.contains($0.incarnation) }
       remoteID = page.token.remote
       return !isOurs
@@ -25,7 +25,7 @@ extension EffectRunner {
     guard !isOurs, let remoteID else { return }
     throw RemoteError(
       .identityMismatch, "the remote \(remoteID) has none of the logs that this store has read",
-      hint: "give the address of the remote that they are in. Where that is gone, or lost them, "
+      hint: "give the address of the remote that has them. If that remote is lost, or has lost them, "
         + "`replay remote REMOTE --repair STORE` puts back what this store has of them, into a new remote too"
     )
   }

@@ -1,7 +1,7 @@
 import EventStore
 import OperationFormat
 
-/// Reading a log again: if an entry was given up that the store had folded, or if the user says so.
+/// Reading a log again: if an entry was given up that the store had folded, or if the user asks for it.
 extension EffectRunner {
   /// Fetches a page. If the token's entry was given up, reads the log again from there to its end instead,
   /// and gives what was folded.
@@ -21,7 +21,7 @@ extension EffectRunner {
     return .fetched(outcome)
   }
 
-  /// Ends a rereading at a closed log: nothing follows. A log that the remote has thrown away was not read,
+  /// Ends a rereading at a closed log: nothing follows. A log that the remote has purged was not read,
   /// so the store keeps what that log does not have.
   private func endRereading(_ zone: ZoneID, before fate: ZoneFate) async throws {
     guard fate != .purged, try store.isRereading(zone) else { return }
@@ -47,7 +47,7 @@ extension EffectRunner {
     try await store.beginRereading(zone, from: offset) != nil
   }
 
-  /// Reads a zone's log to its end, from where the store stands, and ends a rereading there.
+  /// Reads a zone's log from the store's token to its end, and ends a rereading there.
   func readOn(_ zone: ZoneID) async throws -> FoldOutcome {
     var token = try folded(zone)
     var outcome = FoldOutcome(token: token)
@@ -65,7 +65,7 @@ extension EffectRunner {
       }
       guard case .segments(let segments, let hasMore) = page else {
         if case .gone(let fate) = page { try await endRereading(zone, before: fate) }
-        // The next fetch meets the closed log.
+        // The next fetch finds the closed log.
         return outcome
       }
       guard !segments.isEmpty else {

@@ -125,8 +125,8 @@ package struct EffectRunner: Sendable {
       }
     }
     throw StoreError(
-      .outOfOrder, "others ship zone “\(zone)” of this store all the time",
-      hint: "let one process sync a store; the others' rounds go on where it ends")
+      .outOfOrder, "other processes ship zone “\(zone)” of this store all the time",
+      hint: "let only one process sync a store; the rounds of the others continue where it ends")
   }
 
   private func acknowledge(_ header: SegmentHeader, _ place: SegmentPlace) async throws -> IngestReport {
@@ -314,8 +314,9 @@ private struct FoldBatch {
     guard stored.offset == expected, header.zone == token.zone, header.incarnation == token.incarnation else {
       throw RemoteError(
         .mismatch,
-        "the segment at offset \(stored.offset) is of zone “\(header.zone)”, incarnation \(header.incarnation); asked "
-          + "for was offset \(expected) of zone “\(token.zone)”, incarnation \(token.incarnation)",
+        "the segment at offset \(stored.offset) is of zone “\(header.zone)”, incarnation "
+          + "\(header.incarnation); expected was offset \(expected) of zone “\(token.zone)”, incarnation "
+          + "\(token.incarnation)",
         hint: "the remote mixes up its segments: check it with `replay remote`")
     }
     parts.append(

@@ -62,7 +62,7 @@ struct RemotePlace: Sendable {
     guard [.givenUp, .flippedAndGivenUp].contains(damage), let log = (remote as? any LogOfObjects)?.log
     else { return }
     let place = EntryPlace(log: EntryPlace.Log(zone, incarnation), offset: offset)
-    _ = try await log.quarantine(place, last: .max, note: "lost", milliseconds: 1_700_000_000_000)
+    _ = try await log.amendments.quarantine(place, last: .max, note: "lost", milliseconds: 1_700_000_000_000)
   }
 
   /// A copy of all objects.

@@ -4,12 +4,12 @@
   internal import Darwin
 #endif
 
-/// An open file or directory, closed when its owner lets it go.
+/// An open file or directory. It is closed with the value.
 struct Descriptor: ~Copyable {
   let rawValue: Int32
 
   init(_ rawValue: Int32) { self.rawValue = rawValue }
 
-  /// An error of close says nothing that we could use: what must last was synced before.
+  /// An error of close does not matter: what must be durable was synced before.
   deinit { _ = close(rawValue) }
 }

@@ -4,22 +4,22 @@
   internal import Darwin
 #endif
 
-/// A call of the operating system that failed.
+/// A system call that failed.
 struct FileError: Error {
   /// `errno`.
   var number: Int32
   /// The C name of the call.
   var call: StaticString
-  /// What it was about.
+  /// The file or directory.
   var path: String
 
-  /// What it means for whoever uses the remote.
+  /// The error for the user of the remote.
   var remoteError: RemoteError {
     let message = "\(call) of \(path) failed: \(String(cString: strerror(number)))"
     switch number {
     case ENOSPC, EDQUOT, EFBIG:
       return RemoteError(
-        .overQuota, message, hint: "free space in the folder; what is there stays readable")
+        .overQuota, message, hint: "free space in the folder; reading still works")
     case EACCES, EPERM:
       return RemoteError(
         .denied, message, hint: "give this user the right to read and write the folder's files")
@@ -33,9 +33,9 @@ struct FileError: Error {
     case ENOTDIR, ELOOP, EISDIR:
       return RemoteError(
         .damaged, "\(path) is not what a remote keeps there: \(String(cString: strerror(number)))",
-        hint: "it is not ours: move it away, or restore the folder from a backup")
+        hint: "it is foreign: move it away, or restore the folder from a backup")
     case EMFILE, ENFILE, ENOMEM, EAGAIN, EBUSY, ENOLCK:
-      return RemoteError(.later, message, hint: "the machine is short of something for now; try again")
+      return RemoteError(.later, message, hint: "the machine lacks a resource for the moment; try again")
     default:
       return RemoteError(.system, message, hint: "check the folder and its file system")
     }

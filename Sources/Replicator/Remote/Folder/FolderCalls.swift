@@ -6,35 +6,35 @@ internal import EventStore
   internal import Darwin
 #endif
 
-/// Makes the operating system's calls of a folder remote; no other file of it does, but the watch.
+/// Makes all system calls of a folder remote, but those of the watch.
 ///
-/// Everything below the folder is opened by one component at a time and through no symbolic link.
+/// Everything below the folder is opened component by component, through no symbolic link.
 struct FolderCalls: Sendable {
   /// How a call fails, for tests.
   enum Fault: Sendable {
-    /// It does nothing.
+    /// It fails without an effect.
     case before(Int32)
-    /// It does its work and says that it failed, as a network file system may whose answer was lost.
+    /// It has its effect and then fails, as on a network file system that lost the answer.
     case after(Int32)
   }
 
-  /// Asked before each call, by its C name; nil lets it run. In debug builds alone.
+  /// Called before each call with its C name; nil lets it run. Only in debug builds.
   var fault: (@Sendable (StaticString) -> Fault?)?
 
   init(fault: (@Sendable (StaticString) -> Fault?)? = nil) { self.fault = fault }
 
-  /// What is known of a file.
+  /// The status of a file.
   struct Status {
     var device: UInt64
     var inode: UInt64
     var bytes: UInt64
-    /// When its content last changed, in seconds since 1970 by the file system's own clock.
+    /// When its content last changed, in seconds since 1970 by the file system's clock.
     var modifiedSeconds: Int64
     var isRegular: Bool
     var isDirectory: Bool
-    /// Who may do what: the lowest 12 bits of its mode.
+    /// The lowest 12 bits of its mode.
     var modeBits: UInt32
-    /// Whether it is this process's user's.
+    /// Whether this process's user owns it.
     var isOwn: Bool
 
     fileprivate init(_ raw: stat) {
@@ -69,7 +69,7 @@ struct FolderCalls: Sendable {
       try call("openat", path) { openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) })
   }
 
-  /// Opens the directory that another lies in (openat).
+  /// Opens the parent of a directory (openat).
   func openParent(of directory: borrowing Descriptor, _ path: String) throws(FileError) -> Descriptor {
     let child = directory.rawValue
     return Descriptor(try call("openat", path) { openat(child, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
@@ -90,9 +90,10 @@ struct FolderCalls: Sendable {
 
   /// The names in a directory, in the order of their bytes (readdir).
   ///
-  /// Names that are not UTF-8 come with the replacement character: they are foreign, and told, not opened.
+  /// Names that are not UTF-8 come with the replacement character: they are foreign, and are listed but not
+  /// opened.
   func names(in directory: borrowing Descriptor, _ path: String) throws(FileError) -> [String] {
-    // A descriptor of its own, because the stream takes it and its place in the directory.
+    // A new descriptor, because the stream owns it and its position in the directory.
     let parent = directory.rawValue
     let copy = try call("openat", path) { openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
     guard let stream = fdopendir(copy) else {
@@ -118,7 +119,7 @@ struct FolderCalls: Sendable {
 
   // MARK: Files
 
-  /// Opens a file for reading; one that is a pipe or a device does not hold us up (openat).
+  /// Opens a file for reading; without blocking, if it is a pipe or a device (openat).
   func openFile(
     _ name: String, in directory: borrowing Descriptor, _ path: String
   ) throws(FileError) -> Descriptor {
@@ -127,7 +128,7 @@ struct FolderCalls: Sendable {
       try call("openat", path) { openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) })
   }
 
-  /// Makes a file for writing, which nobody but its owner may read (openat).
+  /// Makes a file for writing that only its owner may read (openat).
   func createFile(
     _ name: String, in directory: borrowing Descriptor, _ path: String
   ) throws(FileError) -> Descriptor {
@@ -136,7 +137,7 @@ struct FolderCalls: Sendable {
     return Descriptor(try call("openat", path) { openat(parent, name, flags, 0o600) })
   }
 
-  /// What an open file is (fstat).
+  /// The status of an open file (fstat).
   func status(of file: borrowing Descriptor, _ path: String) throws(FileError) -> Status {
     let descriptor = file.rawValue
     var raw = stat()
@@ -144,7 +145,7 @@ struct FolderCalls: Sendable {
     return Status(raw)
   }
 
-  /// What lies under a name, links not followed (fstatat).
+  /// The status of a name, links not followed (fstatat).
   func status(
     of name: String, in directory: borrowing Descriptor, _ path: String
   ) throws(FileError) -> Status {
@@ -154,7 +155,7 @@ struct FolderCalls: Sendable {
     return Status(raw)
   }
 
-  /// Reads a file's first bytes: fewer than asked for only at its end (pread).
+  /// Reads a file's first bytes: fewer than `count` only if the file is smaller (pread).
   func read(_ file: borrowing Descriptor, _ count: Int, _ path: String) throws(FileError) -> [UInt8] {
     let descriptor = file.rawValue
     var bytes = [UInt8](repeating: 0, count: count)
@@ -191,7 +192,7 @@ struct FolderCalls: Sendable {
     }
   }
 
-  /// Waits until a file or directory lasts (fsync).
+  /// Waits until a file or directory is durable (fsync).
   func sync(_ file: borrowing Descriptor, _ path: String) throws(FileError) {
     let descriptor = file.rawValue
     _ = try call("fsync", path) { fsync(descriptor) }
@@ -199,7 +200,7 @@ struct FolderCalls: Sendable {
 
   // MARK: Names
 
-  /// Gives a file a second name, unless there is something of that name (linkat).
+  /// Gives a file a second name, unless something has that name (linkat).
   func link(
     _ name: String, in directory: borrowing Descriptor, to newName: String,
     in newDirectory: borrowing Descriptor, _ path: String
@@ -208,7 +209,7 @@ struct FolderCalls: Sendable {
     _ = try call("linkat", path) { linkat(parent, name, newParent, newName, 0) }
   }
 
-  /// Gives a file another name, unless there is something of that name (renameat2, renameatx_np).
+  /// Renames a file, unless something has the new name (renameat2, renameatx_np).
   func renameExclusively(
     _ name: String, in directory: borrowing Descriptor, to newName: String,
     in newDirectory: borrowing Descriptor, _ path: String
@@ -223,15 +224,16 @@ struct FolderCalls: Sendable {
     }
   }
 
-  /// Says who may do what with a file or directory (fchmod).
+  /// Sets the mode of a file or directory (fchmod).
   func setMode(of file: borrowing Descriptor, _ bits: UInt32, _ path: String) throws(FileError) {
     let descriptor = file.rawValue
     _ = try call("fchmod", path) { fchmod(descriptor, mode_t(bits)) }
   }
 
-  /// Takes a file's name away (unlinkat).
+  /// Removes a file (unlinkat).
   ///
-  /// - Parameter isOwn: whether no other call knows the file: then it goes also where the task was cancelled.
+  /// - Parameter isOwn: whether no other call knows the file: then it is removed also if the task was
+  ///   cancelled.
   func unlink(
     _ name: String, in directory: borrowing Descriptor, isOwn: Bool = false, _ path: String
   ) throws(FileError) {
@@ -239,14 +241,14 @@ struct FolderCalls: Sendable {
     _ = try call("unlinkat", path, isWanted: isOwn) { unlinkat(parent, name, 0) }
   }
 
-  /// Removes a directory that is empty (unlinkat).
+  /// Removes an empty directory (unlinkat).
   func removeDirectory(_ name: String, in directory: borrowing Descriptor, _ path: String) throws(FileError) {
     let parent = directory.rawValue
     _ = try call("unlinkat", path) { unlinkat(parent, name, AT_REMOVEDIR) }
   }
 
-  /// Makes a call, again if a signal interrupted it; none for a task that was cancelled meanwhile: another may do
-  /// the same work by now.
+  /// Makes a call, and repeats it if a signal interrupted it. It makes none for a cancelled task: another
+  /// task may do the same work by then.
   private func call<Result: FixedWidthInteger>(
     _ name: StaticString, _ path: String, isWanted: Bool = false, _ body: () -> Result
   ) throws(FileError) -> Result {
@@ -269,7 +271,7 @@ struct FolderCalls: Sendable {
 }
 
 #if canImport(Glibc)
-  /// `renameat2` with `RENAME_NOREPLACE`; Swift's Glibc module leaves it out, and older systems have none.
+  /// `renameat2` with `RENAME_NOREPLACE`. Swift's Glibc module does not have it, nor do older systems.
   private func exclusiveRename(
     _ directory: Int32, _ name: String, _ newDirectory: Int32, _ newName: String
   ) -> Int32 {

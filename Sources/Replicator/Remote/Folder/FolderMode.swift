@@ -4,12 +4,12 @@
   internal import Darwin
 #endif
 
-/// Who may do what with the directories and files of a remote: what the root of it says, whatever the umask of who puts
-/// them. Else one user of many could put what the others cannot read.
+/// The modes of a remote's directories and files: those of its root, whatever the umask of the writer.
+/// Otherwise one of several users could put files that the others cannot read.
 struct FolderMode {
-  /// The mode of the root's directories: all of its bits but set-user-ID, which means nothing there.
+  /// The mode of directories: all bits of the root but set-user-ID, which has no meaning there.
   let directoryBits: UInt32
-  /// The mode of files: the root's bits of reading and writing. Their owner may always do both.
+  /// The mode of files: the root's bits for reading and writing. The owner may always do both.
   let fileBits: UInt32
 
   init(ofRoot status: FolderCalls.Status) {
@@ -17,14 +17,14 @@ struct FolderMode {
     fileBits = status.modeBits & 0o666 | 0o600
   }
 
-  /// Gives an own directory the root's mode.
+  /// Gives a directory the root's mode, if this user owns it.
   func give(to directory: borrowing Descriptor, _ calls: FolderCalls, _ path: String) throws(FileError) {
     let status = try calls.status(of: directory, path)
     guard status.isOwn, status.modeBits != directoryBits else { return }
     try set(directoryBits, of: directory, calls, path)
   }
 
-  /// Gives a file, which its owner alone could read, the root's mode.
+  /// Gives a file, which only its owner could read, the root's mode.
   func give(toFile file: borrowing Descriptor, _ calls: FolderCalls, _ path: String) throws(FileError) {
     if fileBits != 0o600 { try set(fileBits, of: file, calls, path) }
   }
@@ -36,7 +36,7 @@ struct FolderMode {
       try calls.setMode(of: file, bits, path)
     } catch {
       switch error.number {
-      // A file system that keeps no modes gives all files those that it was mounted with.
+      // On a file system without modes, all files have those of the mount.
       case EPERM, EINVAL, EOPNOTSUPP, ENOSYS: return
       default: throw error
       }

@@ -3,22 +3,22 @@ public import EventStore
 /// A remote in a folder: of a disk, a network share, or anything else that is mounted.
 ///
 /// ```swift
-/// // Once, by whoever begins; then by all.
+/// // Once, on the first device; then on all.
 /// let made = try await FolderRemote.create(directory: "/mnt/team/lists")
 /// let remote = try await FolderRemote(directory: "/mnt/team/lists")
 /// ```
 ///
-/// What it expects of the file system is said in <doc:FolderRemoteLayout>.
+/// <doc:FolderRemoteLayout> says what it expects of the file system.
 public struct FolderRemote: RemoteLog {
   /// The algorithm, over the folder's files.
   package let log: ObjectRemote
   package let objects: FolderObjects
 
-  /// Opens a remote that is there.
+  /// Opens a remote that exists.
   ///
   /// - Parameters:
-  ///   - directory: the folder's path. It is opened anew at each call, so a mount may go away and come back.
-  ///   - isReadOnly: whether nothing is written there, not even to finish what another left half done.
+  ///   - directory: the folder's path. Each call opens it again, so a mount may disappear and come back.
+  ///   - isReadOnly: whether it never writes there, not even to complete a deletion of another.
   ///   - counter: counts the calls.
   /// - Throws: ``RemoteError`` `notARemote`, `unreachable`, `newerFormat`, `damaged`, `denied`.
   public init(
@@ -27,29 +27,29 @@ public struct FolderRemote: RemoteLog {
     self.init(
       FolderObjects(directory: directory, makeRandom: SystemEnvironment.makeRandom), isReadOnly: isReadOnly,
       counter: counter)
-    try await log.knownZones()
+    try await log.zones.checked()
   }
 
-  /// A remote whose system calls and randomness are the caller's, for tests. It is not opened.
+  /// A remote with the caller's objects. It is not opened.
   package init(_ objects: FolderObjects, isReadOnly: Bool = false, counter: RemoteCallCounter? = nil) {
     self.objects = objects
     log = ObjectRemote(objects, counter: counter, isReadOnly: isReadOnly)
   }
 
-  /// Makes a remote in a folder that is empty or not there, and opens it. If it is a remote already, it is opened as
-  /// it is; of several that make one at once, all get the same.
+  /// Makes a remote in a folder that is empty or does not exist, and opens it. If the folder is a remote
+  /// already, it is opened as it is. If several make one at once, all get the same.
   ///
-  /// Make a remote once, and open it from then on: where its disk is not mounted, an empty folder would become another
-  /// remote. A store that was synced before refuses that one.
+  /// Make a remote once, and open it from then on: if its disk is not mounted, an empty folder would become
+  /// another remote. A store that was synced before refuses that one.
   ///
-  /// - Throws: ``RemoteError`` as ``init(directory:isReadOnly:counter:)``; `notARemote` if the folder holds other
-  ///   things; `unsuitable` if its file system cannot put files as a remote needs it; `overQuota`.
+  /// - Throws: ``RemoteError`` as ``init(directory:isReadOnly:counter:)``; `notARemote` if the folder holds
+  ///   other things; `unsuitable` if its file system cannot put files as a remote needs it; `overQuota`.
   public static func create(
     directory: String, makeRandom: @escaping @Sendable () -> UInt64 = SystemEnvironment.makeRandom
   ) async throws(RemoteError) -> FolderRemote {
     let remote = FolderRemote(FolderObjects(directory: directory, makeRandom: makeRandom))
     try await remote.objects.create(RemoteID(rawValue: UInt128(makeRandom()) << 64 | UInt128(makeRandom())))
-    try await remote.log.knownZones()
+    try await remote.log.zones.checked()
     return remote
   }
 
@@ -58,7 +58,7 @@ public struct FolderRemote: RemoteLog {
   /// Which remote it is.
   ///
   /// - Throws: ``RemoteError``, as ``init(directory:isReadOnly:counter:)``.
-  public func identity() async throws(RemoteError) -> RemoteID { try await log.readIdentity() }
+  public func identity() async throws(RemoteError) -> RemoteID { try await log.zones.identity() }
 
   public func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
     try await log.zoneEvents(after: token)
@@ -72,11 +72,11 @@ public struct FolderRemote: RemoteLog {
 
   public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await log.deleteZone(zone, incarnation)
-    guard log.isDeleted(incarnation) else { return }
+    guard log.zones.isDeleted(incarnation) else { return }
     do throws(RemoteError) {
       try await objects.removeAssets(of: incarnation)
     } catch {
-      // The zone is deleted all the same. What is left shows in the audit, and goes with the next deletion of it.
+      // The zone is deleted nevertheless. The audit lists what is left, and the next deletion removes it.
     }
   }
 
@@ -114,6 +114,8 @@ public struct FolderRemote: RemoteLog {
     try await log.assetChunk(at: index, of: asset)
   }
 
-  /// Yields when a process of this machine has put something; ends at once where the system does not tell.
+  /// Yields when a process of this machine has put something; ends at once if the system does not notify.
   public func changes() -> AsyncStream<Void> { log.changes() }
 }
+
+extension FolderRemote: LogOfObjects {}

@@ -5,13 +5,13 @@ internal import EventStore
   internal import Glibc
 #endif
 
-/// Tells when a folder remote may have changed on this machine.
+/// Notifies when a folder remote may have changed on this machine.
 ///
-/// Each put takes its temporary file's name away in the end: one watch of that folder sees the appends of all zones.
-/// A network file system does not tell what other machines do: poll besides.
+/// Each put ends with the removal of its temporary file: one watch of that folder sees the appends of all
+/// zones. A network file system does not notify of changes by other machines: callers also poll.
 ///
-/// A file system that does not answer may keep the call that begins a watch: it has a thread of the remote's. What came
-/// before the watch has begun is told as one change.
+/// The call that begins a watch may block if the file system does not answer: it runs on a thread of the
+/// remote. All changes before the watch has begun are reported as one.
 enum FolderWatch {
   #if canImport(Glibc)
     /// Watches the folder of temporary files (inotify).
@@ -45,9 +45,9 @@ enum FolderWatch {
       if case .terminated = continuation.yield() { source.cancel() }
     }
 
-    /// Takes the events that wait.
+    /// Reads the events that wait.
     ///
-    /// - Returns: whether the folder is still there.
+    /// - Returns: whether the folder still exists.
     private static func drain(_ descriptor: Int32) -> Bool {
       var isThere = true
       withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 8) { buffer in
@@ -67,7 +67,7 @@ enum FolderWatch {
       return isThere
     }
   #else
-    /// Nothing tells here: callers poll.
+    /// This system does not notify: callers poll.
     static func changes(of path: String, _ threads: BlockingThreads) -> AsyncStream<Void> {
       AsyncStream { $0.finish() }
     }

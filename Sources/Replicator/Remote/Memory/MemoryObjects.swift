@@ -1,15 +1,15 @@
 internal import Synchronization
 
-/// Objects in memory: many replicators of one process may share them.
+/// Objects in memory. Many replicators of one process may share them.
 package final class MemoryObjects: ObjectStore {
-  private struct State {
+  struct State {
     var objects: [ObjectName: [UInt8]] = [:]
     var watchers: [UInt64: AsyncStream<Void>.Continuation] = [:]
     var nextWatcher: UInt64 = 0
   }
 
   package let name: String
-  private let state = Mutex(State())
+  let state = Mutex(State())
 
   package init(name: String = "memory") { self.name = name }
 
@@ -27,10 +27,11 @@ package final class MemoryObjects: ObjectStore {
     let watchers: [AsyncStream<Void>.Continuation]? = state.withLock { state in
       guard state.objects[name] == nil else { return nil }
       state.objects[name] = bytes
-      // In the order in which they came: who wakes first may decide what is shipped first.
+      // In the order in which they came: the first to wake may decide what is shipped first.
       return state.watchers.sorted { $0.key < $1.key }.map(\.value)
     }
-    // Outside the lock: a task that is being cancelled holds its own while it takes this one (`onTermination`).
+    // Outside the lock: a task that is being cancelled holds its own while it takes this one
+    // (`onTermination`).
     for watcher in watchers ?? [] { watcher.yield() }
     return watchers != nil
   }
@@ -45,7 +46,7 @@ package final class MemoryObjects: ObjectStore {
     state.withLock { $0.objects[name] = nil }
   }
 
-  /// Removes what a log has of assets.
+  /// Removes the assets of a log.
   func removeAssets(of incarnation: IncarnationID) {
     state.withLock { state in
       state.objects = state.objects.filter { !($0.key.incarnation == incarnation && $0.key.isOfAsset) }
@@ -60,21 +61,15 @@ package final class MemoryObjects: ObjectStore {
         return state.nextWatcher
       }
       continuation.onTermination = { [weak self] _ in
-        // The last reference goes outside the lock.
+        // The last reference is released outside the lock.
         _ = self?.state.withLock { $0.watchers.removeValue(forKey: number) }
       }
     }
   }
 
-  /// Puts other bytes in an object's place, or takes it away: damage, for tests.
-  package func replace(_ name: ObjectName, with bytes: [UInt8]?) {
+  /// Replaces an object, or removes it.
+  func replace(_ name: ObjectName, with bytes: [UInt8]?) {
     state.withLock { $0.objects[name] = bytes }
-  }
-
-  /// All objects as they are: to go back to, for tests.
-  package var contents: [ObjectName: [UInt8]] {
-    get { state.withLock { $0.objects } }
-    set { state.withLock { $0.objects = newValue } }
   }
 
   private func object(_ name: ObjectName) -> [UInt8]? { state.withLock { $0.objects[name] } }

@@ -1,8 +1,8 @@
 public import EventStore
 
-/// A remote in memory, for tests and previews: as many replicators of the process as you like share it.
+/// A remote in memory, for tests and previews. Any number of replicators of the process may share it.
 ///
-/// It is no mock: its log is kept by the same algorithm as a folder's.
+/// It is not a mock: it keeps its log by the same algorithm as a folder.
 public struct MemoryRemote: RemoteLog {
   package let log: ObjectRemote
   package let objects: MemoryObjects
@@ -11,9 +11,9 @@ public struct MemoryRemote: RemoteLog {
   ///
   /// - Parameters:
   ///   - identity: which remote it is.
-  ///   - name: what it is called in messages.
+  ///   - name: its name in messages.
   ///   - counter: counts the calls.
-  ///   - receivedMilliseconds: the remote's clock, in milliseconds since 1970; without one it keeps no receive times.
+  ///   - receivedMilliseconds: the remote's clock, in milliseconds since 1970; nil to keep no receive times.
   public init(
     identity: RemoteID, name: String = "memory", counter: RemoteCallCounter? = nil,
     receivedMilliseconds: (@Sendable () -> UInt64)? = nil
@@ -23,7 +23,7 @@ public struct MemoryRemote: RemoteLog {
     log = ObjectRemote(objects, counter: counter, receivedMilliseconds: receivedMilliseconds)
   }
 
-  /// The same remote as another process would see it: without what this one remembers of its list of zones.
+  /// The same remote as another process would see it: without this one's cached list of zones.
   public func reopened() -> MemoryRemote { MemoryRemote(self) }
 
   private init(_ other: MemoryRemote) {
@@ -45,7 +45,7 @@ public struct MemoryRemote: RemoteLog {
 
   public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await log.deleteZone(zone, incarnation)
-    if log.isDeleted(incarnation) { objects.removeAssets(of: incarnation) }
+    if log.zones.isDeleted(incarnation) { objects.removeAssets(of: incarnation) }
   }
 
   public func append(
@@ -84,3 +84,5 @@ public struct MemoryRemote: RemoteLog {
 
   public func changes() -> AsyncStream<Void> { log.changes() }
 }
+
+extension MemoryRemote: LogOfObjects {}

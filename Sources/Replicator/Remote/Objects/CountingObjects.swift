@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// How many calls of each kind were made to what keeps a remote's objects: what a round costs there.
+/// The number of calls of each kind that a remote made to its folder or memory: the cost of a round there.
 public struct RemoteCalls: Hashable, Sendable {
   /// Objects read whole.
   public var gets = 0
-  /// Objects of which only the beginning was read.
+  /// Objects whose beginning was read.
   public var prefixGets = 0
-  /// Objects put, or found there already.
+  /// Puts, also of objects that existed.
   public var puts = 0
   public var lists = 0
   public var deletes = 0

@@ -1,30 +1,31 @@
 internal import OperationFormat
 
-/// The name of an object in a remote: components of lower-case letters, digits, dots and dashes, which this version
-/// alone makes. So a name means the same to every file system and object store, whatever it thinks of case, Unicode
-/// or paths, and nothing that was read from a remote ever becomes a part of one.
+/// The name of an object in a remote: components of lower-case letters, digits, dots and dashes, made only
+/// here. So a name means the same to every file system and object store, however it treats case, Unicode and
+/// paths, and text that was read from a remote never becomes a part of one.
 ///
-/// | name | what lies there |
+/// | name | the object |
 /// |---|---|
 /// | `remote` | the ``RemoteMarker`` |
 /// | `zones/<directory>/<offset>` | an event of the list of zones |
-/// | `zones/amendments/<offset>` | what counts instead of an event that cannot be read |
+/// | `zones/amendments/<offset>` | the amendment of an event that cannot be read |
 /// | `logs/<incarnation>/<directory>/<offset>` | a segment of a zone's log, or the seal that closes it |
-/// | `logs/<incarnation>/amendments/<offset>` | what counts instead of a segment that cannot be read |
+/// | `logs/<incarnation>/amendments/<offset>` | the amendment of an entry that cannot be read |
 /// | `logs/<incarnation>/assets-<ab>/<hash>/<index>` | a chunk of an asset of the zone |
 /// | `logs/<incarnation>/assets-<ab>/<hash>/manifest` | the ``AssetManifest``: the asset is whole |
 ///
-/// An asset's hash is 64 hexadecimal digits, `ab` the first two of them, and a chunk's index 8. An offset is 16 hexadecimal digits; its directory is the first 13 of them, so that 4,096 are together.
+/// An asset's hash is 64 hexadecimal digits, `ab` the first two of them, and a chunk's index 8. An offset is
+/// 16 hexadecimal digits; its directory is the first 13 of them, so that 4,096 are in one directory.
 package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
-  /// The digits of an offset, and those that its directory is named by.
+  /// The digits of an offset, and those of its directory.
   private static let (offsetDigits, directoryDigits) = (16, 13)
   /// The digits of a chunk's index.
   private static let chunkDigits = 8
 
-  /// Where the amendments of a log lie.
+  /// The directory of a log's amendments.
   private static let amendments = "amendments"
 
-  /// What the directories begin with that a log's assets lie in.
+  /// The prefix of the directories of a log's assets.
   static let assetsPrefix = "assets-"
 
   /// At least one, none of them empty.
@@ -32,40 +33,39 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
 
   private init(_ components: [String]) { self.components = components }
 
-  /// With slashes between the components.
+  /// The components with slashes between them.
   package var description: String { components.joined(separator: "/") }
 
   /// The last component.
-  package var last: String { components[components.count - 1] }
+  var last: String { components[components.count - 1] }
 
-  /// What says which remote it is.
+  /// The marker: it says which remote it is.
   package static let marker = ObjectName(["remote"])
 
-  /// Where the events of the list of zones lie.
-  package static let zones = ObjectName(["zones"])
+  /// The directory of the list of zones.
+  static let zones = ObjectName(["zones"])
 
-  /// Where the zones' logs lie.
-  package static let logs = ObjectName(["logs"])
+  /// The directory of the zones' logs.
+  static let logs = ObjectName(["logs"])
 
   /// The event of the list of zones at an offset.
-  package static func zoneEvent(_ offset: UInt64) -> ObjectName {
+  static func zoneEvent(_ offset: UInt64) -> ObjectName {
     ObjectName(zones.components + place(of: offset))
   }
 
-  /// What a zone's log has at an offset.
+  /// The entry of a zone's log at an offset.
   package static func entry(of incarnation: IncarnationID, _ offset: UInt64) -> ObjectName {
     ObjectName(log(of: incarnation).components + place(of: offset))
   }
 
-  /// What counts instead of an entry of a zone's log that cannot be read; of an event of the list of zones without an
-  /// incarnation.
-  package static func amendment(of incarnation: IncarnationID?, _ offset: UInt64) -> ObjectName {
+  /// The amendment of an entry of a zone's log; of an event of the list of zones if `incarnation` is nil.
+  static func amendment(of incarnation: IncarnationID?, _ offset: UInt64) -> ObjectName {
     let log = incarnation.map { Self.log(of: $0) } ?? zones
     return ObjectName(log.components + [amendments, place(of: offset)[1]])
   }
 
   /// A chunk of an asset of a zone.
-  package static func assetChunk(
+  static func assetChunk(
     _ index: UInt64, of asset: ContentHash, in incarnation: IncarnationID
   ) -> ObjectName {
     let digits = String(index, radix: 16)
@@ -73,8 +73,8 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     return ObjectName(assetFolder(asset, incarnation) + [file])
   }
 
-  /// What says that an asset of a zone is whole.
-  package static func assetManifest(
+  /// The manifest of an asset of a zone: the asset is whole.
+  static func assetManifest(
     of asset: ContentHash, in incarnation: IncarnationID
   ) -> ObjectName {
     ObjectName(assetFolder(asset, incarnation) + ["manifest"])
@@ -85,18 +85,18 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     return log(of: incarnation).components + ["\(assetsPrefix)\(digits.prefix(2))", digits]
   }
 
-  /// The last offset in the directory that an offset is in.
+  /// The last offset in an offset's directory.
   static func lastOffset(besides offset: UInt64) -> UInt64 {
     offset | (1 << (4 * (offsetDigits - directoryDigits)) - 1)
   }
 
-  /// Where a zone's log lies.
+  /// The directory of a zone's log.
   package static func log(of incarnation: IncarnationID) -> ObjectName {
     ObjectName(logs.components + [incarnation.description])
   }
 
-  /// Parses a path below a remote's place; nil unless it is one that the functions above give for an object.
-  package init?(path: String) {
+  /// Parses a path below a remote's place; nil unless one of the functions above gives it for an object.
+  init?(path: String) {
     let components = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     self.init(components)
     switch (components.first, components.count) {
@@ -114,12 +114,12 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether a path below a remote's place is a directory that parts of an asset are in.
+  /// Whether a path below a remote's place is the directory of an asset.
   static func isAssetFolder(_ path: String) -> Bool {
     ObjectName(path: "\(path)/manifest")?.isOfAsset ?? false
   }
 
-  /// Whether components name a part of an asset.
+  /// Whether the components name a part of an asset.
   private func isOfAsset(_ components: [String], in incarnation: IncarnationID) -> Bool {
     guard let asset = ContentHash(components[3]) else { return false }
     if Self.assetManifest(of: asset, in: incarnation) == self { return true }
@@ -128,7 +128,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The asset that it is a part of.
-  package var asset: ContentHash? {
+  var asset: ContentHash? {
     guard components.count == 5, components[0] == "logs", let incarnation,
       isOfAsset(components, in: incarnation)
     else { return nil }
@@ -143,11 +143,11 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     components.count > 1 && components[0] == "logs" ? IncarnationID(components[1]) : nil
   }
 
-  /// The offset of the entry that it is.
+  /// The offset of the entry; nil if it names none.
   package var offset: UInt64? { isAmendment ? nil : namedOffset }
 
-  /// The offset of the entry that it counts instead of.
-  package var amendedOffset: UInt64? { isAmendment ? namedOffset : nil }
+  /// The offset of the entry that it amends; nil if it is no amendment.
+  var amendedOffset: UInt64? { isAmendment ? namedOffset : nil }
 
   private var isAmendment: Bool {
     components.count > 2 && components[components.count - 2] == Self.amendments

@@ -13,7 +13,7 @@ struct EntryMender: WorldPart {
   func mend(_ place: EntryPlace, _ remote: DamagedRemote, from device: SimulatedDevice?) throws {
     guard let device else {
       let state = try executor.wait { [now = world.now] in
-        try await remote.log.quarantine(place, last: .max, note: "lost", milliseconds: UInt64(now))
+        try await remote.log.amendments.quarantine(place, last: .max, note: "lost", milliseconds: UInt64(now))
       }
       guard case .givenUp = state else {
         throw SimulationFailure(.noSurprise, "\(place) was to be given up, and is \(state)")

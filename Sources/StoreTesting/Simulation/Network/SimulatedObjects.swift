@@ -52,7 +52,8 @@ final class KeptObjects: ObjectStore {
 
   func copy() -> MemoryObjects {
     let copy = MemoryObjects(name: "old copy")
-    for (name, bytes) in puts.withLock({ $0 }) { copy.replace(name, with: bytes) }
+    let puts = puts.withLock { $0 }
+    copy.contents = Dictionary(puts.map { ($0.name, $0.bytes) }, uniquingKeysWith: { $1 })
     return copy
   }
 }

@@ -1,18 +1,21 @@
 internal import OperationFormat
 
-/// Assets as objects beside the log of their zone's life: chunks, and last the manifest.
+/// Assets as objects beside the log of their zone's incarnation: chunks, and last the manifest.
 ///
-/// Their names tell what must be in them. So an object that is there already is compared, and one that has other bytes,
-/// which can only be damaged, is replaced by whoever has the right ones.
-extension ObjectRemote {
-  /// How often an object is replaced that somebody else replaces too.
+/// The name of an object determines its bytes. So an object that exists is compared, and one with other bytes
+/// is damaged: a writer that has the right bytes replaces it.
+struct ObjectAssets: Sendable {
+  /// How often to replace an object that another writer replaces at the same time.
   private static let replacementsMax = 16
 
-  package func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
-    let log = try await log(asset.zone, asset.incarnation, checkedAt: 0)
+  let objects: any ObjectStore
+  let zones: RemoteZoneList
+
+  func state(of asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
+    let log = try await zones.log(asset.zone, asset.incarnation, checkedAt: 0)
     if let fate = log.fate { return .gone(fate) }
     if let manifest = try await manifest(of: asset) { return .whole(manifest) }
-    // They are put in order. Whether one is missing all the same shows when the asset is finished.
+    // Chunks are put in order. If one is missing nevertheless, `finish` finds it.
     var (there, absent) = (UInt64(0), AssetManifest.chunkCount(of: asset.reference) + 1)
     while absent - there > 1 {
       let middle = there + (absent - there) / 2
@@ -21,23 +24,23 @@ extension ObjectRemote {
     return .partial(chunks: there)
   }
 
-  package func putAssetChunk(
+  func putChunk(
     _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) {
-    _ = try await log(asset.zone, asset.incarnation, checkedAt: 0)
+    _ = try await zones.log(asset.zone, asset.incarnation, checkedAt: 0)
     guard bytes.count == AssetManifest.byteCount(ofChunk: index, of: asset.reference), !bytes.isEmpty else {
       throw RemoteError(
         .mismatch, "chunk \(index) of \(asset) cannot have \(bytes.count) bytes",
-        hint: "this is a defect of the replicator")
+        hint: "this is a bug of the replicator: please report it")
     }
     try await put(bytes, as: .assetChunk(index, of: asset.reference.hash, in: asset.incarnation))
   }
 
-  package func finishAsset(
+  func finish(
     _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
   ) async throws(RemoteError) -> RemoteAssetState {
     let asset = RemoteAsset(manifest.asset, of: zone, incarnation)
-    let log = try await log(zone, incarnation, checkedAt: 0)
+    let log = try await zones.log(zone, incarnation, checkedAt: 0)
     if let fate = log.fate { return .gone(fate) }
     for index in 0..<UInt64(manifest.chunks.count) {
       if try await !hasChunk(index, of: asset) { return .partial(chunks: index) }
@@ -46,10 +49,10 @@ extension ObjectRemote {
     return .whole(manifest)
   }
 
-  package func assetChunk(
+  func chunk(
     at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) -> [UInt8]? {
-    _ = try await log(asset.zone, asset.incarnation, checkedAt: 0)
+    _ = try await zones.log(asset.zone, asset.incarnation, checkedAt: 0)
     let name = ObjectName.assetChunk(index, of: asset.reference.hash, in: asset.incarnation)
     do throws(RemoteError) {
       return try await objects.get(name, bytesMax: AssetManifest.chunkBytes)
@@ -76,9 +79,9 @@ extension ObjectRemote {
     guard manifest.asset == asset.reference else {
       throw RemoteError(
         .damagedAsset,
-        "\(name) is the manifest of asset \(manifest.asset.hash) with \(manifest.asset.byteCount) bytes; asked for was "
-          + "\(asset.reference.byteCount) bytes",
-        hint: "one of the two is wrong: a store that has the asset puts it right with `uploadAsset`")
+        "\(name) is the manifest of asset \(manifest.asset.hash) with \(manifest.asset.byteCount) bytes; "
+          + "\(asset.reference.byteCount) bytes were expected",
+        hint: "one of the two is wrong: a store that has the asset repairs it with `uploadAsset`")
     }
     return manifest
   }
@@ -93,7 +96,7 @@ extension ObjectRemote {
     }
   }
 
-  /// Puts an object, in the place of one that has other bytes.
+  /// Puts an object, and replaces one that has other bytes.
   private func put(_ bytes: [UInt8], as name: ObjectName) async throws(RemoteError) {
     do throws(RemoteError) {
       try await replace(name, with: bytes)
@@ -107,7 +110,7 @@ extension ObjectRemote {
       if try await objects.putIfAbsent(name, bytes) { return }
       let found = try await get(name, bytesMax: bytes.count)
       if found == bytes { return }
-      // It may have been damaged on its way: who takes away what is right, and ends then, leaves a hole.
+      // It may have been damaged in transit. To delete a good object, and then to crash, would leave a hole.
       let again = try await get(name, bytesMax: bytes.count)
       if again == bytes { return }
       if again != nil, again == found { try await objects.delete(name) }
@@ -115,7 +118,7 @@ extension ObjectRemote {
     throw RemoteError.unreadable(name)
   }
 
-  /// The bytes of an object; none if it has more, or is no object.
+  /// The bytes of an object; none if it is larger, or is not an object.
   private func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
     do throws(RemoteError) {
       return try await objects.get(name, bytesMax: bytesMax)
@@ -127,14 +130,14 @@ extension ObjectRemote {
 }
 
 extension RemoteError {
-  /// The same error, about one asset, of which it names the object.
+  /// The same error, about one part of an asset.
   func ofAsset(_ name: ObjectName) -> RemoteError {
     var error =
       switch code {
       case .damaged, .newerFormat: RemoteError(.damagedAsset, message, hint: hint, underlying: underlying)
       default: self
       }
-    error.object = name
+    error.assetPath = name.description
     return error
   }
 }

@@ -1,9 +1,9 @@
 public import EventStore
 internal import OperationFormat
 
-/// The parts of an asset at a remote: the last thing that is put of it, so what says that it is whole.
+/// The list of an asset's chunks at a remote. It is put last: an asset with a manifest is whole.
 ///
-/// An asset has one manifest only, which its bytes tell: all but the last part have ``chunkBytes``.
+/// The bytes of an asset determine its manifest: all chunks but the last have ``chunkBytes``.
 ///
 /// | bytes | what |
 /// |---|---|
@@ -13,9 +13,9 @@ internal import OperationFormat
 /// | 32 | the asset's hash |
 /// | varint | its byte count, at most 2⁴⁰ |
 /// | 32 × | the hash of each chunk |
-/// | 4 | CRC-32C of all before, little-endian |
+/// | 4 | CRC-32C of all bytes before it, little-endian |
 public struct AssetManifest: Hashable, Sendable {
-  /// The bytes of a chunk, 4 MiB; the last one has what is left.
+  /// The size of a chunk, 4 MiB; the last one has the rest.
   public static let chunkBytes = 4 << 20
   /// The largest asset that remotes take: 1 TiB, so that a manifest is read whole.
   public static let assetBytesMax: UInt64 = 1 << 40
@@ -50,7 +50,7 @@ public struct AssetManifest: Hashable, Sendable {
     return Int(min(UInt64(chunkBytes), asset.byteCount - start))
   }
 
-  /// The bytes that it is kept as.
+  /// The manifest encoded.
   public var bytes: [UInt8] {
     var writer = ByteWriter()
     writer.append(Self.magic + [Self.version, 0])
@@ -61,9 +61,9 @@ public struct AssetManifest: Hashable, Sendable {
     return writer.bytes
   }
 
-  /// Reads the bytes that it is kept as.
+  /// Decodes a manifest.
   ///
-  /// - Throws: `FormatError` for any bytes that are not a manifest in its one form.
+  /// - Throws: `FormatError` for any bytes that are not exactly a manifest.
   public init(decoding bytes: RawSpan) throws(FormatError) {
     var reader = ByteReader(bytes)
     let magic = try reader.readBytes(Self.magic.count, "manifest.magic")

@@ -1,4 +1,5 @@
 internal import OperationFormat
+internal import Synchronization
 
 #if canImport(Glibc)
   internal import Glibc
@@ -6,22 +7,31 @@ internal import OperationFormat
   internal import Darwin
 #endif
 
-extension FolderObjects {
-  /// How old a temporary file is that its writer has left, in seconds: a day.
+/// Writes objects of a folder remote: each first as a temporary file, then under its own name.
+final class FolderWriter: Sendable {
+  /// The age of a temporary file that a crash has left, in seconds: a day.
   private static let leftSeconds: Int64 = 86_400
 
-  package func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
-    try await onThread { [self] () throws(RemoteError) in try put(name, bytes) }
+  private let tree: FolderTree
+  private let makeRandom: @Sendable () -> UInt64
+  /// Whether this process has removed the temporary files that crashes left.
+  private let hasSwept = Mutex(false)
+
+  init(_ tree: FolderTree, makeRandom: @escaping @Sendable () -> UInt64) {
+    self.tree = tree
+    self.makeRandom = makeRandom
   }
 
-  /// Writes an object unless there is one of that name.
+  private var calls: FolderCalls { tree.calls }
+
+  /// Writes an object unless one has that name.
   func put(_ name: ObjectName, _ bytes: [UInt8]) throws(RemoteError) -> Bool {
-    let mode = try mode()
-    let parent = try makeParent(of: name, mode)
+    let mode = try tree.mode()
+    let parent = try tree.makeParent(of: name, mode)
     do throws(FileError) {
       if try isThere(name, in: parent) {
-        // Whoever put it may not have lived to make it last.
-        try calls.sync(parent, path(name))
+        // Its writer may have crashed before it was durable.
+        try calls.sync(parent, tree.path(name))
         return false
       }
     } catch {
@@ -36,8 +46,8 @@ extension FolderObjects {
       try mode.give(toFile: file, calls, temporaryPath(temporary))
       try calls.sync(file, temporaryPath(temporary))
       isPut = try publish(temporary, file, in: temporaries, as: name, in: parent)
-      try calls.sync(parent, path(name))
-      if takeSweep() { sweep(temporaries, since: temporary) }
+      try calls.sync(parent, tree.path(name))
+      sweepOnce(temporaries, since: temporary)
     } catch {
       remove(temporary, in: temporaries)
       throw refusal(error)
@@ -52,10 +62,11 @@ extension FolderObjects {
     as name: ObjectName, in parent: borrowing Descriptor
   ) throws(FileError) -> Bool {
     do throws(FileError) {
-      try calls.link(temporary, in: temporaries, to: name.last, in: parent, path(name))
+      try calls.link(temporary, in: temporaries, to: name.last, in: parent, tree.path(name))
       return true
     } catch {
-      // A network file system repeats a call whose answer was lost, and then tells what the second one met.
+      // A network file system repeats a call whose answer was lost, and then gives the error of the second
+      // one.
       if try isSame(file, as: name, in: parent) { return true }
       switch error.number {
       case EEXIST: return false
@@ -64,7 +75,7 @@ extension FolderObjects {
       }
     }
     do throws(FileError) {
-      try calls.renameExclusively(temporary, in: temporaries, to: name.last, in: parent, path(name))
+      try calls.renameExclusively(temporary, in: temporaries, to: name.last, in: parent, tree.path(name))
       return true
     } catch {
       if try isSame(file, as: name, in: parent) { return true }
@@ -77,9 +88,9 @@ extension FolderObjects {
   private func isSame(
     _ file: borrowing Descriptor, as name: ObjectName, in parent: borrowing Descriptor
   ) throws(FileError) -> Bool {
-    let own = try calls.status(of: file, path(name))
+    let own = try calls.status(of: file, tree.path(name))
     do throws(FileError) {
-      let found = try calls.status(of: name.last, in: parent, path(name))
+      let found = try calls.status(of: name.last, in: parent, tree.path(name))
       return found.device == own.device && found.inode == own.inode
     } catch {
       if error.number == ENOENT { return false }
@@ -89,7 +100,7 @@ extension FolderObjects {
 
   private func isThere(_ name: ObjectName, in parent: borrowing Descriptor) throws(FileError) -> Bool {
     do throws(FileError) {
-      _ = try calls.status(of: name.last, in: parent, path(name))
+      _ = try calls.status(of: name.last, in: parent, tree.path(name))
       return true
     } catch {
       if error.number == ENOENT { return false }
@@ -97,38 +108,38 @@ extension FolderObjects {
     }
   }
 
-  /// Waits until objects last that were seen: whoever put them may not have lived to make them last.
-  package func makeLasting(_ name: ObjectName) async throws(RemoteError) {
-    try await onThread { [self] () throws(RemoteError) in
-      guard let parent = try openParent(of: name) else { return }
-      do throws(FileError) {
-        try calls.sync(parent, path(name))
-      } catch {
-        switch error.number {
-        // Who may only read cannot do it: what is there is read all the same.
-        case EACCES, EPERM, EROFS, EINVAL, EOPNOTSUPP: return
-        default: throw error.remoteError
-        }
+  /// Waits until the objects of a directory are durable: their writers may have crashed before they were.
+  func makeLasting(_ name: ObjectName) throws(RemoteError) {
+    guard let parent = try tree.openParent(of: name) else { return }
+    do throws(FileError) {
+      try calls.sync(parent, tree.path(name))
+    } catch {
+      switch error.number {
+      // A user who may only read cannot do it, and reads all the same.
+      case EACCES, EPERM, EROFS, EINVAL, EOPNOTSUPP: return
+      default: throw error.remoteError
       }
     }
   }
 
-  /// Opens the folder of temporary files, and makes it if a copying tool has left it out as empty.
+  // MARK: Temporary files
+
+  /// Opens the folder of temporary files, and makes it if a copying tool has omitted it as empty.
   private func openTemporaries(_ mode: FolderMode) throws(RemoteError) -> Descriptor {
-    let root = try openRoot()
-    let path = "\(directory)/\(Self.temporary)"
+    let root = try tree.openRoot()
+    let path = "\(tree.directory)/\(FolderTree.temporary)"
     do throws(FileError) {
-      return try calls.openDirectory(Self.temporary, in: root, path)
+      return try calls.openDirectory(FolderTree.temporary, in: root, path)
     } catch {
       if error.number != ENOENT { throw error.remoteError }
     }
     do throws(FileError) {
-      try calls.makeDirectory(Self.temporary, in: root, path)
+      try calls.makeDirectory(FolderTree.temporary, in: root, path)
     } catch {
       if error.number != EEXIST { throw error.remoteError }
     }
     do throws(FileError) {
-      let temporaries = try calls.openDirectory(Self.temporary, in: root, path)
+      let temporaries = try calls.openDirectory(FolderTree.temporary, in: root, path)
       try mode.give(to: temporaries, calls, path)
       return temporaries
     } catch {
@@ -136,24 +147,29 @@ extension FolderObjects {
     }
   }
 
-  /// Takes a temporary file's name away. One that stays is of no harm: nobody reads it.
+  /// Removes a temporary file. One that stays does no harm: nobody reads it.
   private func remove(_ temporary: String, in temporaries: borrowing Descriptor) {
     do throws(FileError) {
       try calls.unlink(temporary, in: temporaries, isOwn: true, temporaryPath(temporary))
     } catch {
-      // It is gone already, or it stays.
+      // It was removed already, or it stays.
     }
   }
 
-  /// Removes temporary files that are a day older than one that was written just now: their writers are gone. One that
-  /// only slept finds its file missing when it wakes, which is an error, and puts again.
-  private func sweep(_ temporaries: borrowing Descriptor, since own: String) {
+  /// Removes temporary files that are a day older than a new one, once in a process: their writers have
+  /// crashed. A writer that was only suspended gets an error for its missing file, and repeats the put.
+  private func sweepOnce(_ temporaries: borrowing Descriptor, since own: String) {
+    let isFirst = hasSwept.withLock { hasSwept in
+      defer { hasSwept = true }
+      return !hasSwept
+    }
+    guard isFirst else { return }
     guard let now = modifiedSeconds(own, in: temporaries) else { return }
     let names: [String]
     do throws(FileError) {
-      names = try calls.names(in: temporaries, "\(directory)/\(Self.temporary)")
+      names = try calls.names(in: temporaries, "\(tree.directory)/\(FolderTree.temporary)")
     } catch {
-      // They stay until another process comes by.
+      // They stay until another process sweeps.
       return
     }
     for name in names where IncarnationID(name) != nil {
@@ -162,7 +178,7 @@ extension FolderObjects {
     }
   }
 
-  /// When a temporary file was last written; nil if it is none, or gone.
+  /// When a temporary file was last written; nil if it does not exist.
   private func modifiedSeconds(_ temporary: String, in temporaries: borrowing Descriptor) -> Int64? {
     do throws(FileError) {
       let status = try calls.status(of: temporary, in: temporaries, temporaryPath(temporary))
@@ -172,15 +188,17 @@ extension FolderObjects {
     }
   }
 
-  /// 128 random bits: no two writers ever choose the same.
+  /// A name of 128 random bits: no two writers choose the same.
   private func temporaryName() -> String {
     let bits = UInt128(makeRandom()) << 64 | UInt128(makeRandom())
     return IncarnationID(rawValue: bits).description
   }
 
-  private func temporaryPath(_ temporary: String) -> String { "\(directory)/\(Self.temporary)/\(temporary)" }
+  private func temporaryPath(_ temporary: String) -> String {
+    "\(tree.directory)/\(FolderTree.temporary)/\(temporary)"
+  }
 
-  /// What a failure to put means: that the medium cannot do it is told as such.
+  /// The error of a failed put: `unsuitable` if the file system cannot do it.
   private func refusal(_ error: FileError) -> RemoteError {
     let isNaming = ["linkat", "renameat2"].contains(error.call.description)
     guard isNaming, [EPERM, EOPNOTSUPP, ENOSYS, EMLINK, EXDEV, EINVAL].contains(error.number) else {
@@ -188,7 +206,7 @@ extension FolderObjects {
     }
     return RemoteError(
       .unsuitable,
-      "the file system of \(directory) can neither link files nor rename them without replacing others",
+      "the file system of \(tree.directory) can neither link files nor rename them without replacing others",
       hint: "keep the remote on a file system that can, such as ext4, XFS, Btrfs, APFS or NFS; not on FAT",
       underlying: error)
   }

@@ -1,27 +1,27 @@
 internal import OperationFormat
 
-/// Errors that several implementations share.
+/// Errors that the remotes of objects share.
 extension RemoteError {
   /// There is no marker.
   static func notARemote(_ name: String) -> RemoteError {
     RemoteError(
       .notARemote, "there is no remote at \(name)",
       hint: "check the address and whether the disk or share is mounted; create a remote if there was none. "
-        + "Where only its object `remote` was lost, `replay remote REMOTE --repair STORE` puts it back")
+        + "If only its object `remote` was lost, `replay remote REMOTE --repair STORE` puts it back")
   }
 
-  /// Something is at a place, and it cannot be seen what.
+  /// Something has an object's name, and cannot be read.
   static func unreadable(_ name: ObjectName) -> RemoteError {
     RemoteError(
-      .damaged, "something lies at \(name), and yet nothing can be read there",
+      .damaged, "something has the name \(name), and it cannot be read",
       hint: name.isOfAsset
-        ? "it is not ours: move it away, or restore the right object from a backup" : foreignHint(name))
+        ? "it is foreign: move it away, or restore the right object from a backup" : foreignHint(name))
   }
 
   /// The task that made the call was cancelled. The call may have had its effect, or have it later.
   static func cancelled(_ name: String) -> RemoteError {
     RemoteError(
-      .cancelled, "a call of \(name) was cancelled", hint: "make it again: what was done is found there",
+      .cancelled, "a call of \(name) was cancelled", hint: "repeat it: it finds what was done before",
       underlying: CancellationError())
   }
 
@@ -30,20 +30,21 @@ extension RemoteError {
     RemoteError(
       .identityMismatch, "\(name) is the remote \(found), not \(expected) as before",
       hint:
-        "mount the right disk or share there. A store stays with the remote that it was first synced with: where that is "
-        + "gone for good, export the store's log, import it into a new store, and sync that with the new remote"
+        "mount the right disk or share there. A store belongs to the remote that it was first synced with: "
+        + "if that is lost, export the store's log, import it into a new store, and sync that with the new "
+        + "remote"
     )
   }
 
-  /// An object of more bytes than it can have.
+  /// An object that is too large.
   static func tooLarge(_ name: ObjectName, _ bytes: UInt64, _ bytesMax: Int) -> RemoteError {
     RemoteError(
       .damaged, "\(name) has \(bytes) bytes, and at most \(bytesMax) are allowed there",
-      hint: name.isOfAsset ? "it is not ours: \(assetHint)" : foreignHint(name),
+      hint: name.isOfAsset ? "it is foreign: \(assetHint)" : foreignHint(name),
       offset: name.offset ?? name.amendedOffset)
   }
 
-  /// Bytes at a place that are not what must lie there.
+  /// An object whose bytes are not valid.
   static func damaged(_ code: Code, _ name: ObjectName, _ error: FormatError) -> RemoteError {
     RemoteError(
       error.code == .newerFormat ? .newerFormat : code, "\(name) cannot be read: \(error)",
@@ -52,10 +53,10 @@ extension RemoteError {
       underlying: error, offset: name.offset ?? name.amendedOffset)
   }
 
-  /// Nothing lies at a name, and something at the next one.
+  /// An entry is missing, and another follows.
   static func missing(_ name: ObjectName) -> RemoteError {
     RemoteError(
-      .missingSegment, "\(name) is missing, and there is more behind it", hint: repairHint(name),
+      .missingSegment, "\(name) is missing, and others follow it", hint: repairHint(name),
       offset: name.offset ?? name.amendedOffset)
   }
 
@@ -64,6 +65,8 @@ extension RemoteError {
     repairHint(at: name.offset ?? name.amendedOffset, inLog: name.incarnation != nil)
   }
 
+  /// The same for an offset.
+  ///
   /// - Parameter inLog: whether the offset is one of a zone's log; else of the list of zones.
   static func repairHint(at offset: UInt64?, inLog: Bool) -> String {
     let hint =
@@ -71,21 +74,21 @@ extension RemoteError {
     return offset.map { "\(hint). \(givingUp($0, inLog: inLog))" } ?? hint
   }
 
-  /// What to do about something that has an object's name and is none.
+  /// What to do about something foreign that has an object's name.
   private static func foreignHint(_ name: ObjectName) -> String {
-    guard let offset = name.offset ?? name.amendedOffset else { return "it is not ours: \(repairHint(name))" }
+    guard let offset = name.offset ?? name.amendedOffset else { return "it is foreign: \(repairHint(name))" }
     return
-      "it is not ours: move it away. If an entry was there, restore it from a backup, or run `replay remote "
+      "it is foreign: move it away. If an entry was there, restore it from a backup, or run `replay remote "
       + "--repair` with a store that has it. \(givingUp(offset, inLog: name.incarnation != nil))"
   }
 
-  /// What is left if nobody has an entry. Of a log, who prints it knows the zone.
+  /// What to do if no store has an entry. The caller that prints it replaces `ZONE` by the zone.
   private static func givingUp(_ offset: UInt64, inLog: Bool) -> String {
     "If no store has it, it may never have been written: then `replay remote REMOTE --quarantine "
       + "\(inLog ? "ZONE" : "")@\(offset)` lets all continue without it"
   }
 
-  /// The same of what belongs to an asset.
+  /// What to do about a damaged part of an asset.
   static let assetHint =
     "restore it from a backup, or run `replay asset upload` with a store that has the asset"
 
@@ -98,8 +101,7 @@ extension RemoteError {
     }
   }
 
-  /// Whether one entry of a log is not what must be there, or is missing. What is wrong with the place itself says
-  /// nothing of an entry, and has no offset.
+  /// Whether one entry of a log is damaged or missing. An error of the whole place has no offset.
   var isAboutOneObject: Bool {
     offset != nil && [.damaged, .damagedSegment, .missingSegment].contains(code)
   }
@@ -107,7 +109,7 @@ extension RemoteError {
   /// Whether one entry of a log is of a newer format.
   var isOfNewerEntry: Bool { offset != nil && [.newerFormat, .newerSegment].contains(code) }
 
-  /// The same error, about what lies at a name.
+  /// The same error, about the object of a name.
   func at(_ name: ObjectName) -> RemoteError {
     let isForeign = code == .damaged && (name.offset ?? name.amendedOffset) != nil
     return RemoteError(

@@ -1,6 +1,6 @@
 public import EventStore
 
-/// An asset as one life of a zone has it at a remote.
+/// An asset of one incarnation of a zone at a remote.
 public struct RemoteAsset: Hashable, Sendable, CustomStringConvertible {
   public let zone: ZoneID
   public let incarnation: IncarnationID
@@ -17,7 +17,7 @@ public struct RemoteAsset: Hashable, Sendable, CustomStringConvertible {
 
 /// How much of an asset a remote has.
 public enum RemoteAssetState: Hashable, Sendable {
-  /// So many of its chunks, the first ones; 0 for none. It is not whole.
+  /// The number of chunks that the remote has, from the first; 0 for none. The asset is not whole.
   case partial(chunks: UInt64)
   /// All of it.
   case whole(AssetManifest)

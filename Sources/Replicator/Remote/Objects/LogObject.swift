@@ -1,16 +1,16 @@
 internal import OperationFormat
 
-/// Understands the objects of zones' logs.
+/// Decodes the objects of zones' logs.
 enum LogObject {
-  /// Bytes that have all that is said before a segment's body.
+  /// The most bytes before a segment's body.
   static let prefixBytes = SegmentEnvelope.headerBytes + SegmentHeader.headerBytesMax
-  /// The most bytes of an object of a log.
+  /// The largest object of a log.
   static let bytesMax = SegmentEnvelope.bytesMax
 
-  /// Understands an object by its first ``prefixBytes``.
+  /// Decodes the first ``prefixBytes`` of an object.
   ///
-  /// - Throws: ``RemoteError`` `damagedSegment` if it is not what must lie at that offset of that log; `newerFormat`,
-  ///   which ``RemoteError/ofSegment`` makes the segment's own.
+  /// - Throws: ``RemoteError`` `damagedSegment` if it is not an entry of that log and offset; `newerFormat`,
+  ///   which ``RemoteError/ofSegment`` turns into `newerSegment`.
   static func look(
     at prefix: ObjectPrefix, _ name: ObjectName, _ zone: ZoneID, _ incarnation: IncarnationID,
     _ offset: UInt64
@@ -33,7 +33,7 @@ enum LogObject {
     }
   }
 
-  /// Understands a whole object.
+  /// Decodes a whole object.
   ///
   /// - Throws: ``RemoteError``, as ``look(at:_:_:_:_:)``.
   static func read(
@@ -48,7 +48,7 @@ enum LogObject {
       }
       let envelope = try SegmentEnvelope.read(span)
       try checkIsSame(envelope.offset, offset, at: 0, "envelope.offset")
-      // Its hash too: what is damaged anywhere may be amended.
+      // Its hash too: an object that is damaged anywhere may have an amendment.
       let header = try SegmentFrame.read(span.extracting(envelope.segment)).header
       try check(header, zone, incarnation)
       return .segment(
@@ -60,7 +60,7 @@ enum LogObject {
     }
   }
 
-  /// What is to be known of a segment that was read whole.
+  /// The head of a segment that was read whole.
   static func head(of stored: StoredSegment) throws(RemoteError) -> SegmentHead {
     do throws(FormatError) {
       return SegmentHead(
@@ -74,7 +74,8 @@ enum LogObject {
     }
   }
 
-  /// Throws unless bytes are the tombstone of an entry; without an incarnation, of an event of the list of zones.
+  /// Throws unless bytes are the tombstone of an entry; of an event of the list of zones if `incarnation` is
+  /// nil.
   static func checkTombstone(
     _ bytes: RawSpan, _ incarnation: IncarnationID?, _ offset: UInt64
   ) throws(FormatError) {

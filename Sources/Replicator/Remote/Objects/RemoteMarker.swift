@@ -1,6 +1,6 @@
 internal import OperationFormat
 
-/// What says that there is a remote, and which: the first object that is put, once, and read before anything else.
+/// Says that a place is a remote, and which one. It is put once, and read before anything else.
 ///
 /// | bytes | what |
 /// |---|---|
@@ -8,7 +8,7 @@ internal import OperationFormat
 /// | 1 | version, 1 |
 /// | 1 | flags, 0 |
 /// | 16 | the remote's identity, big-endian |
-/// | 4 | CRC-32C of all before, little-endian |
+/// | 4 | CRC-32C of all bytes before it, little-endian |
 struct RemoteMarker: Hashable {
   static let byteCount = 26
   private static let magic: [UInt8] = Array("TRRM".utf8)
@@ -30,10 +30,10 @@ struct RemoteMarker: Hashable {
   static func read(_ bytes: [UInt8], of name: String) throws(RemoteError) -> RemoteMarker {
     guard bytes.starts(with: magic) else {
       throw RemoteError(
-        .notARemote, "\(name) holds something else: its object `remote` is not ours",
+        .notARemote, "\(name) is no remote: its object `remote` is something else",
         hint: "check the address; if it is right, \(restoring)")
     }
-    // Damage never looks like a later version.
+    // A damaged marker must not look like one of a later version.
     let body = bytes.span.bytes.extracting(..<max(bytes.count - 4, 0))
     let isWhole = bytes.count >= 4 && Array(bytes.suffix(4)) == Self.checksum(of: body)
     if bytes.count > byteCount || isWhole, bytes[4] != version || bytes[5] != 0 {
@@ -61,13 +61,14 @@ struct RemoteMarker: Hashable {
   }
 
   private static let restoring =
-    "restore the object from a backup, or let a store that was synced there put it back: `replay remote REMOTE --repair STORE`"
+    "restore the object from a backup, or put it back from a store that was synced there: "
+    + "`replay remote REMOTE --repair STORE`"
 
   private static func damaged(_ name: String, _ error: FormatError?) -> RemoteError {
     RemoteError(
       .damaged,
-      "the object `remote` of \(name) is damaged\(error.map { ": \($0)" } ?? ", its checksum does not fit")",
-      hint: "without it nobody can tell which remote this is: \(restoring)",
+      "the object `remote` of \(name) is damaged\(error.map { ": \($0)" } ?? ": its checksum is wrong")",
+      hint: "only that object says which remote this is: \(restoring)",
       underlying: error)
   }
 }

@@ -1,15 +1,15 @@
 internal import OperationFormat
 
-/// What lies at an offset of a zone's log: a segment, as far as it was read, or the end.
+/// What is at an offset of a zone's log: a segment, as far as it was read, a seal or a tombstone.
 enum LogSlot<Segment: Sendable>: Sendable {
   case segment(Segment)
-  /// Nothing comes after.
+  /// The log is closed here.
   case seal(ZoneFate)
-  /// What was there is given up.
+  /// The entry was given up.
   case tombstone(StoredSegment)
 }
 
-/// What is known of a segment by the beginning of its object.
+/// What the beginning of a segment's object says.
 struct SegmentHead: Sendable {
   var header: SegmentHeader
   var receivedMilliseconds: UInt64?

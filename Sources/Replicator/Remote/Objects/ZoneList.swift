@@ -1,44 +1,45 @@
 internal import OperationFormat
 
-/// What a remote's list of zones says, as far as it was read: its events, and what follows from them.
+/// A remote's list of zones, as far as it was read: its events, and the logs that follow from them.
 ///
-/// It is not copied: a copy that is kept while an event is added would cost as much as the whole list.
+/// It cannot be copied: to add an event while a copy exists would copy the whole list.
 struct ZoneList: ~Copyable, Sendable {
   struct Entry: Sendable {
-    /// Nil where nobody can read it, or it was given up.
+    /// Nil if it cannot be read, or was given up.
     var event: ZoneEvent?
     /// The hash of the event's bytes, which the next one names.
     var hash: ContentHash
     /// Why it cannot be read.
     var problem: RemoteError?
-    /// Whether the event changed anything. What cannot be, such as a second life beside the first, is nobody's business.
+    /// Whether the event changed anything. An impossible event, such as the creation of a zone that exists,
+    /// does not.
     var counts = false
   }
 
   /// What was found at an offset of the list.
   enum Found: Sendable {
-    /// An event that says that it lies there.
+    /// An event with this offset.
     case event([UInt8])
     /// It was given up.
     case tombstone([UInt8])
-    /// Nobody can read it.
+    /// It cannot be read.
     case unreadable(RemoteError, hash: ContentHash)
   }
 
-  /// One life of a zone's log.
+  /// The log of one incarnation of a zone.
   struct Log: Sendable {
     var zone: ZoneID
     /// Why it is closed; nil while it is open.
     var fate: ZoneFate?
   }
 
-  /// Whose list it is.
+  /// The remote that has the list.
   let remote: RemoteID
-  /// The events in their order: that of offset n is at n − 1.
+  /// The entries in their order: that of offset n has the index n − 1.
   private(set) var entries: [Entry] = []
   /// The open log of each zone that has one.
   private(set) var live: [ZoneID: IncarnationID] = [:]
-  /// All logs that there ever were.
+  /// All logs that the events name.
   private(set) var logs: [IncarnationID: Log] = [:]
 
   init(of remote: RemoteID) { self.remote = remote }
@@ -49,27 +50,27 @@ struct ZoneList: ~Copyable, Sendable {
   /// The hash of the last event.
   var hash: ContentHash { entries.last?.hash ?? .zero }
 
-  /// The place of the event at an offset of at most ``offset``.
+  /// The token of an offset of at most ``offset``.
   func token(at offset: UInt64) -> DatabaseToken {
     DatabaseToken(remote: remote, offset: offset, hash: offset == 0 ? .zero : entries[Int(offset) - 1].hash)
   }
 
-  /// Whether a token's event is in the list, or was where nobody can read now what is there.
+  /// Whether the list has a token's event, or an event that cannot be read in its place.
   func contains(_ token: DatabaseToken) -> Bool {
     guard token.offset <= offset else { return false }
     return isUnknown(at: token.offset) || self.token(at: token.offset) == token
   }
 
-  /// Whether nobody knows what an offset's event was.
+  /// Whether the event of an offset is unreadable or given up.
   private func isUnknown(at offset: UInt64) -> Bool { offset > 0 && entries[Int(offset) - 1].event == nil }
 
-  /// Whether the list does not say all that it once said: there may be logs that it does not name.
+  /// Whether an event is unreadable or given up: there may be logs that the list does not name.
   private(set) var hasGaps = false
 
   /// The offsets of the events that cannot be read, in order.
   private(set) var unreadable: [UInt64] = []
 
-  /// The incarnation of a zone that is there; nil if it is to be made under the proposed one.
+  /// The incarnation of a zone that exists; nil if the zone is to be made with the proposed one.
   ///
   /// - Throws: ``RemoteError`` `mismatch` if the proposed one is another zone's.
   func incarnation(
@@ -77,14 +78,14 @@ struct ZoneList: ~Copyable, Sendable {
   ) throws(RemoteError) -> IncarnationID? {
     if let live = live[zone] { return live }
     guard let log = logs[proposed] else { return nil }
-    // An earlier try made it, and it was deleted since: the answer to that try is the answer to this one.
+    // An earlier try made it, and it was deleted since: both tries get the same answer.
     if log.zone == zone { return proposed }
     throw RemoteError(
-      .mismatch, "the incarnation \(proposed) is another zone's already",
+      .mismatch, "another zone has the incarnation \(proposed) already",
       hint: "propose random bits that were never used")
   }
 
-  /// Encodes an event for the place after the last.
+  /// Encodes an event for the offset after the last.
   ///
   /// - Throws: ``RemoteError`` `mismatch` if the zone's name is empty or too long.
   func encodeNext(_ event: ZoneEvent) throws(RemoteError) -> [UInt8] {
@@ -95,12 +96,12 @@ struct ZoneList: ~Copyable, Sendable {
     }
   }
 
-  /// Adds what was found at the place after the last.
+  /// Adds what was found at the offset after the last.
   ///
-  /// - Parameter name: where it lies, for errors.
-  /// An event that names another one before it than is there counts as it stands: who joined two copies of a remote did not
-  /// mean to stop everybody.
+  /// An event whose hash of the event before it is wrong counts all the same: if someone has joined two
+  /// copies of a remote, that must not stop all stores.
   ///
+  /// - Parameter name: the name of its object, for errors.
   /// - Throws: ``RemoteError`` `damaged` for bytes that are no event.
   mutating func add(_ found: Found, _ name: ObjectName) throws(RemoteError) {
     entries.append(try entry(found, name))
@@ -108,12 +109,12 @@ struct ZoneList: ~Copyable, Sendable {
     if entries[entries.count - 1].problem != nil { unreadable.append(offset) }
   }
 
-  /// The events of some entries that count.
+  /// The events in a range of entries, without those that changed nothing.
   func events(_ range: Range<Int>) -> [ZoneEvent] {
     entries[range].compactMap { $0.counts ? $0.event : nil }
   }
 
-  /// Puts what was found since in the place of an event that could not be read.
+  /// Replaces an event that could not be read by what was found since.
   ///
   /// - Throws: ``RemoteError``, as ``add(_:_:)``.
   mutating func replace(at offset: UInt64, _ found: Found, _ name: ObjectName) throws(RemoteError) {
@@ -137,9 +138,7 @@ struct ZoneList: ~Copyable, Sendable {
     }
   }
 
-  /// Does what an event says.
-  ///
-  /// What cannot be, such as a second life beside the first, changes nothing: the first stays.
+  /// Applies an event. An impossible one, such as the creation of a zone that exists, changes nothing.
   private mutating func apply(_ index: Int) {
     guard let event = entries[index].event else {
       hasGaps = true
@@ -172,7 +171,7 @@ struct ZoneList: ~Copyable, Sendable {
   }
 
   private mutating func end(_ event: ZoneEvent, _ fate: ZoneFate) -> Bool {
-    // The event of its beginning may be one that nobody can read.
+    // The event of its creation may be unreadable.
     if logs[event.incarnation] == nil, hasGaps { logs[event.incarnation] = Log(zone: event.zone) }
     guard let log = logs[event.incarnation], log.zone == event.zone, log.fate == nil else { return false }
     logs[event.incarnation]?.fate = fate

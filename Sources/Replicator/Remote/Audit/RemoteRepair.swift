@@ -1,19 +1,19 @@
 package import EventStore
 package import OperationFormat
 
-/// Puts back what a remote has lost, from a store that has it: what nobody can read, what is missing in between, and
-/// what a log lost at its end. It changes nothing in the store.
+/// Puts back what a remote has lost, from a store that has it: entries that cannot be read or are missing,
+/// and those that a log lost at its end. It does not change the store.
 package struct RemoteRepair: Sendable {
   package enum Outcome: Hashable, Sendable {
-    /// What was there counts again.
+    /// The entry can be read again.
     case putBack
-    /// The store does not have what was there.
+    /// The store does not have the entry.
     case notInStore
     /// It was given up before, and the store has it.
     case givenUp
-    /// Another segment lies there than the one that the store has.
+    /// The remote has another segment there than the store.
     case replaced
-    /// What the store has cannot be what was there, or cannot be made again.
+    /// The store's segment cannot be the one that was there, or cannot be packed again.
     case refused(String)
   }
 
@@ -26,12 +26,14 @@ package struct RemoteRepair: Sendable {
   /// The manifests of assets that were made again.
   package private(set) var manifests: [ObjectName] = []
   private let remote: ObjectRemote
+  private let entries: LogEntries
   private let store: LocalStore
   private let zone: ZoneID?
 
-  /// - Parameter zone: the zone to repair alone.
+  /// - Parameter zone: the only zone to repair; nil for all.
   package init(_ remote: any LogOfObjects, from store: LocalStore, zone: ZoneID? = nil) {
     self.remote = remote.log
+    entries = LogEntries(objects: self.remote.objects)
     self.store = store
     self.zone = zone
   }
@@ -42,16 +44,16 @@ package struct RemoteRepair: Sendable {
 
   // MARK: The list of zones
 
-  /// Puts back events of the list of zones: those that say that there is a zone which the store knows.
+  /// Puts back events of the list of zones: those that create a zone which the store knows.
   package mutating func repairEvents(_ offsets: [UInt64]) async throws {
     let known = try store.read { try $0.remoteLogs() }
     let token = try store.syncState().databaseToken
     for offset in offsets {
       let place = EntryPlace(offset: offset)
-      let list = try await remote.readZones()
+      let list = try await remote.zones.read()
       let logs = known.map(\.incarnation)
       guard let lost = try list.read({ LostEvent(at: offset, logs, $0) }) else { continue }
-      guard lost.isBehindEvent else {
+      guard lost.followsEvent else {
         note(place, .refused("the event before it cannot be read either"))
         continue
       }
@@ -61,14 +63,14 @@ package struct RemoteRepair: Sendable {
         candidates.append((try event.encode(at: offset, after: lost.previous), log.incarnation))
       }
       var expected = try await previousHash(namedAt: offset + 1)
-      // What was put behind it since names what nobody can read.
+      // An event that was put after it since names the damaged one.
       if expected == lost.content { expected = nil }
       if token?.offset == offset { expected = expected ?? token?.hash }
       if let expected {
         candidates.removeAll { ContentHash(of: $0.bytes.span.bytes) != expected }
       } else {
-        // Nothing says which event it was: its log must be there, and no other come into question.
-        for candidate in candidates where try await !remote.exists(candidate.log, 1) {
+        // Nothing says which event it was: its log must exist, and it must be the only candidate.
+        for candidate in candidates where try await !entries.exists(candidate.log, 1) {
           candidates.removeAll { $0.log == candidate.log }
         }
       }
@@ -76,7 +78,7 @@ package struct RemoteRepair: Sendable {
         note(place, .notInStore)
         continue
       }
-      // Two lives of one zone at once are none: readers would lose the one that they ship to.
+      // A zone must not have two open logs: readers would lose the one that they ship to.
       let live = try list.read { list in
         known.first { $0.incarnation == found.log }.flatMap { list.live[$0.zone] }
       }
@@ -88,12 +90,12 @@ package struct RemoteRepair: Sendable {
     }
   }
 
-  /// Puts the lost end of the list of zones back: the event of each log that the store has read from, or written to, and that
-  /// no event names. If nothing of such a log is there, the remote went back to before the zone was made, or is a new one in
-  /// the place of one that is gone.
+  /// Puts the lost end of the list of zones back: the event of each log that the store has read from, or
+  /// written to, and that no event names. If nothing of such a log exists, the remote went back to before the
+  /// zone was made, or is a new one that replaces a lost one.
   ///
-  /// An event is determined by its zone, its incarnation, its offset and the event before it. Where the store's token tells
-  /// their order, the bytes are those that were lost. Else the events are new, and readers take them as any.
+  /// Zone, incarnation, offset and the event before it determine an event. If the store's token determines
+  /// their order, the bytes are those that were lost. Otherwise the events are new.
   package mutating func addLostEvents() async throws {
     let logs = try store.syncState().zones.compactMap { state in
       state.attachment == .attached && state.token?.offset ?? 0 > 0
@@ -101,22 +103,22 @@ package struct RemoteRepair: Sendable {
     }
     let lost = try await lostEvents(of: logs)
     guard !lost.isEmpty else { return }
-    let list = try await remote.readZones().read { $0.token(at: $0.offset) }
+    let list = try await remote.zones.read().read { $0.token(at: $0.offset) }
     if let token = try store.syncState().databaseToken {
       var order = OrderOfEvents(logs: lost, last: token)
       for (offset, bytes) in try order.find(after: list) ?? [] {
         let place = EntryPlace(offset: offset)
-        // Two that were lost side by side look like the list's end.
-        if case .readable = try await remote.state(of: place) { continue }
+        // Two adjacent lost events look like the list's end.
+        if case .readable = try await remote.amendments.state(of: place) { continue }
         try await put(bytes, at: place)
       }
     }
     for log in try await lostEvents(of: lost) where zone == nil || log.zone == zone {
-      // Each is a step: the one before may have brought to light what lay behind a hole.
+      // One at a time: the event before may have filled a hole, and more can be read now.
       guard try await lostEvents(of: [log]) == [log],
         try await remote.createZone(log.zone, proposing: log.incarnation) == log.incarnation
       else { continue }
-      let index = try await remote.readZones().read { list in
+      let index = try await remote.zones.read().read { list in
         list.entries.firstIndex { $0.counts && $0.event?.incarnation == log.incarnation }
       }
       if let index { note(EntryPlace(offset: UInt64(index) + 1), .putBack) }
@@ -125,17 +127,18 @@ package struct RemoteRepair: Sendable {
 
   /// The logs that no event of the list of zones names, and whose zones have no other one.
   ///
-  /// An event that cannot be read may be theirs: it is put back or given up first.
+  /// An event that cannot be read may name one of them: it is put back or given up first.
   private func lostEvents(of logs: [EntryPlace.Log]) async throws -> [EntryPlace.Log] {
-    try await remote.readZones().read { list in
+    try await remote.zones.read().read { list in
       guard list.unreadable.isEmpty else { return [] }
       return logs.filter { list.logs[$0.incarnation] == nil && list.live[$0.zone] == nil }
     }
   }
 
-  /// The hash of the event before, as the event at an offset names it; nil if none can be read there.
+  /// The hash of the event before it that the event at an offset names; nil if none can be read there.
   private func previousHash(namedAt offset: UInt64) async throws -> ContentHash? {
-    guard case .event(let bytes)? = try await remote.readEvent(offset) else { return nil }
+    let events = ZoneListEntries(objects: remote.objects)
+    guard case .event(let bytes)? = try await events.read(offset) else { return nil }
     return try ZoneEvent.read(bytes.span.bytes).previous
   }
 
@@ -143,7 +146,7 @@ package struct RemoteRepair: Sendable {
 
   /// Puts back segments of the logs that the store knows.
   ///
-  /// - Parameter audit: what the remote has, read just now.
+  /// - Parameter audit: of the remote as it is now.
   package mutating func repairLogs(_ audit: RemoteAudit) async throws {
     let logs = Dictionary(
       audit.logs.map { (EntryPlace.Log($0.zone, $0.incarnation), $0) },
@@ -151,11 +154,12 @@ package struct RemoteRepair: Sendable {
     for known in try store.read({ try $0.remoteLogs() }) where zone == nil || known.zone == zone {
       let id = EntryPlace.Log(known.zone, known.incarnation)
       guard let log = logs[id], let end = log.lastOffset else { continue }
-      // Who reads a log that is closed does not append to it: only what holds up readers is put back there.
+      // Nobody appends to a closed log: only entries that hold up readers are put back there.
       let differ = log.fate == nil ? try differing(log, known.last) : []
       for (offset, outcome) in differ { note(EntryPlace(log: id, offset: offset), outcome) }
       for offset in log.unreadable { try await repair(EntryPlace(log: id, offset: offset)) }
-      // What others appended to another past than the store's is not followed by what the store has.
+      // If others have appended to a log that differs from the store's, the store's later entries do not
+      // follow.
       guard log.fate == nil, known.last > end, !differ.contains(where: { $0.outcome == .replaced }) else {
         continue
       }
@@ -167,9 +171,9 @@ package struct RemoteRepair: Sendable {
     }
   }
 
-  /// Where the remote has something else than the store knows.
+  /// The offsets at which the remote has something else than the store knows.
   private func differing(
-    _ log: RemoteAudit.Log, _ last: UInt64
+    _ log: AuditedLog, _ last: UInt64
   ) throws -> [(offset: UInt64, outcome: Outcome)] {
     let givenUp = Set(log.tombstones.map(\.offset))
     return try store.read { transaction in
@@ -185,7 +189,7 @@ package struct RemoteRepair: Sendable {
     }
   }
 
-  /// Puts back what the store has of an entry that is unreadable or missing.
+  /// Puts an entry back that is unreadable or missing, if the store has it.
   private mutating func repair(_ place: EntryPlace) async throws {
     guard let log = place.log else { return }
     do {
@@ -194,12 +198,12 @@ package struct RemoteRepair: Sendable {
       }
       guard let found else { return note(place, .notInStore) }
       let packed = try SegmentPacker.pack(found.cut)
-      if case .unreadable(_, let header?, _) = try await remote.state(of: place),
+      if case .unreadable(_, let header?, _) = try await remote.amendments.state(of: place),
         !header.isSame(as: packed.header)
       {
-        return note(place, .refused("its header can be read, and is not that of what the store has"))
+        return note(place, .refused("its header can be read, and differs from that of the store's segment"))
       }
-      if case .segment(let header)? = try await remote.lostAmendment(of: place),
+      if case .segment(let header)? = try await remote.amendments.damagedAmendment(of: place),
         !header.isSame(as: packed.header)
       {
         return note(place, .refused("something else was put back there before, and is damaged"))
@@ -217,17 +221,17 @@ package struct RemoteRepair: Sendable {
     }
   }
 
-  /// Errors that say something of one place, and nothing of the others.
+  /// Errors that concern only one place.
   private static let entryCodes: [RemoteError.Code] = [
     .damaged, .damagedSegment, .missingSegment, .newerFormat, .newerSegment, .denied,
   ]
 
   // MARK: Assets
 
-  /// Makes manifests again that are damaged or missing, of assets whose chunks are all there: an asset's name is the hash
-  /// of its bytes, so no store is needed to tell that they are right.
+  /// Makes manifests again that are damaged or missing, of assets whose chunks all exist. An asset's name is
+  /// the hash of its bytes, so that needs no store.
   ///
-  /// - Parameter audit: what the remote has, read just now.
+  /// - Parameter audit: of the remote as it is now.
   package mutating func repairManifests(_ audit: RemoteAudit) async throws {
     for log in audit.logs where log.fate == nil {
       for reference in log.unsoundAssets {
@@ -238,14 +242,14 @@ package struct RemoteRepair: Sendable {
           else { continue }
           manifests.append(.assetManifest(of: reference.hash, in: log.incarnation))
         } catch {
-          // What cannot be put right is told by the next audit.
+          // The next audit reports what cannot be repaired.
           guard error.code == .damagedAsset || Self.entryCodes.contains(error.code) else { throw error }
         }
       }
     }
   }
 
-  /// The manifest that an asset's chunks tell; nil unless they are the whole asset.
+  /// The manifest of an asset, made from its chunks; nil unless they are the whole asset.
   private func manifest(of asset: RemoteAsset) async throws(RemoteError) -> AssetManifest? {
     var hashes: [ContentHash] = []
     var hasher = ContentHasher()
@@ -270,32 +274,34 @@ package struct RemoteRepair: Sendable {
 
   private mutating func putBack(_ bytes: [UInt8], at place: EntryPlace) async throws {
     let isOccupied: Bool
-    switch try await remote.state(of: place) {
+    switch try await remote.amendments.state(of: place) {
     case .unreadable: isOccupied = true
     case .hole, .end: isOccupied = false
     case .givenUp: return note(place, .givenUp)
     case .newer: return note(place, .refused("a newer version can read it"))
     case .readable: return note(place, .replaced)
     }
-    if isOccupied, case .tombstone? = try await remote.lostAmendment(of: place) {
-      // Stores that have read it do not have the entry.
+    if isOccupied, case .tombstone? = try await remote.amendments.damagedAmendment(of: place) {
+      // Stores that have read the tombstone do not have the entry.
       return note(
-        place, .refused("it was given up, and what says so is damaged: give it up again with --quarantine"))
+        place, .refused("it was given up, and its tombstone is damaged: give it up again with --quarantine"))
     }
-    switch try await remote.putBack(bytes, at: place, isOccupied: isOccupied) {
+    switch try await remote.amendments.putBack(bytes, at: place, isOccupied: isOccupied) {
     case .givenUp: note(place, .givenUp)
-    default: note(place, try await remote.counts(bytes, at: place, isOccupied) ? .putBack : .replaced)
+    default:
+      let isBack = try await remote.amendments.has(bytes, at: place, isOccupied: isOccupied)
+      note(place, isBack ? .putBack : .replaced)
     }
   }
 }
 
-/// What the list of zones says around an event that cannot be read.
+/// What the list of zones says about an event that cannot be read.
 private struct LostEvent: Sendable {
   /// Whether the event before it can be read.
-  let isBehindEvent: Bool
+  let followsEvent: Bool
   /// The hash of the event before it.
   let previous: ContentHash
-  /// The hash of what is there.
+  /// The hash of the object there.
   let content: ContentHash
   /// Those of the given logs that other events name.
   let logsThere: Set<IncarnationID>
@@ -303,7 +309,7 @@ private struct LostEvent: Sendable {
   /// Nil if the event can be read.
   init?(at offset: UInt64, _ logs: [IncarnationID], _ list: borrowing ZoneList) {
     guard offset <= list.offset, list.entries[Int(offset) - 1].problem != nil else { return nil }
-    isBehindEvent = offset == 1 || list.entries[Int(offset) - 2].event != nil
+    followsEvent = offset == 1 || list.entries[Int(offset) - 2].event != nil
     previous = list.token(at: offset - 1).hash
     content = list.entries[Int(offset) - 1].hash
     var there: Set<IncarnationID> = []
@@ -312,9 +318,10 @@ private struct LostEvent: Sendable {
   }
 }
 
-/// The order of events that were lost together: their hashes are chained, and a token names the last.
+/// Finds the order of events that were lost together: each names the hash of the one before, and a token
+/// names the last.
 private struct OrderOfEvents {
-  /// There are very many orders of more events, and new events serve as well.
+  /// More events have very many orders; new events serve as well.
   private static let eventsMax = 8
   private static let triesMax = 50_000
 

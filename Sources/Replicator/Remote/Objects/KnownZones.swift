@@ -1,10 +1,10 @@
 internal import OperationFormat
 internal import Synchronization
 
-/// The list of zones of one remote, as far as any call has read it. The calls of a process share it, and add to it where it
-/// is: what an event costs does not grow with the list.
+/// The list of zones of one remote, as far as any call has read it. The calls of a process share it, and add
+/// to it in place: the cost of an event does not grow with the list.
 final class KnownZones: Sendable {
-  /// Whose list it is.
+  /// The remote that has the list.
   let remote: RemoteID
   private let list: Mutex<ZoneList>
 
@@ -13,7 +13,7 @@ final class KnownZones: Sendable {
     list = Mutex(ZoneList(of: remote))
   }
 
-  /// Looks at the list. Two looks may find another list: what belongs together is read in one.
+  /// Reads the list. Another call may change it between two reads: read what belongs together in one.
   func read<Result: Sendable>(
     _ body: (borrowing ZoneList) throws(RemoteError) -> Result
   ) throws(RemoteError) -> Result {
@@ -23,7 +23,7 @@ final class KnownZones: Sendable {
   /// What the list says of a log.
   func log(_ incarnation: IncarnationID) -> ZoneList.Log? { list.withLock { $0.logs[incarnation] } }
 
-  /// Adds what was found at an offset behind the last, unless another call has added it meanwhile.
+  /// Adds what was found at the offset after the last, unless another call has added it.
   ///
   /// - Throws: ``RemoteError``, as ``ZoneList/add(_:_:)``.
   func add(_ found: ZoneList.Found, at offset: UInt64) throws(RemoteError) {
@@ -32,7 +32,7 @@ final class KnownZones: Sendable {
     }
   }
 
-  /// Puts what was found since in the place of an event that is known.
+  /// Replaces an event of the list by what was found since.
   ///
   /// - Throws: ``RemoteError``, as ``ZoneList/add(_:_:)``.
   func replace(at offset: UInt64, _ found: ZoneList.Found) throws(RemoteError) {

@@ -1,19 +1,21 @@
 internal import OperationFormat
 
-/// What an append meets at an offset of a log.
-enum MetEntry: Sendable {
-  /// A segment; what counts instead of the object there, if `isAmended`.
+/// What an append finds at an offset of a log.
+enum FoundEntry: Sendable {
+  /// A segment. If `isAmended`, it is the amendment that replaces the object there.
   case segment(SegmentHead, isAmended: Bool)
   case seal(ZoneFate)
-  /// What nobody can read, a hole, or what was given up: it is passed.
+  /// An entry that cannot be read, a hole, or a tombstone: the append passes it.
   case unreadable
-  /// Nothing, and nothing behind it.
+  /// Nothing, and nothing after it.
   case end
 }
 
-/// Reading what lies at an offset of a zone's log, and what counts instead of it where it cannot be read.
-extension ObjectRemote {
-  /// Reads the beginning of what lies at an offset.
+/// Reads the entries of zones' logs, and the amendments of those that cannot be read.
+struct LogEntries: Sendable {
+  let objects: any ObjectStore
+
+  /// Reads the beginning of what is at an offset; nil if nothing is there.
   ///
   /// - Throws: ``RemoteError`` `damagedSegment`, `newerSegment`.
   func look(
@@ -28,30 +30,31 @@ extension ObjectRemote {
     }
   }
 
-  /// Reads an entry whole, or what counts instead of it; nil at the log's end.
+  /// Reads an entry whole, or the amendment that replaces it; nil at the log's end.
   ///
   /// - Throws: ``RemoteError`` `damagedSegment`, `newerSegment`, `missingSegment`.
   func read(
     _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
   ) async throws(RemoteError) -> LogSlot<StoredSegment>? {
+    let name = ObjectName.entry(of: incarnation, offset)
     do throws(RemoteError) {
-      if let found = try await readObject(incarnation, zone, offset) { return found }
+      if let found = try await object(name, incarnation, zone, offset) { return found }
       guard try await isHole(offset, of: incarnation) else { return nil }
-      throw .missing(.entry(of: incarnation, offset))
+      throw .missing(name)
     } catch {
       guard error.isAboutOneObject, error.code == .damagedSegment else { throw error }
-      if let amendment = try await amendment(of: incarnation, zone, offset) { return amendment }
+      let amendment = ObjectName.amendment(of: incarnation, offset)
+      if let found = try await object(amendment, incarnation, zone, offset) { return found }
       throw error
     }
   }
 
-  /// Reads the object at an offset whole; nil if there is none.
+  /// Reads the object of an entry whole; nil if there is none.
   ///
   /// - Throws: ``RemoteError`` `damagedSegment`, `newerSegment`.
-  func readObject(
-    _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
+  private func object(
+    _ name: ObjectName, _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
   ) async throws(RemoteError) -> LogSlot<StoredSegment>? {
-    let name = ObjectName.entry(of: incarnation, offset)
     do throws(RemoteError) {
       guard let bytes = try await objects.get(name, bytesMax: LogObject.bytesMax) else { return nil }
       return try LogObject.read(bytes, name, zone, incarnation, offset)
@@ -60,23 +63,10 @@ extension ObjectRemote {
     }
   }
 
-  /// What counts instead of an entry that cannot be read; nil if nothing does.
-  func amendment(
-    of incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
-  ) async throws(RemoteError) -> LogSlot<StoredSegment>? {
-    let name = ObjectName.amendment(of: incarnation, offset)
-    do throws(RemoteError) {
-      guard let bytes = try await objects.get(name, bytesMax: LogObject.bytesMax) else { return nil }
-      return try LogObject.read(bytes, name, zone, incarnation, offset)
-    } catch {
-      throw error.ofSegment
-    }
-  }
-
-  /// Finds what an append has to know of an offset.
-  func meet(
+  /// Finds what an append must know about an offset.
+  func find(
     _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
-  ) async throws(RemoteError) -> MetEntry {
+  ) async throws(RemoteError) -> FoundEntry {
     do throws(RemoteError) {
       switch try await look(incarnation, zone, offset) {
       case .segment(let found)?: return .segment(found, isAmended: false)
@@ -88,13 +78,13 @@ extension ObjectRemote {
     } catch {
       guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
     }
-    // Read once more, whole: what was damaged on its way alone is not passed.
+    // Read again, whole: an entry that was only damaged in transit is not passed.
     do throws(RemoteError) {
       switch try await read(incarnation, zone, offset) {
       case .segment(let stored)?: return .segment(try LogObject.head(of: stored), isAmended: true)
       case .seal(let fate)?: return .seal(fate)
       case .tombstone?: return .unreadable
-      // Put since, or seen late: whoever puts something there is told.
+      // Put since, or seen late: a put at this offset finds out.
       case nil: return .end
       }
     } catch {
@@ -106,29 +96,19 @@ extension ObjectRemote {
   /// Whether anything is at an offset of a log.
   ///
   /// - Throws: ``RemoteError`` `damagedSegment` if something else is in the place of its directory: that
-  ///   concerns this log alone.
+  ///   concerns only this log.
   func exists(_ incarnation: IncarnationID, _ offset: UInt64) async throws(RemoteError) -> Bool {
     do throws(RemoteError) {
-      return try await exists(.entry(of: incarnation, offset))
+      return try await objects.exists(.entry(of: incarnation, offset))
     } catch {
       throw error.ofSegment
     }
   }
 
-  /// Whether anything lies at a name, be it no object of ours.
-  func exists(_ name: ObjectName) async throws(RemoteError) -> Bool {
-    do throws(RemoteError) {
-      return try await objects.getPrefix(name, 1) != nil
-    } catch {
-      if error.isAboutOneObject { return true }
-      throw error
-    }
-  }
-
-  /// Whether an offset where nothing lay is a hole in the log: something lies behind it.
+  /// Whether an offset without an object is a hole in the log: an object follows.
   func isHole(_ offset: UInt64, of incarnation: IncarnationID) async throws(RemoteError) -> Bool {
     guard offset < Limits.placeMax, try await exists(incarnation, offset + 1) else { return false }
-    // Two may have been put since.
+    // Both may have been put since.
     return try await !exists(incarnation, offset)
   }
 }

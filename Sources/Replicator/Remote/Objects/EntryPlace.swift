@@ -1,13 +1,13 @@
 package import OperationFormat
 
-/// The place of an entry in a remote: of a zone's log, or of the list of zones.
+/// The place of an entry in a zone's log, or of an event in the list of zones.
 package struct EntryPlace: Hashable, Sendable, CustomStringConvertible {
   /// The log; nil for the list of zones.
   package var log: Log?
   /// From 1.
   package var offset: UInt64
 
-  /// One life of a zone's log.
+  /// The log of one incarnation of a zone.
   package struct Log: Hashable, Sendable {
     package var zone: ZoneID
     package var incarnation: IncarnationID
@@ -23,27 +23,27 @@ package struct EntryPlace: Hashable, Sendable, CustomStringConvertible {
     self.offset = offset
   }
 
-  /// Where its object lies.
+  /// The name of its object.
   package var name: ObjectName {
     log.map { .entry(of: $0.incarnation, offset) } ?? .zoneEvent(offset)
   }
 
-  /// Where lies what counts instead of it.
+  /// The name of its amendment.
   package var amendmentName: ObjectName { .amendment(of: log?.incarnation, offset) }
 
   package var description: String { "\(name)" }
 }
 
-/// What lies at a place.
+/// What is at a place.
 package enum EntryState: Sendable {
   case readable
   case givenUp(LogTombstone)
   /// A newer version can read it.
   case newer(RemoteError)
-  /// Nobody can read it. The header may be readable, where the body is not.
+  /// It is damaged. Its header may be readable.
   case unreadable(LogTombstone.Content, header: SegmentHeader?, RemoteError)
-  /// Nothing lies there, and something behind it.
+  /// Nothing is there, and an object follows.
   case hole(RemoteError)
-  /// Nothing lies there, nor at the next offset.
+  /// Nothing is there, nor at the next offset.
   case end
 }

@@ -1,0 +1,108 @@
+package import OperationFormat
+
+/// What an audit found in the log of one incarnation of a zone.
+package struct AuditedLog: Sendable {
+  package var zone: ZoneID
+  package var incarnation: IncarnationID
+  /// Why it is closed; nil while it is open.
+  package var fate: ZoneFate?
+  package var segments: UInt64 = 0
+  /// Its last offset, with its seal; nil if it is unknown.
+  var lastOffset: UInt64?
+  package var transactions: UInt64 = 0
+  package var bytes: UInt64 = 0
+  /// Assets that its segments name, and that match their hashes.
+  package var assets = 0
+  /// Assets that its segments name, and that are missing or not whole: their writers may not have had them.
+  package var missingAssets: [ContentHash] = []
+  /// Assets of which an object cannot be read, or only the manifest is missing.
+  var unsoundAssets: [AssetReference] = []
+  /// All assets that its segments name.
+  var namedAssets: Set<AssetReference> = []
+  /// Whether every segment could be read. If not, it is unknown which assets they name.
+  var isReadable = true
+  /// The offsets of entries that cannot be read, or are missing.
+  package internal(set) var unreadable: [UInt64] = []
+  /// Entries that were given up.
+  package internal(set) var tombstones: [LogTombstone] = []
+  /// The offsets of amendments that put an entry back.
+  package internal(set) var repairs: [UInt64] = []
+  /// What readers leave out: segments that they reject by the rules of a log, and entries after the end of a
+  /// deleted zone's log. The remote needs no repair for them.
+  package internal(set) var consequences: [AuditProblem] = []
+  /// The hash of the entry at each offset, from 1; nil if it cannot be read.
+  package internal(set) var hashes: [ContentHash?] = []
+  /// Assets that no segment names, in the order of their hashes: uploads whose segments are still to come, or
+  /// never came. Of a deleted log, all that were left.
+  package var unnamedAssets: [UnnamedAsset] = []
+  /// The last sequence of each replica and epoch, in their order.
+  package internal(set) var writers: [Writer] = []
+
+  init(zone: ZoneID, incarnation: IncarnationID) {
+    self.zone = zone
+    self.incarnation = incarnation
+  }
+
+  /// An asset, or a part of one, that no segment names.
+  package struct UnnamedAsset: Sendable {
+    package var hash: ContentHash
+    package var objects: UInt64
+    package var bytes: UInt64
+  }
+
+  /// A lane of the log.
+  package struct Writer: Sendable {
+    package var replica: ReplicaID
+    package var epoch: UInt32
+    /// The last sequence that readers take.
+    package var lastSequence: UInt64
+    package var segments: UInt64
+    /// The offset of the segment that closes the lane: readers take nothing of it from there on.
+    package var closedAt: UInt64?
+  }
+
+  /// Finds the assets that no segment names. An asset that was listed before the log was read, and is not
+  /// named at the log's end, has no segment yet.
+  ///
+  /// - Parameter objects: the parts of assets that were listed, in the order of their paths.
+  mutating func findUnnamed(_ objects: [ObjectEntry]) {
+    // A reference with a wrong size names the file nevertheless.
+    let named = fate == nil ? Set(namedAssets.map(\.hash)) : []
+    var found: [UnnamedAsset] = []
+    // All objects of an asset are adjacent.
+    for object in objects {
+      guard let hash = object.name?.asset, !named.contains(hash) else { continue }
+      if found.last?.hash != hash { found.append(UnnamedAsset(hash: hash, objects: 0, bytes: 0)) }
+      found[found.count - 1].objects += 1
+      found[found.count - 1].bytes &+= object.bytes ?? 0
+    }
+    unnamedAssets = found
+  }
+}
+
+/// Something that is wrong at a remote.
+package struct AuditProblem: Sendable {
+  /// Its place: a path below the remote's place.
+  package var place: String
+  package var message: String
+  /// The entry that it is about, or the event of the list of zones; nil if it is about none.
+  package var entry: EntryPlace?
+  /// The asset that it is about; nil if it is about none.
+  package var asset: AssetReference?
+  /// The log that it is about, if no event of the list of zones names that log; else nil.
+  package var unnamedLog: IncarnationID?
+  /// Whether this user may not read the object: then it may be whole.
+  package var isDenied = false
+
+  init(
+    _ place: String, _ message: String, entry: EntryPlace? = nil, asset: AssetReference? = nil,
+    unnamedLog: IncarnationID? = nil, isDenied: Bool = false
+  ) {
+    self.place = place
+    self.message = message
+    self.entry = entry
+    self.asset = asset
+    self.unnamedLog = unnamedLog
+    self.isDenied = isDenied
+  }
+}

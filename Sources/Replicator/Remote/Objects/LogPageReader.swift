@@ -1,0 +1,111 @@
+internal import OperationFormat
+
+/// Reads zones' logs in pages of segments.
+struct LogPageReader: Sendable {
+  let zones: RemoteZoneList
+  let entries: LogEntries
+  let durable: DurableEntries
+
+  func segments(
+    after token: ChangeToken, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
+    let outcome = try await read(after: token, bytesMax: bytesMax)
+    if case .segments(let page, _) = outcome, let last = page.last {
+      try await durable.wait(for: token.offset + 1...last.offset, of: .log(of: token.incarnation)) {
+        .entry(of: token.incarnation, $0)
+      }
+    }
+    return outcome
+  }
+
+  private func read(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
+    let log = try await zones.log(token.zone, token.incarnation, checkedAt: token.offset)
+    if log.fate == .purged { return .gone(.purged) }
+    do throws(RemoteError) {
+      try await check(token)
+      return try await page(after: token, of: log, bytesMax: bytesMax)
+    } catch {
+      // The log of a deleted zone need not be repaired for others to read it to its end.
+      guard log.fate == .deleted, error.isAboutOneObject || error.isOfNewerEntry else { throw error }
+      return .gone(.deleted)
+    }
+  }
+
+  /// Reads segments after an offset without a check of the token: for an audit, which reads past entries that
+  /// cannot be read.
+  func segments(
+    afterUnchecked token: ChangeToken, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
+    let log = try await zones.log(token.zone, token.incarnation, checkedAt: token.offset)
+    if log.fate == .purged { return .gone(.purged) }
+    return try await page(after: token, of: log, bytesMax: bytesMax)
+  }
+
+  private func page(
+    after token: ChangeToken, of log: ZoneList.Log, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
+    var page: [StoredSegment] = []
+    var bytes = 0
+    while true {
+      let offset = token.offset + UInt64(page.count) + 1
+      let entry: LogSlot<StoredSegment>?
+      do throws(RemoteError) {
+        entry = try await entries.read(token.incarnation, token.zone, offset)
+      } catch {
+        // The segments before it come first; the next call throws the error.
+        if page.isEmpty { throw error }
+        return .segments(page, hasMore: true)
+      }
+      switch entry {
+      case .segment(let segment)?, .tombstone(let segment)?:
+        if !page.isEmpty && bytes + segment.bytes.count > bytesMax { return .segments(page, hasMore: true) }
+        bytes += segment.bytes.count
+        page.append(segment)
+      case .seal(let fate)?:
+        if !page.isEmpty { return .segments(page, hasMore: true) }
+        return .gone(try await zones.complete(fate, log, token.incarnation))
+      case nil:
+        guard let fate = log.fate else { return .segments(page, hasMore: false) }
+        return page.isEmpty ? .gone(fate) : .segments(page, hasMore: true)
+      }
+    }
+  }
+
+  /// Throws unless a token's segment is still at its offset.
+  private func check(_ token: ChangeToken) async throws(RemoteError) {
+    if token.offset == 0 { return }
+    guard token.offset < Limits.placeMax else {
+      throw try await zones.logWentBack(token.incarnation, token.offset)
+    }
+    do throws(RemoteError) {
+      switch try await entries.look(token.incarnation, token.zone, token.offset) {
+      case .segment(let found)? where found.header.contentHash == token.hash: return
+      // Its header may be whole and its body damaged. Then an amendment may replace it: read it whole.
+      case .segment?, .tombstone?: break
+      case nil where try await entries.isHole(token.offset, of: token.incarnation): break
+      default: throw try await zones.logWentBack(token.incarnation, token.offset)
+      }
+    } catch {
+      guard error.isAboutOneObject else { throw error }
+    }
+    switch try await entries.read(token.incarnation, token.zone, token.offset) {
+    case .segment(let stored)?:
+      if try LogObject.head(of: stored).header.contentHash == token.hash { return }
+    case .tombstone(let stored)?:
+      if ContentHash(of: stored.bytes.span.bytes) == token.hash { return }
+      throw quarantined(token)
+    default: break
+    }
+    throw try await zones.logWentBack(token.incarnation, token.offset)
+  }
+
+  /// The error for a token whose segment was given up.
+  private func quarantined(_ token: ChangeToken) -> RemoteError {
+    RemoteError(
+      .quarantined,
+      "\(ObjectName.entry(of: token.incarnation, token.offset)) of \(zones.name) was given up, and this "
+        + "store has folded it: other stores do not have it",
+      hint: "sync again: the store reads the log again from there, and sends what the log does not have",
+      offset: token.offset)
+  }
+}

@@ -1,0 +1,131 @@
+internal import OperationFormat
+
+/// A remote log over objects that are written once: the one algorithm of the folder remote and the memory
+/// remote.
+///
+/// ``ObjectName`` lists the objects. The work is done by the types that it is made of; it owns what they
+/// share.
+package final class ObjectRemote: RemoteLog {
+  let objects: any ObjectStore
+  /// The remote's own clock; nil if it has none.
+  let receivedMilliseconds: (@Sendable () -> UInt64)?
+  /// The list of zones.
+  let zones: RemoteZoneList
+  /// Reads pages of logs.
+  let pages: LogPageReader
+  /// Amends entries that cannot be read.
+  package let amendments: EntryAmendments
+  private let appender: LogAppender
+  private let assets: ObjectAssets
+
+  /// - Parameters:
+  ///   - isReadOnly: whether this user must not write, not even to complete a deletion of another.
+  ///   - receivedMilliseconds: the remote's own clock, in milliseconds since 1970; nil if it has none.
+  package init(
+    _ objects: any ObjectStore, counter: RemoteCallCounter? = nil, isReadOnly: Bool = false,
+    receivedMilliseconds: (@Sendable () -> UInt64)? = nil
+  ) {
+    let objects = counter.map { CountingObjects(objects: objects, counter: $0) } ?? objects
+    let durable = DurableEntries(objects)
+    let zones = RemoteZoneList(objects, durable, isReadOnly: isReadOnly)
+    let entries = LogEntries(objects: objects)
+    self.objects = objects
+    self.receivedMilliseconds = receivedMilliseconds
+    self.zones = zones
+    pages = LogPageReader(zones: zones, entries: entries, durable: durable)
+    amendments = EntryAmendments(objects)
+    appender = LogAppender(
+      objects: objects, zones: zones, entries: entries, receivedMilliseconds: receivedMilliseconds)
+    assets = ObjectAssets(objects: objects, zones: zones)
+  }
+
+  package var name: String { objects.name }
+
+  package func changes() -> AsyncStream<Void> { objects.changes() }
+
+  // MARK: Zones
+
+  package func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    try await zones.page(after: token)
+  }
+
+  package func createZone(
+    _ zone: ZoneID, proposing proposed: IncarnationID
+  ) async throws(RemoteError) -> IncarnationID {
+    try await zones.create(zone, proposing: proposed)
+  }
+
+  /// The segments stay, for readers that have not read to the end. Nobody needs the assets: the folder and
+  /// the memory remove them.
+  package func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    _ = try await zones.read()
+    if try await zones.log(zone, incarnation, checkedAt: 0).fate != nil { return }
+    guard try await appender.seal(incarnation, zone) == .deleted else { return }
+    try await zones.record(.deleted, zone, incarnation)
+  }
+
+  // MARK: Segments
+
+  package func append(
+    _ segment: PackedSegment, after offset: UInt64
+  ) async throws(RemoteError) -> AppendOutcome {
+    try await appender.append(segment, after: offset)
+  }
+
+  package func segments(
+    after token: ChangeToken, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
+    try await pages.segments(after: token, bytesMax: bytesMax)
+  }
+
+  // MARK: Assets
+
+  package func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
+    try await assets.state(of: asset)
+  }
+
+  package func putAssetChunk(
+    _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) {
+    try await assets.putChunk(bytes, at: index, of: asset)
+  }
+
+  package func finishAsset(
+    _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> RemoteAssetState {
+    try await assets.finish(manifest, of: zone, incarnation)
+  }
+
+  package func assetChunk(
+    at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) -> [UInt8]? {
+    try await assets.chunk(at: index, of: asset)
+  }
+
+  // MARK: Repair
+
+  /// Puts the marker back, if it is missing or damaged.
+  ///
+  /// - Parameters:
+  ///   - remote: the identity.
+  ///   - logs: logs of that remote. One must exist: an incarnation is random, so no other remote has it.
+  /// - Throws: ``RemoteError``, why the marker cannot be read, if none of the logs exists.
+  package func putMarkerBack(_ remote: RemoteID, logs: [IncarnationID]) async throws(RemoteError) {
+    do throws(RemoteError) {
+      _ = try await zones.identity()
+    } catch {
+      guard error.code == .notARemote || error.code == .damaged else { throw error }
+      let entries = LogEntries(objects: objects)
+      var isThere = false
+      for log in logs where !isThere { isThere = try await entries.exists(log, 1) }
+      guard isThere else { throw error }
+      try await objects.delete(.marker)
+      _ = try await objects.putIfAbsent(.marker, RemoteMarker(remote: remote).bytes)
+    }
+  }
+}
+
+/// A remote that keeps its log by the algorithm over objects.
+package protocol LogOfObjects: RemoteLog {
+  var log: ObjectRemote { get }
+}
