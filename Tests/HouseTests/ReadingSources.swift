@@ -86,6 +86,7 @@ struct ReadingSources {
       try Repository.write(
         [
           "T/FieldKind.swift": "enum FieldKind { case counter, text }",
+          "T/FieldChange.swift": "enum FieldChange { case add(Value, to: Name), remove(Value) }",
           "T/A.swift": """
           func all(_ kind: FieldKind) { switch kind { case .counter: one(); case .text: two() } }
           func some(_ kind: FieldKind) {
@@ -96,14 +97,19 @@ struct ReadingSources {
             if kind == .text { one() }
             if case .counter = kind { one() }
             call(.text)
+            if case .text(let words) = value { two() }
+            if case .add(let value) = change { two() }
           }
           """,
         ], below: directory)
       let trees = [try SourceTree(root: directory, target: "T")]
       let kinds = DispatchSites.kinds(trees)
-      #expect(kinds == ["counter", "text"])
+      #expect(kinds.names == ["counter", "text", "add", "remove"] && kinds.withPayload == ["add", "remove"])
       let sites = DispatchSites(trees, kinds: kinds).sites
-      #expect(sites.map { "\($0.line) \($0.isEnforced)" } == ["1 true", "3 false", "7 false", "8 false"])
+      #expect(
+        sites.map { "\($0.line) \($0.isEnforced)" } == [
+          "1 true", "3 false", "7 false", "8 false", "11 false",
+        ])
     }
   }
 

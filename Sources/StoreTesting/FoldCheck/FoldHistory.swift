@@ -46,7 +46,7 @@ final class FoldHistory {
     of cell: Int, in record: Int, folded: TransactionSet, received: [Int64], into heads: inout [OracleHead]
   ) {
     oracle.findHeads(of: self.cell(record, cell), folded: folded, received: received, into: &heads)
-    if cells.kind(of: cell) == .counter { heads.mergeContributions { $0 + $1 } }
+    if cells.traits(of: cell).contains(.isSum) { heads.mergeContributions { $0 + $1 } }
   }
 
   // MARK: Verbs
@@ -66,7 +66,9 @@ final class FoldHistory {
     let made = OracleTransaction(
       lane: lane, sequence: lanes[lane].transactions.count, base: base, timestamp: timestamp)
     transactions.append(FoldTransaction(made: made, operations: operations))
-    coverage.recreates += operations.count { $0.kind == .create && oracle.isUsed(cell(Int($0.record), -1)) }
+    coverage.recreates += operations.count { operation in
+      operation.action.isCreate && oracle.isUsed(cell(Int(operation.record), -1))
+    }
     _ = oracle.append(made)
     for (index, operation) in operations.enumerated() { add(operation, index) }
     coverage.transactions += 1
@@ -77,24 +79,24 @@ final class FoldHistory {
   /// Gives the oracle an operation of the last transaction, cell by cell.
   private func add(_ operation: FoldOperation, _ index: Int) {
     let record = Int(operation.record)
-    switch operation.kind {
+    let existence = cell(record, -1)
+    switch operation.action {
     case .create:
-      oracle.addOperation(to: cell(record, -1), index: index, content: Int(operation.type))
+      oracle.addOperation(to: existence, index: index, content: Int(operation.type))
       for field in cells.ofFields { oracle.addOperation(to: cell(record, field), index: index, content: nil) }
-    case .delete:
-      oracle.addOperation(to: cell(record, -1), index: index, content: Self.dead)
-    case .moveAway:
-      oracle.addOperation(
-        to: cell(record, -1), index: index, content: Self.moved(to: Int(operation.element)))
-    default:
-      guard let cell = cells.cell(of: operation) else {
-        return oracle.addOperation(to: self.cell(record, -1), index: index, content: Int(operation.type))
+    case .end(let place):
+      let content = place.map { FoldExistence.moved(to: $0) } ?? FoldExistence.dead
+      oracle.addOperation(to: existence, index: index, content: content)
+    case .change, .edit:
+      oracle.addOperation(to: existence, index: index, content: Int(operation.type))
+      guard let cell = cells.cell(of: operation).map({ self.cell(record, $0) }) else { return }
+      let content = Int(operation.value.rawValue)
+      switch operation.kind.row.effect {
+      case .replaces: oracle.addOperation(to: cell, index: index, content: content)
+      case .removes: oracle.addOperation(to: cell, index: index, content: nil)
+      case .adds: oracle.addOperation(to: cell, index: index, content: content, isContribution: true)
+      case .edits: preconditionFailure("a cell of units has no number: \(operation)")
       }
-      oracle.addOperation(to: self.cell(record, -1), index: index, content: Int(operation.type))
-      let removes = operation.kind == .remove || operation.kind == .removeKey
-      oracle.addOperation(
-        to: self.cell(record, cell), index: index, content: removes ? nil : Int(operation.value.rawValue),
-        isContribution: operation.kind == .add || operation.kind == .contribute)
     }
   }
 
@@ -107,20 +109,22 @@ final class FoldHistory {
     let lane = lanes[transaction.lane]
     let id = TransactionID(
       replica: identities[lane.identity], epoch: lane.epoch, sequence: UInt64(transaction.sequence))
-    func append(_ change: FieldChange?, to place: Int) {
+    func append(_ change: UnitChange, to place: Int) {
       sequences[place].oracle.append(change, of: number, id, index: index, &oracle) { content in
         contents.append(content)
         return contents.count - 1
       }
     }
-    if operation.kind == .create {
+    if operation.action.isCreate {
       for place in sequences.indices where sequences[place].name.record == Int(operation.record) {
-        append(nil, to: place)
+        append(.clear, to: place)
       }
     }
-    guard let name = FoldSequence(operation), let change else { return }
+    guard let name = FoldSequence(operation), let change,
+      case .units(let units, _) = ModelChange(of: change)
+    else { return }
     if !sequences.contains(where: { $0.name == name }) { sequences.append((name, UnitOrderOracle())) }
-    for place in sequences.indices where sequences[place].name == name { append(change, to: place) }
+    for place in sequences.indices where sequences[place].name == name { append(units, to: place) }
   }
 
   /// The parts of a list or a text, once certain transactions were folded.
@@ -136,18 +140,6 @@ final class FoldHistory {
       }
     }
   }
-
-  /// What the head of a deletion says, where that of another says the type.
-  static let dead = -1
-
-  /// What the head of a move to a place says.
-  static func moved(to place: Int) -> Int { dead - 1 - place }
-
-  /// The place that a head of a move names; nil of another.
-  static func place(_ content: Int) -> Int? { content < dead ? dead - 1 - content : nil }
-
-  /// Whether a head says that a record is there no longer.
-  static func isDead(_ content: Int) -> Bool { content <= dead }
 
   /// Appends a segment to the remote log and gives its offset.
   func append(_ segment: FoldSegment) -> Int {

@@ -22,8 +22,8 @@ extension FoldSchedule {
         of: field, in: record, folded: history.all, received: history.received, into: &heads)
       return heads.map { head in
         if field >= 0 { return FoldValue(rawValue: UInt8(head.content)).description }
-        if let place = FoldHistory.place(head.content) { return "moved to p\(place)" }
-        return head.content == FoldHistory.dead ? "dead" : "alive"
+        if let place = FoldExistence.place(head.content) { return "moved to p\(place)" }
+        return head.content == FoldExistence.dead ? "dead" : "alive"
       }
     }
   }

@@ -151,7 +151,7 @@ struct FoldScheduleGenerator {
 
   /// Another identity, or nil for the next epoch of the same.
   private mutating func makeIdentity() -> Int? {
-    guard nextIdentity < FoldSchedule.identitiesMax, random.chance(40) else { return nil }
+    guard nextIdentity < FoldNumbering.identitiesMax, random.chance(40) else { return nil }
     defer { nextIdentity += 1 }
     return nextIdentity
   }

@@ -80,7 +80,7 @@ struct FoldWorld {
   /// Whether an identity may be taken: none of the replicas' first ones, and used by nobody before.
   private func isFree(_ identity: Int?) -> Bool {
     guard let identity else { return true }
-    return identity >= FoldSchedule.replicasMax && identity < FoldSchedule.identitiesMax
+    return identity >= FoldSchedule.replicasMax && identity < FoldNumbering.identitiesMax
       && !history.lanes.contains { $0.identity == identity }
   }
 

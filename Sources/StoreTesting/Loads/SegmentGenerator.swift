@@ -94,10 +94,9 @@ package struct SegmentGenerator {
     while operations.count < count, steps < Limits.foldStepsMax / 8 * 7 {
       let operation = operation(of: kind, writer: index)
       operations.append(operation)
-      if case .update(_, _, _, let change) = operation {
-        steps += try FoldWork.steps(of: change)
-      } else {
-        steps += 2
+      switch operation {
+      case .update(_, _, _, let change): steps += try FoldWork.steps(of: change)
+      case .create, .delete, .moveAway, .moveHere, .unknown: steps += 2
       }
     }
     return try segment(kind, operations, writer: index)

@@ -38,13 +38,13 @@ struct UnitOrderOracle {
   /// Takes in an operation of the last transaction.
   ///
   /// - Parameters:
-  ///   - change: what it does; nil for a `create` of the record.
+  ///   - change: what it does.
   ///   - transaction: the oracle's number of the transaction, and its identity.
   ///   - index: its place in the transaction.
   ///   - oracle: gets the cells of a list's elements, and what happens to them.
   ///   - content: numbers what heads say.
   mutating func append(
-    _ change: FieldChange?, of transaction: Int, _ id: TransactionID, index: Int, _ oracle: inout Oracle,
+    _ change: UnitChange, of transaction: Int, _ id: TransactionID, index: Int, _ oracle: inout Oracle,
     content: (CellHead.Content) -> Int
   ) {
     let own = number(of: id.replica)
@@ -56,11 +56,11 @@ struct UnitOrderOracle {
     }
     var action: Action?
     switch change {
-    case nil: action = .clear
+    case .clear: action = .clear
     case .insertText(let text, let origin):
       action = .insertText(text, after: origin.map { unit($0) })
       _ = makeUnits(text.unicodeScalars.count, by: operation)
-    case .insertElements(let values, let origin):
+    case .insertItems(let values, let origin):
       let origin = origin.map { unit($0) }
       let first = makeUnits(values.count, by: operation)
       var made: [Item] = []
@@ -74,7 +74,7 @@ struct UnitOrderOracle {
         oracle.addOperation(to: item.values, index: index, content: content(.item(name, value)))
       }
       action = .insertItems(made, after: origin)
-    case .moveElement(let element, let origin):
+    case .moveItem(let element, let origin):
       let element = unit(element)
       let place = UnitID(Inserter(operation), makeUnits(1, by: operation))
       let isSeen = items[element] != nil && isSeen(element, by: transaction, index, oracle)
@@ -83,15 +83,14 @@ struct UnitOrderOracle {
           to: item.places, index: index, content: content(.item(reference(place), .null)))
       }
       action = .move(isSeen ? element : nil, after: origin.map { unit($0) })
-    case .replaceElement(let element, let value):
+    case .replaceItem(let element, let value):
       let element = unit(element)
       if let item = items[element], isSeen(element, by: transaction, index, oracle) {
         oracle.addOperation(
           to: item.values, index: index, content: content(.item(reference(element), value)))
       }
-    case .removeElements(let runs), .removeText(let runs):
+    case .remove(let runs):
       action = .remove(runs.map { UnitRange(first: unit($0.first), count: $0.count) })
-    default: preconditionFailure("\(change!) is no change of a sequence")
     }
     if let action { events.append(Event(transaction: transaction, operation: operation, action: action)) }
   }

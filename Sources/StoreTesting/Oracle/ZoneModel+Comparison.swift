@@ -48,7 +48,7 @@ extension ZoneModel {
         try FieldKind.allCases.map { kind in
           RecordHeads.Field(
             name: field, kind: kind, heads: try read.heads(of: field, in: id, as: kind),
-            parts: kind == .list || kind == .text ? try read.parts(of: field, in: id, as: kind) : [])
+            parts: kind.model.shape == .units ? try read.parts(of: field, in: id, as: kind) : [])
         }.filter { !$0.heads.isEmpty || !$0.parts.isEmpty }
       }
       found = (try read.existence(of: id), fields, try read.contains(id), try read.record(id))

@@ -44,6 +44,9 @@ struct ScenarioMembers {
     try Self.count(try require(key), key, max: max)
   }
 
+  /// An index of a list or a text, or a count of what is in it.
+  mutating func index(_ key: String) throws -> Int { try count(key, max: Int(Int32.max)) }
+
   /// Texts of a list; one text alone is a list of one.
   mutating func texts(_ key: String) throws -> [String] {
     let node = try require(key)

@@ -14,8 +14,8 @@ struct DispatchSites {
 
   var sites: [Site] = []
 
-  /// - Parameter kinds: the names of cases, such as `counter`.
-  init(_ trees: [SourceTree], kinds: Set<String>) {
+  /// - Parameter kinds: the names of cases, such as `counter`, and whether the case has a payload.
+  init(_ trees: [SourceTree], kinds: Kinds) {
     for tree in trees {
       for file in tree.files {
         let tokens = Token.all(in: file.code)
@@ -29,6 +29,20 @@ struct DispatchSites {
     }
   }
 
+  /// The names of kinds. A pattern such as `.map(let values)` matches no kind if no kind of that name has a payload.
+  struct Kinds: Equatable {
+    var names: Set<String> = []
+    var withPayload: Set<String> = []
+
+    /// Whether a pattern starts at a token that names a kind.
+    func match(_ tokens: [Token], at index: Int) -> Bool {
+      guard names.contains(tokens[index].text) else { return false }
+      let next = index + 1 < tokens.count ? tokens[index + 1] : nil
+      let hasPayload = next.map { $0.text == "(" && !$0.isSpaced } ?? false
+      return !hasPayload || withPayload.contains(tokens[index].text)
+    }
+  }
+
   private struct OpenSwitch {
     var line: Int
     var depth: Int
@@ -36,7 +50,7 @@ struct DispatchSites {
     var hasDefault = false
   }
 
-  private static func switches(_ tokens: [Token], _ kinds: Set<String>) -> [(line: Int, isEnforced: Bool)] {
+  private static func switches(_ tokens: [Token], _ kinds: Kinds) -> [(line: Int, isEnforced: Bool)] {
     var found: [(line: Int, isEnforced: Bool)] = []
     var open: [OpenSwitch] = []
     var waiting: Int?
@@ -57,7 +71,7 @@ struct DispatchSites {
       case "case" where open.last?.depth == depth:
         var next = index + 1
         while next < tokens.count, tokens[next].text != ":", tokens[next].text != "{" {
-          if tokens[next].text == ".", kinds.contains(tokens[next + 1].text) {
+          if tokens[next].text == ".", kinds.match(tokens, at: next + 1) {
             open[open.count - 1].kinds.insert(tokens[next + 1].text)
           }
           next += 1
@@ -70,10 +84,10 @@ struct DispatchSites {
   }
 
   /// Lines that compare with a kind, or take it apart by `if case`.
-  private static func comparisons(_ tokens: [Token], _ kinds: Set<String>) -> [Int] {
+  private static func comparisons(_ tokens: [Token], _ kinds: Kinds) -> [Int] {
     var lines: Set<Int> = []
     for index in tokens.indices.dropFirst(2).dropLast()
-    where kinds.contains(tokens[index].text) && tokens[index - 1].text == "." {
+    where tokens[index - 1].text == "." && kinds.match(tokens, at: index) {
       let before = tokens[index - 2].text
       let twoBefore = index >= 3 ? tokens[index - 3].text : ""
       let after = tokens[index + 1].text
@@ -89,20 +103,37 @@ struct DispatchSites {
   }
 
   /// The kinds of this repository: the cases of its enumerations of kinds.
-  static func kinds(_ trees: [SourceTree]) -> Set<String> {
-    let enumerations = ["OperationKind", "FieldKind", "FieldChange"]
-    var names: Set<String> = []
+  static func kinds(_ trees: [SourceTree]) -> Kinds {
+    let enumerations = ["OperationKind", "FieldKind", "FieldChange", "LogOperation"]
+    var kinds = Kinds()
     for file in trees.flatMap(\.files) {
       for one in file.declarations where one.path.count == 1 && enumerations.contains(one.path[0]) {
         // `case a, b` and `static let a = …` of a struct of raw values.
         if one.keyword == "case" {
-          names.formUnion(one.signature.dropFirst(5).split(separator: ",").map { Self.name(String($0)) })
+          for part in Self.parts(of: one.signature.dropFirst(5)) {
+            let name = Self.name(part)
+            guard name.first?.isLowercase ?? false else { continue }
+            kinds.names.insert(name)
+            if part.contains("\(name)(") { kinds.withPayload.insert(name) }
+          }
         } else if one.keyword == "let", one.signature.contains("static") {
-          names.insert(one.name)
+          kinds.names.insert(one.name)
         }
       }
     }
-    return names.filter { $0.first?.isLowercase ?? false }
+    return kinds
+  }
+
+  /// Splits at commas outside of parentheses.
+  private static func parts(of cases: some StringProtocol) -> [String] {
+    var parts = [""]
+    var depth = 0
+    for character in cases {
+      if character == "(" { depth += 1 }
+      if character == ")" { depth -= 1 }
+      if character == ",", depth == 0 { parts.append("") } else { parts[parts.count - 1].append(character) }
+    }
+    return parts
   }
 
   private static func name(_ text: String) -> String {

@@ -52,8 +52,11 @@ extension LocalStore {
 extension LogEntry {
   fileprivate func isWrite(of name: Name, in zone: ZoneID) -> Bool {
     transaction.zone == zone
-      && transaction.operations.contains {
-        if case .update(name, _, "writes", _) = $0 { true } else { false }
+      && transaction.operations.contains { operation in
+        switch operation {
+        case .update(let record, _, let field, _): record == name && field == "writes"
+        case .create, .delete, .moveAway, .moveHere, .unknown: false
+        }
       }
   }
 }

@@ -32,7 +32,7 @@ public struct CellWorkload: SimulationWorkload {
       // What leaves one zone goes to the other.
       try transaction.perform(operation, in: zone, movingTo: self.zones.first { $0 != zone })
       // A write reads what it wrote; of references that depends on their targets.
-      guard operation.kind == .set, !operation.value.value.mayNameRecords else { continue }
+      guard operation.setsRegister, !operation.value.value.mayNameRecords else { continue }
       let expected = operation.value == .null ? nil : operation.value.value
       let found = try transaction.value(
         of: operation.fieldName, in: RecordID(zone: zone, name: operation.recordName))
@@ -52,15 +52,15 @@ public struct CellWorkload: SimulationWorkload {
 
   /// A set of the last field, as a change that merges; every other deletion, as a move.
   private func merging(_ operation: FoldOperation, _ index: Int) -> FoldOperation {
-    if operation.kind == .delete, !index.isMultiple(of: 2) {
+    if case .end(nil) = operation.action, !index.isMultiple(of: 2) {
       return FoldOperation(.moveAway, record: operation.record)
     }
-    guard operation.kind == .set, Int(operation.field) == fields - 1 else { return operation }
+    guard operation.setsRegister, Int(operation.field) == fields - 1 else { return operation }
     let number = Int(operation.value.rawValue) + index
     // One record gets many contributions: only where two follow each other can their order be wrong.
     let kind = operation.record == 1 ? .contribute : Self.merges[number % Self.merges.count]
     // What is added to a counter is a small number.
-    let value = kind == .add ? FoldValue(rawValue: UInt8(1 + number % 7)) : operation.value
+    let value = kind.row.uses.contains(.number) ? FoldValue(rawValue: UInt8(1 + number % 7)) : operation.value
     return FoldOperation(
       kind, record: operation.record, field: operation.field, type: operation.type, value: value,
       element: UInt8(number % FoldCells.elements))

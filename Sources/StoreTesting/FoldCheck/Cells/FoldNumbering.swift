@@ -1,11 +1,13 @@
 import EventStore
 import OperationFormat
 
-/// The small numbers that one store has for identities and names: another store has them in another order.
+/// The small numbers that one store has for identities and names. Another store has them in another order.
 struct FoldNumbering: Hashable {
   static let zone = ZoneNumber(rawValue: 1)
   static let state = StateNumber(rawValue: 1)
   static let incarnation = IncarnationNumber(rawValue: 1)
+  /// How many identities a history draws from: one for each replica, then those for renewals.
+  static let identitiesMax = 12
   /// The names of records.
   static let records: [[UInt8]] = [Array("a".utf8), Array("ab".utf8), Array("b".utf8)]
   /// Types have the numbers after those of the fields, the same at every store.
@@ -15,26 +17,18 @@ struct FoldNumbering: Hashable {
   let turn: Int
 
   func number(ofIdentity identity: Int) -> ReplicaNumber {
-    ReplicaNumber(rawValue: UInt32((identity + turn) % FoldSchedule.identitiesMax + 1))
+    ReplicaNumber(rawValue: UInt32((identity + turn) % Self.identitiesMax + 1))
   }
 
   func identity(of number: ReplicaNumber) -> Int {
-    (Int(number.rawValue) - 1 - turn + FoldSchedule.identitiesMax) % FoldSchedule.identitiesMax
+    (Int(number.rawValue) - 1 - turn + Self.identitiesMax) % Self.identitiesMax
   }
 
   /// A cell of a history.
   func path(_ cell: Int, _ cells: FoldCells) -> CellPath {
-    let kind = cells.kind(of: cell)
-    if kind == .existence { return CellPath(.existence) }
-    let field = number(ofField: cells.field(of: cell))
-    let element = FoldCells.identity(kind).map { ElementName($0.span.bytes) }
-    return switch kind {
-    case .existence, .register: CellPath(CellNumber(register: field))
-    case .counter: CellPath(CellNumber(field, .counter))
-    case .contributions: CellPath(CellNumber(field, .contributions))
-    case .setElement: CellPath(CellNumber(field, .set), element)
-    case .mapKey: CellPath(CellNumber(field, .map), element)
-    }
+    guard let group = cells.group(of: cell) else { return CellPath(.existence) }
+    let number = CellNumber(number(ofField: cells.field(of: cell)), group.field)
+    return CellPath(number, cells.identity(of: cell).map { ElementName($0.span.bytes) })
   }
 
   func number(ofField field: Int) -> NameNumber {
