@@ -1,4 +1,4 @@
-/// Draws operations on few records and fields, so that those who write meet in the same cells.
+/// Draws operations on few records and fields, so that writers often use the same cells.
 package struct CellOperations: Hashable, Sendable {
   /// How many records there are.
   package var records: Int

@@ -3,7 +3,8 @@ import OperationFormat
 
 /// The comparison of the index of references with the values that the oracle's heads show.
 extension FoldComparison {
-  /// The index has the rows that the record's values need, and no others; the flags in the record's row say so.
+  /// The index has the rows that the record's values need, and no others; the flags in the record's row say
+  /// so.
   mutating func compareReferences(_ driver: FoldDriver, _ record: Int, _ row: [UInt8]) throws {
     let places = try places(driver, record)
     let number = try RecordLayout.recordNumber(of: row.span.bytes)

@@ -34,7 +34,7 @@ extension FoldComparison {
         rows += 1
         let unit = driver.unit(part.first, item.number)
         for (register, heads) in [(ItemRegister.place, item.places), (.value, item.values)] {
-          // What does not fit into an element's row lies apart.
+          // Heads that do not fit into an element's row have rows of their own.
           let apart = heads.dropFirst(Cell.inlineHeadsMax).map { driver.head($0) }
           guard !apart.isEmpty else { continue }
           let path = register.path(driver.cell(name), unit)

@@ -1,8 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// Compares a storage's rows with the oracle's heads: all heads with their payloads, in their order, and each lying
-/// where it belongs.
+/// Compares a storage's rows with the oracle's heads: all heads with their payloads, in their order, each in
+/// the row where it belongs.
 struct FoldComparison {
   let history: FoldHistory
   let words: FoldWords
@@ -113,7 +113,7 @@ struct FoldComparison {
     try compareReferences(driver, record, row)
   }
 
-  /// Where a cell lies: in the record's row, or in that of an element.
+  /// The row that a cell is in: the record's, or that of an element.
   private struct Place {
     var row: [UInt8]
     var body: Range<Int>
@@ -143,7 +143,8 @@ struct FoldComparison {
       of: field, in: record, folded: driver.folded, received: driver.knowledge.received, into: &expected)
   }
 
-  /// The heads in the row: winner and losers up to four, a large payload apart. Gives the number of such payloads.
+  /// The heads in the row: winner and losers up to four, a large payload apart. Gives the number of such
+  /// payloads.
   private func compareInline(
     _ driver: FoldDriver, _ record: Int, _ field: Int, _ place: Place, _ inline: InlineHeads
   ) throws -> Int {
@@ -187,7 +188,7 @@ struct FoldComparison {
     return try heads.count + compareIndex(driver, place.record, driver.path(field), heads)
   }
 
-  /// The index of heads that lie apart: it is there where they are many, and holds each. Gives the number of its rows.
+  /// Many heads with rows of their own have an index, which has each of them. Returns the number of its rows.
   func compareIndex(
     _ driver: FoldDriver, _ record: UInt32, _ path: CellPath, _ apart: [Head]
   ) throws -> Int {
@@ -210,7 +211,8 @@ struct FoldComparison {
     return 1 + rows.count
   }
 
-  /// A counter's contributions that the row has no room for have a row with their sum. Gives the number of such rows.
+  /// A counter's contributions that the row has no room for have a row with their sum. Gives the number of
+  /// such rows.
   private func compareSum(
     _ driver: FoldDriver, _ record: Int, _ field: Int, _ place: Place, _ inline: Int
   ) throws -> Int {
@@ -218,10 +220,10 @@ struct FoldComparison {
     let apart = expected[inline...].reduce(0) { $0 + $1.content }
     guard let element = driver.storage.readElement(key) else {
       if expected.count == inline { return 0 }
-      throw mismatch(driver, record, field, "no row for the sum of what lies apart")
+      throw mismatch(driver, record, field, "no row for the sum of the heads outside the row")
     }
     guard try CounterSum(element.span.bytes).counter.value == .int(Int64(apart)), expected.count > inline
-    else { throw mismatch(driver, record, field, "another sum of what lies apart") }
+    else { throw mismatch(driver, record, field, "another sum of the heads outside the row") }
     history.coverage.sumsApart += 1
     return 1
   }

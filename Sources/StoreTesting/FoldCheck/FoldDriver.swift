@@ -84,7 +84,7 @@ final class FoldDriver {
   /// Writes what changed.
   func flush() throws { try fold.flush() }
 
-  /// Writes what changed and forgets the row at hand, as from one LMDB transaction to the next.
+  /// Writes what changed and drops the loaded row, as between two LMDB transactions.
   func restart() throws {
     try fold.flush()
     fold.reset()

@@ -1,18 +1,20 @@
 import EventStore
 import OperationFormat
 
-/// All that happened in one sequence, seen from above: the lanes, their transactions and the remote log.
+/// Everything that happened in one sequence: the lanes, their transactions and the remote log.
 final class FoldHistory {
   let identities: [ReplicaID]
   let records: Int
   let cells: FoldCells
-  /// How many heads of a cell lie apart without an index: in many sequences none, so that few heads need one.
+  /// How many heads of a cell may have rows of their own without an index: in many sequences none, so that
+  /// few heads need one.
   let scannedHeadsMax: Int
-  /// From how many bytes on a row lies in blocks: in many sequences from few.
+  /// From how many bytes on a row is divided into blocks: in many sequences from few.
   let wholeRowBytesMax: Int
-  /// How many bytes the nodes of lists and texts have at most: in half of the sequences few, so that they are many.
+  /// How many bytes the nodes of lists and texts have at most: in half of the sequences few, so that they are
+  /// many.
   let nodeBytesMax: Int
-  /// How much of an operation is done before the fold's rows are written and it goes on; nil for all of it.
+  /// After how many steps of an operation the fold writes its rows and continues; nil for no bound.
   let foldStepsMax: Int?
   private(set) var lanes: [FoldLane] = []
   private(set) var transactions: [FoldTransaction] = []
@@ -76,7 +78,7 @@ final class FoldHistory {
     return number
   }
 
-  /// Gives the oracle an operation of the last transaction, cell by cell.
+  /// Adds an operation of the last transaction to each of the oracle's cells that it works on.
   private func add(_ operation: FoldOperation, _ index: Int) {
     let record = Int(operation.record)
     let existence = cell(record, -1)
@@ -100,7 +102,7 @@ final class FoldHistory {
     }
   }
 
-  /// Takes in what the next operation of the last transaction says of its field, where its maker applies it.
+  /// Adds the change that the next operation of the last transaction makes, when the replica that made it applies it.
   func didApply(_ operation: FoldOperation, _ change: FieldChange?) {
     let number = transactions.count - 1
     let index = transactions[number].changes.count

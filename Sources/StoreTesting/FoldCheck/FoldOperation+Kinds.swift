@@ -8,7 +8,7 @@ extension FoldOperation.Kind {
     var field: FieldKind?
     var effect: Effect
     var uses: Uses
-    /// What it does, for those who do it.
+    /// What it does.
     var action: (FoldOperation) -> FoldOperation.Action
     /// The operation in words.
     var words: (FoldOperation) -> String
@@ -103,7 +103,8 @@ extension FoldOperation.Kind.Row {
 }
 
 extension FoldOperation {
-  /// What an operation does, in as few words as those who do it need. A new kind of field needs none of its own.
+  /// What an operation does. A new kind of field needs no new case, unless its operations are made from
+  /// units.
   enum Action {
     /// The record exists from here on, and what was seen of its fields is removed.
     case create

@@ -39,10 +39,12 @@ extension FoldCells {
 }
 
 extension WriteTransaction {
-  /// Performs a generated operation, as an app would. It creates a record that does not exist before it sets a field,
-  /// deletes a record that exists before it creates it, and does not delete a record that does not exist.
+  /// Performs a generated operation, as an app would. It creates a record that does not exist before it sets
+  /// a field, deletes a record that exists before it creates it, and does not delete a record that does not
+  /// exist.
   ///
-  /// - Parameter other: the zone to move a record to, unless it has a record of that name; if nil, it is deleted.
+  /// - Parameter other: the zone to move a record to, unless it has a record of that name; if nil, it is
+  ///   deleted.
   /// - Returns: whether it changed anything.
   @discardableResult
   package mutating func perform(

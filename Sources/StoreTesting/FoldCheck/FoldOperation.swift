@@ -44,11 +44,11 @@ package struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
   package var field: UInt8
   /// The record's type, from 0; not of `delete` and `moveAway`.
   package var type: UInt8
-  /// The new value of the field or key, the number to add, or the contribution. Its number says where an edit of a list
-  /// or a text is.
+  /// The new value of the field or key, the number to add, or the contribution. Its number says where an edit
+  /// of a list or a text is.
   package var value: FoldValue
-  /// The element of a set or the key of a map, from 0; how much of a list or a text; which of two places a record moves
-  /// to.
+  /// The element of a set or the key of a map, from 0; how much of a list or a text; which of two places a
+  /// record moves to.
   package var element: UInt8
 
   /// Creates an operation; what its kind does not use is 0.

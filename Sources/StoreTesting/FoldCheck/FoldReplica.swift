@@ -37,7 +37,7 @@ struct FoldReplica {
     driver = FoldDriver(knowledge, tiesByNumber: fault == .tieBrokenByNumber)
   }
 
-  /// A copy of a store, as someone makes who copies its directory.
+  /// A copy of a store, as a copy of its directory is.
   init(copying other: FoldReplica) {
     self = other
     knowledge = FoldKnowledge(copying: other.knowledge)
@@ -204,7 +204,7 @@ struct FoldReplica {
   /// The winners of the cells that a transaction worked on.
   private struct Winners: Equatable {
     var heads: [OracleHead?] = []
-    /// By list and element: who placed it last, and who gave it its value.
+    /// By list and element: the operation that placed it last, and that which gave it its value.
     var items: [Int: [UnitReference: [OperationID?]]] = [:]
   }
 

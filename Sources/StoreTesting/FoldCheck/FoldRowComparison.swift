@@ -8,8 +8,8 @@ struct FoldRowComparison {
   /// The whole row, put together from its parts.
   let row: [UInt8]
 
-  /// The registers of a record that has other cells too have a row of their own if they take over 1,500 bytes. A wide
-  /// record is in blocks.
+  /// The registers of a record that has other cells too have a row of their own if they take over 1,500
+  /// bytes. A wide record is in blocks.
   ///
   /// - Returns: the number of rows beside the record's own.
   func compareParts() throws -> Int {

@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// An element of a set, or a key of a map, in the order of stores: first those of at most 128 bytes by their bytes,
-/// then the others by their hash.
+/// An element of a set, or a key of a map, in the order of stores: first those of at most 128 bytes by their
+/// bytes, then the others by their hash.
 struct ModelElement: Hashable, Comparable {
   /// The encoded element, or the UTF-8 of the key.
   let identity: [UInt8]

@@ -1,12 +1,13 @@
 package import EventStore
 package import OperationFormat
 
-/// All heads of one record by the model, and what they amount to.
+/// All heads of one record by the model, and what they show.
 package struct RecordHeads: Hashable, Sendable {
   package var name: Name
-  /// The heads of its existence, greatest first. A record without any is one that nobody wrote about.
+  /// The heads of its existence, greatest first. A record without any was never written.
   package var existence: [CellHead]
-  /// The cells of fields that have heads, in the order of their names, then their kinds; the heads greatest first.
+  /// The cells of fields that have heads, in the order of their names, then their kinds; the heads greatest
+  /// first.
   package var fields: [Field]
 
   /// The heads of one cell of a field; of a set or a map those of all elements, in the order of the elements.
@@ -65,9 +66,9 @@ package struct RecordHeads: Hashable, Sendable {
     }
   }
 
-  /// The cells in conflict: the record's existence, whose field is nil, then the fields by name and those of a map by
-  /// key. The existence is in conflict only if its heads disagree. Fields are in conflict only while one of those heads
-  /// says that the record exists.
+  /// The cells in conflict: the record's existence, whose field is nil, then the fields by name and those of
+  /// a map by key. The existence is in conflict only if its heads disagree. Fields are in conflict only while
+  /// one of those heads says that the record exists.
   package var conflicts: [(field: Name?, key: Name?, heads: [CellHead])] {
     var conflicts: [(field: Name?, key: Name?, heads: [CellHead])] = []
     if Set(existence.map(\.content)).count > 1 { conflicts.append((nil, nil, existence)) }
@@ -82,7 +83,7 @@ package struct RecordHeads: Hashable, Sendable {
 }
 
 extension RecordHeads.Field {
-  /// What is visible of a text.
+  /// The visible text.
   package var text: String { String(decoding: parts.flatMap(\.text), as: UTF8.self) }
 
   /// The heads of the values of a list's elements, in the order of the list.

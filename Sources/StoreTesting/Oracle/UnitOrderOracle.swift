@@ -1,8 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// A list or a text as the table of DESIGN.md, 3, tells it: every change is kept, and what comes of those that a store has
-/// folded is found by inserting all units anew into the tree of a ``UnitOrderModel``.
+/// A list or a text by the rules of DESIGN.md, 3. It keeps every change. To find the result of those that a
+/// store has folded, it inserts all units into a new ``UnitOrderModel``.
 struct UnitOrderOracle {
   /// What an operation does, with its units resolved.
   private enum Action {
@@ -35,7 +35,7 @@ struct UnitOrderOracle {
 
   // MARK: What happened
 
-  /// Takes in an operation of the last transaction.
+  /// Adds an operation of the last transaction.
   ///
   /// - Parameters:
   ///   - change: what it does.
@@ -105,7 +105,7 @@ struct UnitOrderOracle {
     return numbers[Inserter(operation), default: 0]
   }
 
-  /// Whether a transaction, at one of its operations, has seen what inserted an element.
+  /// Whether a transaction has seen the insertion of an element when it comes to one of its operations.
   private func isSeen(_ element: UnitID, by transaction: Int, _ index: Int, _ oracle: Oracle) -> Bool {
     for event in events {
       guard case .insertItems(let made, _) = event.action, let item = items[element],
@@ -123,7 +123,7 @@ struct UnitOrderOracle {
       number: unit.number)
   }
 
-  // MARK: What comes of it
+  // MARK: Results
 
   /// Whether any operation has inserted anything.
   var isEmpty: Bool { numbers.isEmpty }
@@ -140,7 +140,7 @@ struct UnitOrderOracle {
       id.index = 0
       transactions[id] = event.transaction
     }
-    // The elements of a list that are there.
+    // The elements that are in the list.
     var alive: Set<UnitID> = []
     for event in events where folded.contains(event.transaction) {
       let seen = oracle.seen(by: event.transaction)
@@ -188,7 +188,7 @@ struct UnitOrderOracle {
     return model.runs.map { part($0, model, places, heads) }
   }
 
-  /// Lets each element that is there be seen at one place, that of the greatest head, and gives the heads of its places.
+  /// Shows each element of the list at one place, that of its greatest head, and returns the heads of its places.
   private func show(
     _ alive: Set<UnitID>, in model: inout UnitOrderModel, _ heads: (Int) -> [CellHead]
   ) -> [UnitID: [CellHead]] {

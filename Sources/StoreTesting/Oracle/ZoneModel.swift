@@ -1,11 +1,11 @@
 package import EventStore
 package import OperationFormat
 
-/// The oracle of one life of a zone, in names: all transactions that were ever made in it, at any store, and what must
-/// come of those that a store has folded.
+/// The oracle of one incarnation of a zone, by names. It keeps all transactions that any store made in the zone, and
+/// finds the state that a store must have after it folded some of them.
 ///
-/// Transactions are numbered from 0 in the order in which they were made. They are taken in when they are made, so
-/// that all that one has seen is there before it.
+/// Transactions are numbered from 0 in the order in which they were made. Add each as it is
+/// made, so that it comes after all that it has seen.
 package struct ZoneModel: Sendable {
   package let zone: ZoneID
   /// The life of the zone's remote log; nil before it has one.
@@ -59,10 +59,10 @@ package struct ZoneModel: Sendable {
 
   // MARK: What happened
 
-  /// Takes in a transaction that a store has made, and gives its number; that which it has already, if it is known.
+  /// Adds a transaction that a store has made, and returns its number; the number that it has if it is known.
   ///
-  /// - Throws: ``OracleMismatch`` for one that cannot be: its base lies in another life of the log or past its end, or
-  ///   another transaction has its identity.
+  /// - Throws: ``OracleMismatch`` if it breaks a rule: its base is in another life of the log or past its
+  ///   end, or another transaction has its identity.
   package mutating func append(_ transaction: LogTransaction) throws(OracleMismatch) -> Int {
     precondition(transaction.zone == zone, "a transaction of \(transaction.zone) for \(zone)")
     if let known = numbers[transaction.id] {
@@ -84,8 +84,8 @@ package struct ZoneModel: Sendable {
     return number
   }
 
-  /// Takes in that the remote has a transaction at an offset of its log. Offsets come in ascending order, and the first
-  /// one of a transaction counts.
+  /// Notes that the remote has a transaction at an offset of its log. Offsets come in ascending order. The first
+  /// offset of a transaction counts.
   package mutating func place(_ number: Int, at offset: UInt64, in incarnation: IncarnationID) {
     precondition(self.incarnation ?? incarnation == incarnation, "another life of the log of \(zone)")
     self.incarnation = incarnation
@@ -115,7 +115,7 @@ package struct ZoneModel: Sendable {
     return lane
   }
 
-  /// Gives the oracle an operation of the last transaction, cell by cell (the table of DESIGN.md, 3).
+  /// Adds an operation of the last transaction to each cell that it works on (the table of DESIGN.md, 3).
   private mutating func add(_ operation: LogOperation, _ index: Int) {
     switch operation {
     case .create(let record, let type), .moveHere(let record, let type, _):
@@ -169,7 +169,7 @@ package struct ZoneModel: Sendable {
     return cell
   }
 
-  /// Gives the oracle of a list or a text an operation of the last transaction.
+  /// Adds an operation of the last transaction to a list or a text.
   private mutating func change(
     _ change: UnitChange, of field: Name, _ kind: FieldKind, in record: Name, _ index: Int
   ) {
@@ -271,7 +271,7 @@ package struct ZoneModel: Sendable {
     return heads
   }
 
-  /// What was contributed to a field, in the order in which a store must give it.
+  /// The contributions to a field, in the order that a store must give them in.
   package func contributions(to field: Name, of record: Name, _ view: ZoneView) -> [CellHead] {
     let cell = records[record]?.fields.first { $0.isOf(field, .contributions, nil) }?.cell
     return cell.map { contributions(of: $0, view) } ?? []
@@ -292,7 +292,7 @@ package struct ZoneModel: Sendable {
   private func heads(of cell: Int, _ view: ZoneView, _ kind: FieldKind = .register) -> [CellHead] {
     var found: [OracleHead] = []
     oracle.findHeads(of: cell, folded: view.folded, received: view.received, into: &found)
-    // Sums have numbers after those of what was contributed.
+    // Sums get the numbers after those of the addends.
     var contents = contents
     switch kind.model.reading {
     case .heads, .payloads: break

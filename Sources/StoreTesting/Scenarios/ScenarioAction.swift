@@ -3,7 +3,7 @@ import OperationFormat
 /// What a step does.
 indirect enum ScenarioAction: Sendable {
   case write(ScenarioWrite)
-  /// Steps one after the other, each a write of its own: what a repetition comes to.
+  /// Steps one after the other, each a separate write: a repetition, written out.
   case steps([ScenarioStep])
   /// Writes, all in one transaction of the store.
   case transaction([ScenarioStep])

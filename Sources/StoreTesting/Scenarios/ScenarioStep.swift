@@ -4,7 +4,7 @@ struct ScenarioStep: Sendable {
   var name: String
   /// From 1.
   var line: Int
-  /// Who does it, one after the other; who is asked.
+  /// The devices that do it one after the other, or that an assertion asks.
   var devices: [String]
   var action: ScenarioAction
   /// Whether it must throw, and leave everything as it was.
@@ -21,7 +21,8 @@ struct ScenarioStep: Sendable {
     }
   }
 
-  /// The writes of a step of a transaction, in order, repetitions included; nil if something in it is no write.
+  /// The writes of a step of a transaction, in order, repetitions included; nil if something in it is no
+  /// write.
   var writes: [ScenarioWrite]? {
     switch action {
     case .write(let write): [write]

@@ -34,7 +34,7 @@ struct ScenarioStepParser {
     return try step(node)
   }
 
-  /// - Parameter device: empty for a part of a step that says who does it, nil where this one must say so.
+  /// - Parameter device: the devices if the step names none; nil if it must name them.
   private mutating func step(_ node: ScenarioNode, device: [String]?) throws -> ScenarioStep {
     stepsLeft -= 1
     guard stepsLeft >= 0 else { throw tooMany(node.line) }

@@ -50,7 +50,7 @@ final class ScenarioWorld {
     }
   }
 
-  /// - Parameter names: who does it, if the step does not say so.
+  /// - Parameter names: the devices, if the step names none.
   private func run(_ step: ScenarioStep, by names: [String]) async throws {
     let performers = devices(named: step.devices.isEmpty ? names : step.devices)
     switch step.action {

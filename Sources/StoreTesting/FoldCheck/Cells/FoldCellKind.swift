@@ -1,9 +1,11 @@
 import EventStore
 import OperationFormat
 
-/// What FoldCheck knows of a kind of cell. Each kind has a file; ``FieldKind/foldCells`` is the table of them.
+/// What FoldCheck knows of a kind of cell. Each kind has a file; ``FieldKind/foldCells`` is the table of
+/// them.
 ///
-/// The oracle's heads hold numbers. A kind says what such a number stands for: as bytes, as a value and in words.
+/// The oracle's heads hold numbers. A kind says what such a number stands for: as bytes, as a value and in
+/// words.
 protocol FoldCellKind: SendableMetatype {
   /// How many cells of the kind a field has in a history: more than one where elements or keys have cells.
   static var count: Int { get }
@@ -42,8 +44,8 @@ struct FoldPayloadNumbers {
 }
 
 extension FieldKind {
-  /// What FoldCheck knows of the cells of this kind; nil for a kind that consists of units, which ``UnitOrderOracle``
-  /// describes as a whole.
+  /// What FoldCheck knows of the cells of this kind; nil for a kind that consists of units, which
+  /// ``UnitOrderOracle`` describes as a whole.
   var foldCells: (any FoldCellKind.Type)? {
     switch self {
     case .register: FoldRegister.self

@@ -1,8 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// The cells that a record has in a history, by number: −1 is its existence. The cells of fields follow from 0, in the
-/// order of ``groups``; within a group they are in the order of the fields.
+/// The cells that a record has in a history, by number: −1 is its existence. The cells of fields follow from
+/// 0, in the order of ``groups``; within a group they are in the order of the fields.
 struct FoldCells: Hashable {
   let fields: Int
 

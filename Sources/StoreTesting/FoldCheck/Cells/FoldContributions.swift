@@ -1,7 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// Contributions: a head holds one payload, a value of the table, and the base of the transaction that made it.
+/// Contributions: a head holds one payload, a value of the table, and the base of the transaction that made
+/// it.
 enum FoldContributions: FoldCellKind {
   static let count = 1
   static let traits: FoldCellTraits = .isOrdered

@@ -1,7 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// The existence of a record: a head says the record's type, that the record is dead, or the place it moved to.
+/// The existence of a record: a head says the record's type, that the record is dead, or the place it moved
+/// to.
 enum FoldExistence: FoldCellKind {
   /// The content of a head that a deletion makes. A content from 0 on is a type.
   static let dead = -1

@@ -3,7 +3,8 @@ import OperationFormat
 
 /// A set: each of its elements has a cell. A head says that the element is in the set.
 enum FoldSet: FoldCellKind {
-  /// One element whose encoded value is its name in rows, and one that is too long for that and is named by its hash.
+  /// One element whose encoded value is its name in rows, and one that is too long for that and is named by
+  /// its hash.
   static let elements: [FoldValue] = [FoldValue(rawValue: 1), FoldValue(rawValue: 8)]
 
   static let count = FoldCells.elements

@@ -2,8 +2,8 @@ package import OperationFormat
 
 /// Names a value that a generated operation sets: a number into a small table of encoded values.
 package struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-  /// 0 is null, 1 to 7 are small integers; from 8 on come strings whose encoded forms lie around the size from
-  /// which a value is kept apart, the even ones in arrays with references.
+  /// 0 is null, 1 to 7 are small integers. From 8 on there are strings whose encoded sizes are around that from which
+  /// a value gets a row of its own; the even ones are in arrays with references.
   package let rawValue: UInt8
 
   /// Creates the name of a value of the table.
@@ -68,7 +68,7 @@ package struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConv
     }
   }
 
-  /// What a list gets by a number: now and then a reference.
+  /// The element of a list by a number: two of five are references.
   static func element(_ number: Int) -> Value {
     switch number % 5 {
     case 3: .reference(Reference(record: Name("r\(number % 3)"), rule: .cascade))
@@ -77,14 +77,14 @@ package struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConv
     }
   }
 
-  /// A string that takes that many bytes with its tag and its count of two bytes.
-  /// An array that takes that many bytes: references, and a string.
+  /// An array of references and a string that takes that many bytes.
   private static func array(_ number: UInt8, encodedBytes: Int, _ references: [Reference]) -> Value {
     let values = references.map { Value.reference($0) }
     let byteCount = values.reduce(2) { $0 + (payload(of: $1).count) }
     return .array(values + [string(number, encodedBytes: encodedBytes - byteCount)])
   }
 
+  /// A string that takes that many bytes with its tag and its count of two bytes.
   private static func string(_ number: UInt8, encodedBytes: Int) -> Value {
     .string(String(repeating: String(UnicodeScalar(97 + number)), count: encodedBytes - 3))
   }

@@ -25,7 +25,7 @@ struct SimulatedAssets: WorldPart {
       let policy: AssetPolicy = isEager(device, zone) ? .eager : .lazy
       let isOff = try store.read { try $0.zones().contains(zone) && $0.assetPolicy(of: zone) != policy }
       guard isOff else { continue }
-      try world.machines.attempt(
+      try SimulatedMachines(world).attempt(
         on: device, [.full, .commitFailed, .commitUncertain, .zoneUnknown, .closed]
       ) { try await store.setAssetPolicy(policy, of: zone) }
     }

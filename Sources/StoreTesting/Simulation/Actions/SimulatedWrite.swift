@@ -33,12 +33,13 @@ final class SimulatedWrite: @unchecked Sendable {
     operationCounts = transaction.operationCounts
   }
 
-  /// What the app knows once it was told how the write ended.
+  /// The outcome, as the app gets it.
   func told(_ isLogged: Bool?) -> ToldWrite {
     ToldWrite(operationCounts: operationCounts, isLogged: isLogged)
   }
 
-  /// The same for one that ended with an error: one alone leaves it open whether anything was committed.
+  /// The outcome of a write that ended with an error. Only `commitUncertain` leaves open whether it was
+  /// committed.
   func told(_ error: any Error) -> ToldWrite {
     told((error as? StoreError)?.code == .commitUncertain ? nil : false)
   }

@@ -1,8 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// Checks each transaction that comes into a store's log: invariants 1, 6 to 10 and 12, and that the zones of one write have
-/// one timestamp.
+/// Checks each transaction that comes into a store's log: invariants 1, 6 to 10 and 12, and that the zones of
+/// one write have one timestamp.
 enum LogChecker {
   /// Checks what is new in a log.
   ///
@@ -60,7 +60,7 @@ enum LogChecker {
     guard let place, place <= UInt64(zone.offset) else {
       throw SimulationFailure(
         .tokenIsNotAhead,
-        "\(made.id) of \(made.zone) lies at \(place ?? 0) and was folded with a token of \(zone.offset)")
+        "\(made.id) of \(made.zone) is at offset \(place ?? 0) and was folded with a token of \(zone.offset)")
     }
     view.clock.observe(made.timestamp, wallMilliseconds: wall)
     zone.fold(number, at: Int(place))

@@ -13,8 +13,8 @@ struct ZoneChecker {
       throw SimulationFailure(.nothingVanishes, "d\(device.number) has another identity")
     }
     view.identity = state.identity
-    // Once a zone is out of the way, one that was a device's own alone too, the list is read again: another one of its
-    // name may have been passed over.
+    // Once a zone is removed, a local one too, the list is read again: a zone of the same name may have been
+    // skipped.
     let offset = state.databaseToken?.offset ?? 0
     let isGone =
       !device.deletedZones.isEmpty || !facts.deletedInTheMaking.isEmpty
@@ -67,7 +67,8 @@ struct ZoneChecker {
       .tokenIsNotAhead, "a token names incarnation \(token.incarnation), which zone \(token.zone) never had")
   }
 
-  /// A zone may go only if an app deleted it, and with it nothing that was never shipped, unless that app's own.
+  /// A zone may go only if an app deleted it, and with it nothing that was never shipped, unless that app's
+  /// own.
   private func checkMayGo(_ zone: DeviceZone, _ device: SimulatedDevice) throws {
     if device.deletedZones.remove(zone.facts.zone) != nil { return }
     guard zone.facts.isDeletionAsked else {

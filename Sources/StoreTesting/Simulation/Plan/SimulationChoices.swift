@@ -1,7 +1,8 @@
-/// The numbers that decide what happens: drawn from a seed and kept, so that they can be replayed and made smaller.
+/// The numbers that decide what happens: drawn from a seed and kept, so that they can be replayed and made
+/// smaller.
 ///
-/// The least choice is the simplest: no fault, the first record, one operation. A replay that runs past what was kept
-/// goes on with the least, which is what lets a failing run shrink.
+/// The least choice is the simplest: no fault, the first record, one operation. After the last kept number, a
+/// replay chooses the least each time, so that a failing run can shrink.
 public struct SimulationChoices: ChoiceSource, Sendable {
   /// What was chosen so far, or is to be.
   private(set) var values: [Int]
@@ -28,7 +29,8 @@ public struct SimulationChoices: ChoiceSource, Sendable {
     return value
   }
 
-  /// Whether something happens that happens in `perMille` of 1,000 cases. Nothing is drawn for what never does.
+  /// Whether something happens that happens in `perMille` of 1,000 cases. Nothing is drawn for what never
+  /// does.
   public mutating func happens(perMille: Int) -> Bool {
     perMille > 0 && next(below: 1000) >= 1000 - perMille
   }

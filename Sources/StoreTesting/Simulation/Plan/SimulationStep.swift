@@ -1,4 +1,4 @@
-/// One thing that is done to a world, after some of what is under way went on.
+/// One step of a plan: an action on a world, after some scheduled events ran.
 struct SimulationStep: Hashable, Sendable {
   enum Action: String, Sendable, CaseIterable {
     /// A workload writes.
@@ -40,7 +40,7 @@ struct SimulationStep: Hashable, Sendable {
     case reclaim
   }
 
-  /// How many of the things that are under way go on before.
+  /// How many scheduled events run before the step.
   var events: Int
   var action: Action
   var device: Int
@@ -55,7 +55,7 @@ extension SimulationConfiguration {
     let weights = weights()
     var steps: [SimulationStep] = []
     var total = 0
-    // Bursts and quiet times: what is done while others' work is under way finds other faults than what is done alone.
+    // Bursts and quiet times. Concurrent work finds other faults than work without any other in between.
     let eventsMax = choices.pick([8, 3, 1, 20, 40])
     while total < self.steps {
       let events = choices.next(below: eventsMax + 1)

@@ -1,8 +1,8 @@
-/// Makes a failing plan smaller, as long as what failed still fails: it takes faults, devices, steps and choices away, and
-/// makes simpler what remains.
+/// Makes a failing plan smaller, as long as what failed still fails: it takes faults, devices, steps and
+/// choices away, and makes simpler what remains.
 ///
-/// Each attempt is a run. Those that take away the most come first; they are repeated until a whole pass changes
-/// nothing, or there were enough runs.
+/// Each attempt is a run. Those that take away the most come first; they are repeated until a whole pass
+/// changes nothing, or there were enough runs.
 struct SimulationShrinker {
   private(set) var plan: SimulationPlan
   private(set) var failure: SimulationFailure
@@ -16,7 +16,8 @@ struct SimulationShrinker {
   ///   - failure: how it fails. What fails in another way is another failure.
   ///   - runsMax: how many plans are tried at most.
   ///   - run: runs a plan.
-  ///   - progress: hears of each run, and of the steps of the smallest plan. What it throws ends the shrinking.
+  ///   - progress: hears of each run, and of the steps of the smallest plan. What it throws ends the
+  ///     shrinking.
   init(
     _ plan: SimulationPlan, _ failure: SimulationFailure, runsMax: Int,
     run: @escaping (SimulationPlan) -> SimulationFailure?,
@@ -50,7 +51,8 @@ struct SimulationShrinker {
     }
   }
 
-  /// Leaves out steps that the run did not come to: what they would choose is not known, and nothing waits for it.
+  /// Leaves out steps that the run did not come to: what they would choose is not known, and nothing waits
+  /// for it.
   private mutating func dropUnreached() {
     let reached = plan.steps.lastIndex { $0.choices != nil } ?? -1
     var candidate = plan
@@ -64,7 +66,7 @@ struct SimulationShrinker {
     try removeRuns(plan.steps.count) { candidate, range in candidate.steps.removeSubrange(range) }
   }
 
-  /// Has less of what is under way go on before steps: nothing at all, then half.
+  /// Lets fewer events run before steps: none, then half.
   private mutating func lowerEvents() throws -> Bool {
     var isSmaller = try changeRuns(plan.steps.count, least: 1) { candidate, range in
       for index in range { candidate.steps[index].events = 0 }
@@ -252,8 +254,8 @@ struct SimulationShrinker {
 }
 
 extension SimulationFailure {
-  /// Whether another failure is of the same kind. What has no invariant of its own must be said in the same words, but for
-  /// those with numbers: else one surprise would shrink to another.
+  /// Whether another failure is of the same kind. What has no invariant of its own must be said in the same
+  /// words, but for those with numbers: else one surprise would shrink to another.
   fileprivate func isLike(_ other: SimulationFailure) -> Bool {
     guard invariant == other.invariant else { return false }
     return invariant != .noSurprise || words == other.words

@@ -1,7 +1,7 @@
 import Replicator
 import Synchronization
 
-/// Objects that remember in which order they were put.
+/// An object store that records the order of its puts.
 final class KeptObjects: ObjectStore {
   private let objects: any ObjectStore
   private let puts: Mutex<[(name: ObjectName, bytes: [UInt8])]>
@@ -32,15 +32,15 @@ final class KeptObjects: ObjectStore {
   func delete(_ name: ObjectName) async throws(RemoteError) { try await objects.delete(name) }
   func changes() -> AsyncStream<Void> { objects.changes() }
 
-  /// Puts other bytes in an object's place, or takes it away.
+  /// Replaces an object's bytes, or removes the object.
   func replace(_ name: ObjectName, with bytes: [UInt8]?) async throws(RemoteError) {
     try await objects.delete(name)
     if let bytes { _ = try await objects.putIfAbsent(name, bytes) }
   }
 
-  /// Takes away what was put after so many objects.
+  /// Removes the objects that were put after the first `count`.
   ///
-  /// - Returns: what that was, in the order in which it was put.
+  /// - Returns: the removed objects, in the order in which they were put.
   func takeBack(to count: Int) async throws(RemoteError) -> [(name: ObjectName, bytes: [UInt8])] {
     let later = puts.withLock { puts in
       defer { puts.removeSubrange(count...) }
@@ -57,7 +57,7 @@ final class KeptObjects: ObjectStore {
   }
 }
 
-/// Objects that nothing can be put into, as a copy that is mounted for reading.
+/// An object store that refuses puts, like a copy that is mounted read-only.
 struct ReadOnlyObjects: ObjectStore {
   private let objects: MemoryObjects
 

@@ -1,10 +1,13 @@
 internal import OperationFormat
 internal import Replicator
 
-extension RemoteLogConformance {
+/// Assets, which are sent in chunks.
+enum RemoteAssetChecks {
+  private typealias Check = RemoteLogConformance.Check
+
   private static let chunkBytes = AssetManifest.chunkBytes
 
-  static let assetChecks = [
+  static let all: [RemoteLogConformance.Check] = [
     Check("An asset that was never put is not there") { trial in
       let incarnation = try await trial.create()
       for count in [0, 1, chunkBytes + 1] {
@@ -50,7 +53,7 @@ extension RemoteLogConformance {
     Check("An asset that four put at once is there, whole", doors: 4) { trial in
       let incarnation = try await trial.create()
       let made = TrialAsset(chunkBytes + 1)
-      let states = try await inParallel(4) { door in
+      let states = try await trial.inParallel(4) { door in
         try await trial.put(made, incarnation, door: door)
         return try await trial.finish(made, incarnation, door: door)
       }

@@ -1,17 +1,15 @@
 import EventStore
 import Replicator
 
-/// Starts and ends the processes of a world's devices, and checks a device's store after all that its process does.
-final class SimulatedMachines: WorldPart {
+/// Starts and ends the processes of a world's devices, and checks a device's store after everything that its
+/// process does.
+struct SimulatedMachines: WorldPart {
   unowned let world: SimulatedWorld
 
   init(_ world: SimulatedWorld) { self.world = world }
 
-  /// Does something in a device's process, and checks its store after.
-  func act(_ device: SimulatedDevice, _ body: () throws -> Void) throws {
-    try body()
-    executor.run()
-    try world.throwSurprise()
+  /// Checks a device's store after its process did something, and ends the process if it is to die.
+  func didAct(_ device: SimulatedDevice) throws {
     // Also if the process dies: its last commit may have been stored.
     if let store = device.store, world.isModelled, try device.hasCommitted(store) {
       try world.noteDetails { try WrittenOperations.lines(device, store) }
@@ -24,35 +22,29 @@ final class SimulatedMachines: WorldPart {
     }
   }
 
-  /// Starts a device's process. If its disk fails, it is tried again later.
+  /// Starts a device's process. If its disk fails, it tries again later.
   func boot(_ device: SimulatedDevice) throws {
     guard device.store == nil else { return }
     do {
       try device.start(
         wallMilliseconds: { [unowned world, unowned device] in world.wall(of: device) },
-        commitFault: { [unowned world, unowned device] in world.disk.drawCommitFault(device) },
+        commitFault: { [unowned world, unowned device] in SimulatedDisk(world).drawCommitFault(device) },
         assetThresholdBytes: options.assetThresholdBytes,
-        assetFault: { [unowned world, unowned device] in world.disk.drawAssetFault("\($0)", device) },
-        makeRemote: { [world] process in Self.makeRemote(world, process) })
+        assetFault: { [unowned world, unowned device] in
+          SimulatedDisk(world).drawAssetFault("\($0)", device)
+        },
+        makeRemote: world.hooks.makeRemote)
     } catch {
       world.count(.deviceStartsFailed)
       note("d\(device.number) does not start: \(ErrorChecker.code(of: error))")
       try ErrorChecker(world).expect(error, [.full, .system, .commitFailed, .commitUncertain])
       device.isDying = false
-      world.schedule(after: 1000, in: nil) { [unowned self] in try boot(device) }
+      world.schedule(after: 1000, in: nil) { try boot(device) }
       return
     }
     world.count(.deviceStarts)
     note("d\(device.number) starts")
     try act(device) { try SimulatedRounds(world).deliver(.started, device) }
-  }
-
-  private static func makeRemote(_ world: SimulatedWorld, _ process: SimulatedProcess) -> any RemoteLog {
-    switch world.configuration.place {
-    case .server: SimulatedRemoteLine(world: world, process: process)
-    case .objects, .folder:
-      world.place.makeLog(over: SimulatedObjectsLine(world: world, process: process))
-    }
   }
 
   /// Ends a device's process, and has it started again some time later.
@@ -77,12 +69,12 @@ final class SimulatedMachines: WorldPart {
     case 7...8: delay = 600_000
     default: delay = Int64(world.timing.next(in: 1...48)) * 3_600_000
     }
-    world.schedule(after: delay, in: nil) { [unowned self] in
+    world.schedule(after: delay, in: nil) {
       try boot(device)
       guard !world.isHealed, configuration.has(.crashInRecovery), world.timing.next(below: 10) == 9 else {
         return
       }
-      world.schedule(after: Int64(world.timing.next(below: 30)), in: device.process) { [unowned self] in
+      world.schedule(after: Int64(world.timing.next(below: 30)), in: device.process) {
         if world.isHealed { return }
         mark(.crashInRecovery)
         try crash(device)
@@ -97,7 +89,7 @@ final class SimulatedMachines: WorldPart {
     return copy
   }
 
-  /// Has a store do what its disk may refuse.
+  /// Runs work on a store that its disk may make fail.
   ///
   /// - Parameter codes: the errors that it may throw.
   func attempt(

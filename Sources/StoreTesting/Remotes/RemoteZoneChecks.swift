@@ -1,8 +1,11 @@
 internal import OperationFormat
 internal import Replicator
 
-extension RemoteLogConformance {
-  static let zoneChecks = [
+/// The list of zones, and how zones are created.
+enum RemoteZoneChecks {
+  private typealias Check = RemoteLogConformance.Check
+
+  static let all: [RemoteLogConformance.Check] = [
     Check("An empty remote has an empty list of zones") { trial in
       for door in trial.doors {
         let page = try await trial.retrying { try await door.zoneEvents(after: nil) }
@@ -23,7 +26,7 @@ extension RemoteLogConformance {
     },
     Check("Of eight that make a zone at once, all get the same incarnation", doors: 8) { trial in
       let zones = (0..<3).map { ZoneID(name: Name("zone-\($0)")) }
-      let made = try await inParallel(8) { index in
+      let made = try await trial.inParallel(8) { index in
         var made: [IncarnationID] = []
         for (number, zone) in zones.enumerated() {
           made.append(try await trial.create(zone, UInt64(index * 10 + number + 1), door: index))
@@ -99,16 +102,4 @@ extension RemoteLogConformance {
       try trial.expect(try await trial.events().count, names.count, "the zones")
     },
   ]
-
-  /// Runs a body so many times at once.
-  ///
-  /// - Returns: the results in the order of the indices.
-  static func inParallel<Result: Sendable>(
-    _ count: Int, _ body: @escaping @Sendable (_ index: Int) async throws -> Result
-  ) async throws -> [Result] {
-    let tasks = (0..<count).map { index in Task { try await body(index) } }
-    var results: [Result] = []
-    for task in tasks { results.append(try await task.value) }
-    return results
-  }
 }

@@ -15,35 +15,35 @@ final class SimulatedDevice: @unchecked Sendable {
   private(set) var store: LocalStore?
   private(set) var runner: EffectRunner?
   var replicators: [SimulatedReplicator] = []
-  /// What its wall clock is off, in milliseconds.
+  /// The error of its wall clock, in milliseconds.
   var clockOffset: Int64
-  /// Whether no call of it arrives.
+  /// Whether its calls do not arrive.
   var isCutOff = false
-  var mount = SimulatedPlace.Mount.right {
+  var mount = RemoteMount.right {
     didSet { disturbRounds() }
   }
   var isOlder: Bool
   var heldRead: SimulatedHeldRead?
-  /// Whether it ever held one: its file may have grown by what was replaced meanwhile.
+  /// Whether it ever held a read open. Its file may then have grown by the pages replaced meanwhile.
   var hasHeldRead = false
-  /// Whether its process ends once what it does at the moment is done.
+  /// Whether its process ends after its present action.
   var isDying = false
-  /// Writes that ended since its log was last looked at.
+  /// The writes that ended since its log was last checked.
   var toldWrites: [ToldWrite] = []
-  /// Zones that its app is deleting at the moment.
+  /// Zones that its app is now deleting.
   var deletedZones: Set<ZoneID> = []
   /// What its store is known to have.
   var view = DeviceView()
-  /// The store's last commit that was looked at; nil for none of this process.
+  /// The store's last commit that was checked; nil if none of this process was.
   private var lastCommit: UInt64?
-  /// How often its store was thrown away.
+  /// How often its store was wiped.
   private(set) var generation = 0
   /// What it may write.
   let workloads: [any SimulationWorkload]
   let selection: ZoneSelection
   private let parent: String
   private let random: DeviceRandom
-  /// How much a commit that folds may do; nil for as much as anywhere.
+  /// The most steps of a fold in one commit; nil for the engine's own bound.
   var foldStepsMax: Int?
 
   init(
@@ -64,7 +64,7 @@ final class SimulatedDevice: @unchecked Sendable {
 
   var directory: String { "\(parent)/d\(number)-\(generation)" }
 
-  /// Opens the store in a process of its own.
+  /// Opens the store in a new process.
   func start(
     wallMilliseconds: @escaping @Sendable () -> Int64, commitFault: @escaping @Sendable () -> CommitFault?,
     assetThresholdBytes: Int?, assetFault: @escaping @Sendable (StaticString) -> AssetFault?,
@@ -80,7 +80,7 @@ final class SimulatedDevice: @unchecked Sendable {
     configuration.writesOnCallingThread = true
     configuration.commitFault = commitFault
     configuration.foldStepsMax = foldStepsMax
-    // The largest values there are belong to a world's workload, where it has no assets.
+    // In worlds without assets, workloads write values of the greatest size.
     configuration.assetThresholdBytes = assetThresholdBytes ?? .max
     if assetThresholdBytes != nil { configuration.assetFault = assetFault }
     let store = try LocalStore(directory: directory, durability: .consistent, configuration: configuration)
@@ -94,7 +94,7 @@ final class SimulatedDevice: @unchecked Sendable {
     replicators = (0..<self.configuration.replicators).map { _ in SimulatedReplicator(policy, selection) }
   }
 
-  /// Ends the process: nothing that it has begun goes on.
+  /// Ends the process, and drops everything that it has begun.
   func end() {
     process.end()
     heldRead = nil
@@ -106,7 +106,7 @@ final class SimulatedDevice: @unchecked Sendable {
     isDying = false
   }
 
-  /// Throws the store away. The next process begins with an empty one.
+  /// Removes the store. The next process starts with an empty one.
   func wipe() {
     end()
     generation += 1
@@ -124,7 +124,7 @@ final class SimulatedDevice: @unchecked Sendable {
     configuration.workload == nil || workloads.contains { $0.zones.contains(zone) }
   }
 
-  /// What the rounds that are under way come to says nothing of the remote.
+  /// Marks the reports of the present rounds as useless for checks, since the remote changed during them.
   func disturbRounds() {
     for replicator in replicators { replicator.round?.steps = nil }
   }

@@ -2,8 +2,11 @@ internal import OperationFormat
 internal import Replicator
 internal import Synchronization
 
-extension RemoteLogConformance {
-  static let appendChecks = [
+/// Appends of segments, also by several writers at once.
+enum RemoteAppendChecks {
+  private typealias Check = RemoteLogConformance.Check
+
+  static let all: [RemoteLogConformance.Check] = [
     Check("Offsets are dense from 1") { trial in
       var maker = trial.maker(try await trial.create())
       for offset in 1...6 as ClosedRange<UInt64> {
@@ -66,7 +69,7 @@ extension RemoteLogConformance {
     Check("Of appends at once each is there exactly once, in its writer's order", doors: 6) { trial in
       let incarnation = try await trial.create()
       let count = 10
-      let places = try await inParallel(6) { index in
+      let places = try await trial.inParallel(6) { index in
         var maker = trial.maker(incarnation, replica: UInt64(index + 1))
         var offsets: [UInt64] = []
         for _ in 0..<count {
@@ -77,7 +80,7 @@ extension RemoteLogConformance {
       }
       let read = try await trial.readAll(incarnation).segments
       try trial.expect(read.count, 6 * count, "the segments")
-      try trial.expect(Set(places.joined()).count, 6 * count, "the offsets that were told")
+      try trial.expect(Set(places.joined()).count, 6 * count, "the offsets of the answers")
       for (index, offsets) in places.enumerated() {
         try trial.expect(offsets, offsets.sorted(), "a writer's offsets")
         for (sequence, offset) in offsets.enumerated() {
@@ -90,7 +93,7 @@ extension RemoteLogConformance {
     Check("Of one segment that eight append at once, one is appended", doors: 8) { trial in
       var maker = trial.maker(try await trial.create())
       let segment = try maker.next()
-      let outcomes = try await inParallel(8) { try await trial.outcome(segment, door: $0) }
+      let outcomes = try await trial.inParallel(8) { try await trial.outcome(segment, door: $0) }
       let appended = outcomes.filter { if case .appended = $0 { true } else { false } }
       let offsets = outcomes.map { outcome -> UInt64 in
         switch outcome {
@@ -149,7 +152,7 @@ extension RemoteLogConformance {
       try await trial.expect(.wentBack, "an append") { try await trial.doors[0].append(segment, after: 2) }
       try trial.expect(try await trial.readAll(maker.incarnation).segments.count, 1, "the segments")
     },
-    Check("Changes are told, or the sequence ends") { trial in
+    Check("Changes are notified, or the sequence ends") { trial in
       var maker = trial.maker(try await trial.create())
       let stream = trial.doors[0].changes()
       let isTold = Mutex(false)
@@ -158,13 +161,13 @@ extension RemoteLogConformance {
         isTold.withLock { $0 = true }
       }
       defer { waiting.cancel() }
-      // What was appended before it listens is not told: others come.
+      // An append before it listens causes no notification, so it appends until one comes.
       for _ in 0..<500 {
         _ = try await trial.append(try maker.next(), door: 1)
         if isTold.withLock({ $0 }) { return }
         try await Task.sleep(for: .milliseconds(10))
       }
-      throw trial.failure("nothing was told of 500 appends")
+      throw trial.failure("no notification came for 500 appends")
     },
   ]
 }

@@ -3,21 +3,21 @@ import OperationFormat
 import Replicator
 import Synchronization
 
-/// Where the remote of a world lies, and what else may be in its place.
-final class SimulatedPlace: Sendable {
-  /// What a device finds where its remote should be.
-  enum Mount: Sendable { case right, nothing, foreign, old }
+/// What a device finds where its remote should be.
+enum RemoteMount: Sendable { case right, nothing, foreign, old }
 
+/// The remote of a world, and what else may be in its place.
+final class SimulatedPlace: Sendable {
   /// Nil where the remote is the app's own.
   private let objects: KeptObjects?
   let server: any RemoteLog
   private let foreign: MemoryObjects
   private let receivedMilliseconds: (@Sendable () -> UInt64)?
-  /// How many objects had been put when that was last asked.
+  /// The number of objects at the last call of ``takeChange()``.
   private let seen = Mutex(0)
-  /// The remote as nobody's network lies before it.
+  /// The remote without a network in front of it.
   let observer: any RemoteLog
-  /// A copy of what was there once; nil while there is none.
+  /// An old copy of the remote; nil while there is none.
   private let copied = Mutex<MemoryObjects?>(nil)
 
   init(
@@ -41,10 +41,10 @@ final class SimulatedPlace: Sendable {
     self.foreign = foreign
   }
 
-  /// The objects, where they are there to be damaged.
+  /// The objects, if the remote has objects that can be damaged.
   var kept: KeptObjects? { objects }
 
-  /// Whether anything may have been put since this was last asked.
+  /// Whether anything may have been put since the last call.
   func takeChange() -> Bool {
     guard let count = objects?.count else { return true }
     return seen.withLock { seen in
@@ -53,7 +53,7 @@ final class SimulatedPlace: Sendable {
     }
   }
 
-  /// Makes a copy of what is there now.
+  /// Copies the remote as it is now.
   ///
   /// - Returns: false if there is one, or none can be made.
   func copy() -> Bool {
@@ -67,7 +67,7 @@ final class SimulatedPlace: Sendable {
 
   var isCopied: Bool { copied.withLock { $0 != nil } }
 
-  /// The copy, which can be written to: nothing before it was made.
+  /// The copy, which can be written to. An error if none was made.
   func oldCopy() throws(RemoteError) -> MemoryObjects {
     guard let copy = copied.withLock({ $0 }) else {
       throw RemoteError(.notARemote, "there is no copy", hint: "make one first")
@@ -75,8 +75,8 @@ final class SimulatedPlace: Sendable {
     return copy
   }
 
-  /// What takes calls of a remote.
-  func log(as mount: Mount) throws(RemoteError) -> any RemoteLog {
+  /// The remote that a device with a mount calls.
+  func log(as mount: RemoteMount) throws(RemoteError) -> any RemoteLog {
     mount == .right ? server : makeLog(over: try self.objects(as: mount))
   }
 
@@ -85,8 +85,8 @@ final class SimulatedPlace: Sendable {
     ObjectRemote(objects, receivedMilliseconds: receivedMilliseconds)
   }
 
-  /// What takes the verbs of an object store.
-  func objects(as mount: Mount) throws(RemoteError) -> any ObjectStore {
+  /// The object store that a device with a mount calls.
+  func objects(as mount: RemoteMount) throws(RemoteError) -> any ObjectStore {
     switch mount {
     case .right: objects ?? ReadOnlyObjects(MemoryObjects(name: "nothing"))
     case .nothing: ReadOnlyObjects(MemoryObjects(name: "nothing"))
@@ -137,8 +137,8 @@ extension FetchOutcome {
 }
 
 extension StoredSegment {
-  /// Makes the header that of a version to come: four bytes of magic, then the version; after the flags, the header's
-  /// bytes, of which the last four are the checksum of the others.
+  /// Makes the header that of a version to come: four bytes of magic, then the version; after the flags, the
+  /// header's bytes, of which the last four are the checksum of the others.
   fileprivate mutating func raiseVersion() {
     guard bytes.count > 8 else { return }  // cut short on its way
     let count = Int(bytes[6]) | Int(bytes[7]) << 8

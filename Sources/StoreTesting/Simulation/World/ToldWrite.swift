@@ -1,7 +1,7 @@
-/// A write that has ended, as its app was told.
+/// The outcome of a write, as its app got it.
 struct ToldWrite: Hashable {
   /// The operations of each transaction that it made.
   var operationCounts: [Int]
-  /// Whether they are in the log; nil if the app was told that this is not known.
+  /// Whether they are in the log; nil if the app got `commitUncertain`.
   var isLogged: Bool?
 }

@@ -6,6 +6,8 @@ final class SimulationRun {
 
   init(_ plan: SimulationPlan, _ options: SimulationOptions, isTraceKept: Bool) throws {
     world = try SimulatedWorld(plan, options, isTraceKept: isTraceKept)
+    world.hooks.didAct = { [unowned world] in try SimulatedMachines(world).didAct($0) }
+    world.hooks.makeRemote = { [unowned world] in SimulatedNetwork(world).makeRemote(for: $0) }
   }
 
   /// Runs the plan, and checks the world.
@@ -15,7 +17,7 @@ final class SimulationRun {
     try start()
     try takeSteps()
     try heal()
-    try world.settling.settle()
+    try SimulatedSettling(world).settle()
     try AssetAudit(world).run()
     try WorldAudit(world).run()
     try Aftermath(world).run()
@@ -32,7 +34,7 @@ final class SimulationRun {
   var recordedPlan: SimulationPlan {
     var plan = world.plan
     plan.recorded = [
-      .timing: world.timing.values, .network: world.network.choices.values, .disk: world.disk.choices.values,
+      .timing: world.timing.values, .network: world.networkChoices.values, .disk: world.diskChoices.values,
     ]
     for (index, values) in chosen { plan.steps[index].choices = values }
     return plan
@@ -49,7 +51,7 @@ final class SimulationRun {
       if abs(device.clockOffset) > 2000 { world.mark(.clockOff) }
       if device.configuration.replicators > 1 { world.mark(.secondReplicator) }
       if device.configuration.workload != nil { world.mark(.zonesChosen) }
-      try world.machines.boot(device)
+      try SimulatedMachines(world).boot(device)
     }
   }
 
@@ -65,11 +67,16 @@ final class SimulationRun {
     }
   }
 
-  /// Ends all faults, and has every process run.
+  /// Ends all faults, and has every process run. What was lost stays lost, and what is late arrives now.
   private func heal() throws {
     world.note("healed")
     for device in world.devices { try PaceChecker(world).checkGoesOn(device) }
-    try world.heal()
-    for device in world.devices { try world.machines.boot(device) }
+    world.endFaults()
+    for device in world.devices {
+      (device.isCutOff, device.isOlder) = (false, false)
+      try RemoteMounts(world).mount(.right, on: device)
+    }
+    try world.runFreeEvents()
+    for device in world.devices { try SimulatedMachines(world).boot(device) }
   }
 }

@@ -2,8 +2,8 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// Drives the replicators of a world's devices: delivers events to their machines, and runs the effects and timers that the
-/// machines ask for.
+/// Drives the replicators of a world's devices: delivers events to their machines, and runs the effects and
+/// timers that the machines ask for.
 struct SimulatedRounds: WorldPart {
   unowned let world: SimulatedWorld
 
@@ -67,7 +67,7 @@ struct SimulatedRounds: WorldPart {
       replicator.isAsked = false
     }
     if case .zone(let zone, .prepare) = effect { replicator.round?.cut.insert(zone) }
-    // Others act between two effects, and crashes happen there.
+    // Other devices act between two effects, and crashes happen there.
     let delay = world.isHealed ? 0 : Int64(world.timing.next(below: 4))
     world.schedule(after: delay, in: process) {
       guard let runner = device.runner else { return }

@@ -1,8 +1,11 @@
 internal import OperationFormat
 internal import Replicator
 
-extension RemoteLogConformance {
-  static let fetchChecks = [
+/// Fetches of segments after a token.
+enum RemoteFetchChecks {
+  private typealias Check = RemoteLogConformance.Check
+
+  static let all: [RemoteLogConformance.Check] = [
     Check("What was appended is read at once, through every door", doors: 3) { trial in
       var maker = trial.maker(try await trial.create())
       var token = ChangeToken.start(of: RemoteTrial.zone, maker.incarnation)
@@ -94,7 +97,7 @@ extension RemoteLogConformance {
     },
     Check("A reader beside writers sees a beginning of what there is, whole", doors: 4) { trial in
       let incarnation = try await trial.create()
-      let counts = try await inParallel(4) { index in
+      let counts = try await trial.inParallel(4) { index in
         guard index > 0 else {
           var seen = 0
           for _ in 0..<15 {

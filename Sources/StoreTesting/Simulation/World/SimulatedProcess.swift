@@ -30,13 +30,13 @@ final class SimulatedProcess: @unchecked Sendable {
   /// Ends a call's wait; false if it has ended.
   func close(_ call: Int) -> Bool { calls.removeValue(forKey: call) != nil }
 
-  /// Ends it: whatever it waits for never comes.
+  /// Ends it, and all its waits.
   func end() {
     isOver = true
     hangUp(Self.over)
   }
 
-  /// What a call hears whose process has ended.
+  /// The error of a call whose process has ended.
   static let over = RemoteError(.unreachable, "the process is over", hint: "start it again")
 
   /// Ends all waits with an error.

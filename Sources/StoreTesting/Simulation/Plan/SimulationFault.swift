@@ -74,9 +74,11 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .storeCopied:
       "a store is copied once all is at rest, and both write: one takes another epoch: 10 % of the seeds"
     case .logImported:
-      "a store's log, with pending transactions, is imported elsewhere; the old store is gone or comes back: 10 % of the seeds"
+      "a store's log, with pending transactions, is imported elsewhere; the old store is gone or comes "
+        + "back: 10 % of the seeds"
     case .peerThatLies:
-      "a peer ships parents, bases, sequences and kinds that no replica would, or under another's identity: 15 % of the seeds"
+      "a peer ships parents, bases, sequences and kinds that no replica would, or under another's "
+        + "identity: 15 % of the seeds"
     case .clockJump: "a wall clock jumps by up to years: 5 % of the devices"
     case .clockOff: "a wall clock is an hour or a time zone off, in 1970 or in 2099: 25 % of the devices"
     case .sleep: "a machine is suspended: its timers fire late"
@@ -88,9 +90,11 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .remoteDamaged:
       "an entry is lost or damaged once all is at rest; it is put back, or given up: 15 % of the seeds"
     case .remoteTakenBack:
-      "an old copy of the remote takes its place for good, once all is at rest; all read its log again: 10 % of the seeds"
+      "an old copy of the remote takes its place for good, once all is at rest; all read its log again: 10 "
+        + "% of the seeds"
     case .assetInTheWay:
-      "a file is in the place of a directory of assets, and nothing can be put there: half of the worlds with assets"
+      "a file is in the place of a directory of assets, and nothing can be put there: half of the worlds "
+        + "with assets"
     case .zoneDeleted: "a zone is deleted, while others write to it: 10 % of the seeds"
     case .zoneRecreated: "a zone is made again under the name of a deleted one: half of the seeds"
     case .groupCommit: "several writes wait and share a commit, one of which may fail"

@@ -3,9 +3,9 @@ public import OperationFormat
 
 /// What the devices of a simulated world write, and what every reader must find at any time.
 ///
-/// The world makes the zones, calls ``write(_:_:)`` on its devices at times of its own, and after every step that changed
-/// a store it calls ``check(_:)`` there. That the state is the fold of what was written, on every device, it checks
-/// by itself.
+/// The world makes the zones, calls ``write(_:_:)`` on its devices at times of its own, and after every step
+/// that changed a store it calls ``check(_:)`` there. That the state is the fold of what was written, on
+/// every device, it checks by itself.
 public protocol SimulationWorkload: Sendable {
   /// What it is called in traces.
   var name: String { get }
@@ -13,17 +13,19 @@ public protocol SimulationWorkload: Sendable {
   var zones: [ZoneID] { get }
   /// Whether losers of conflicts in its zones may be restored, one field at a time.
   var allowsRestoring: Bool { get }
-  /// Makes one write. Everything that it decides must come from the choices and from what it reads, so that a seed
-  /// repeats it; few records and fields make more collisions.
+  /// Makes one write. Everything that it decides must come from the choices and from what it reads, so that a
+  /// seed repeats it; few records and fields make more collisions.
   ///
-  /// - Throws: what the transaction throws: a record that is missing or there already ends the write, any other
-  ///   `StoreError` that no fault explains is a failure. Errors of the app's own end the write without one, as in an app.
+  /// - Throws: what the transaction throws: a record that is missing or there already ends the write, any
+  ///   other `StoreError` that no fault explains is a failure. Errors of the app's own end the write without
+  ///   one, as in an app.
   func write(_ transaction: inout WriteTransaction, _ choices: inout SimulationChoices) throws
   /// Checks what holds in every snapshot of a store that has the workload's zones.
   ///
   /// A newer version may write records of types of its own to any zone: check those of yours.
   ///
-  /// - Throws: ``SimulationFailure`` with ``SimulationFailure/Invariant/workloadHolds`` for what does not hold.
+  /// - Throws: ``SimulationFailure`` with ``SimulationFailure/Invariant/workloadHolds`` for what does not
+  ///   hold.
   func check(_ transaction: borrowing ReadTransaction) throws
 }
 

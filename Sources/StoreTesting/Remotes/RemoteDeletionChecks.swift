@@ -1,8 +1,11 @@
 internal import OperationFormat
 internal import Replicator
 
-extension RemoteLogConformance {
-  static let deletionChecks = [
+/// Deleted zones, whose logs are closed.
+enum RemoteDeletionChecks {
+  private typealias Check = RemoteLogConformance.Check
+
+  static let all: [RemoteLogConformance.Check] = [
     Check("A deleted zone takes nothing, and gives what it had") { trial in
       var maker = trial.maker(try await trial.create())
       let (first, second) = (try maker.next(), try maker.next())
@@ -21,7 +24,7 @@ extension RemoteLogConformance {
         try trial.expect(try await trial.page(after: end, door: door), .gone(.deleted), "after the last")
         let again = try await trial.outcome(second, after: 0, door: door)
         guard case .alreadyThere(let place) = again, place.offset == 2 else {
-          throw trial.failure("what lies in a closed log is there already, found \(again)")
+          throw trial.failure("an entry of a closed log is already there, found \(again)")
         }
       }
     },
@@ -34,7 +37,7 @@ extension RemoteLogConformance {
     Check("The list tells of the making and of the deletion, once and in order", doors: 4) { trial in
       let incarnation = try await trial.create()
       try await trial.delete(incarnation)
-      _ = try await inParallel(4) { try await trial.delete(incarnation, door: $0) }
+      _ = try await trial.inParallel(4) { try await trial.delete(incarnation, door: $0) }
       for door in 0..<4 {
         let events = try await trial.events(door: door)
         let expected = [ZoneEvent.Kind.created, .deleted].map {
@@ -47,18 +50,18 @@ extension RemoteLogConformance {
       var maker = trial.maker(try await trial.create())
       for _ in 0..<3 { _ = try await trial.append(try maker.next()) }
       let incarnation = maker.incarnation
-      _ = try await inParallel(8) { try await trial.delete(incarnation, door: $0) }
+      _ = try await trial.inParallel(8) { try await trial.delete(incarnation, door: $0) }
       let kinds = try await trial.events().map(\.kind)
       try trial.expect(kinds, [.created, .deleted], "the list")
       let read = try await trial.readAll(incarnation)
       try trial.expect(read.segments.count, 3, "the segments")
       try trial.expect(read.fate, .deleted, "the end")
     },
-    Check("What was appended beside a deletion lies before the end", doors: 5) { trial in
+    Check("What is appended during a deletion is before the end of the log", doors: 5) { trial in
       let incarnation = try await trial.create()
-      let acknowledged = try await inParallel(5) { index -> [UInt64] in
+      let acknowledged = try await trial.inParallel(5) { index -> [UInt64] in
         guard index > 0 else {
-          // One page at a time: writers may be faster than a reader who wants the end.
+          // One page at a time: a reader may never come to the end while others write.
           var (seen, isOpen) = (0, true)
           while seen < 5 && isOpen {
             await Task.yield()

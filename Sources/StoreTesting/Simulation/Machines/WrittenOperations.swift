@@ -40,6 +40,6 @@ enum WrittenOperations {
     }
   }
 
-  /// A name as a literal: a line stays one, whatever the name has in it.
+  /// A name as a string literal, so that it has no line break.
   private static func quoted(_ name: Name) -> String { name.rawValue.debugDescription }
 }

@@ -1,12 +1,12 @@
-/// Bounds how many rounds are made: some for each call, and some with time.
+/// Bounds how many rounds are made: some for each request, and more with time.
 struct SimulatedPace {
-  /// The shortest time in which a replicator makes a round that nothing calls for, in milliseconds.
+  /// The shortest time between rounds without a request, in milliseconds.
   private static let leastMilliseconds: Int64 = 50
   private static let creditMax = 20 * leastMilliseconds
   private var credit = creditMax
   private var milliseconds: Int64 = 0
 
-  /// Something called for a round. It may come with what was called for before, and once more after.
+  /// Notes a request for a round. An earlier request may be served by the same round, and one more round may follow.
   mutating func call() { credit += 2 * Self.leastMilliseconds }
 
   /// A round begins.

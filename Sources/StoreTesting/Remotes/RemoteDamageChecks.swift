@@ -1,10 +1,11 @@
 internal import OperationFormat
 internal import Replicator
 
-extension RemoteLogConformance {
-  /// What must hold where entries of a log are damaged or missing, or were given up. They run in a suite made by
-  /// ``init(seed:triesMax:damageable:)``.
-  public static let damageChecks: [Check] = EntryDamage.allCases.flatMap { damage in
+/// Entries of a log that are damaged or missing, or that were given up.
+enum RemoteDamageChecks {
+  private typealias Check = RemoteLogConformance.Check
+
+  static let all: [RemoteLogConformance.Check] = RemoteLogConformance.EntryDamage.allCases.flatMap { damage in
     [
       Check("A log with an entry that is \(damage) is read up to it, and says so") { trial in
         try await readsUpTo(damage, trial)
@@ -12,17 +13,18 @@ extension RemoteLogConformance {
       Check("An append goes behind an entry that is \(damage), and never into its place") { trial in
         try await appendsBehind(damage, trial)
       },
-      Check("A token of an entry that is \(damage) since is told of it") { trial in
+      Check("A fetch after a token fails if the token's entry is \(damage) since") { trial in
         try await tellsToken(of: damage, trial)
       },
     ]
   }
 
-  private static func readsUpTo(_ damage: EntryDamage, _ trial: RemoteTrial) async throws {
+  private static func readsUpTo(_ damage: RemoteLogConformance.EntryDamage, _ trial: RemoteTrial) async throws
+  {
     let (incarnation, segments, _) = try await makeLog(of: 5, trial)
     try await trial.damage(damage, incarnation, 3)
     for door in 0..<2 {
-      // Twice: what is told once is told again.
+      // Twice: every fetch must say it.
       for _ in 0..<2 {
         let start = ChangeToken.start(of: RemoteTrial.zone, incarnation)
         if damage.isGivenUp {
@@ -42,10 +44,10 @@ extension RemoteLogConformance {
           try await trial.doors[door].segments(after: Self.token(segments, 2, incarnation), bytesMax: 1 << 20)
         }
       }
-      // What lies behind it is read by a token behind it.
+      // The entries behind it are read with a token behind it.
       let rest = try await trial.page(after: Self.token(segments, 4, incarnation), door: door)
       guard case .segments(let found, hasMore: false) = rest, found.map(\.bytes) == [segments[4].bytes] else {
-        throw trial.failure("what lies behind it: \(rest)")
+        throw trial.failure("the entries behind it: \(rest)")
       }
     }
   }
@@ -82,10 +84,12 @@ extension RemoteLogConformance {
     try trial.expect(bytes == [0, 1, 3, 4].map { segments[$0].bytes }, "others changed beside the tombstone")
   }
 
-  private static func appendsBehind(_ damage: EntryDamage, _ trial: RemoteTrial) async throws {
+  private static func appendsBehind(_ damage: RemoteLogConformance.EntryDamage, _ trial: RemoteTrial)
+    async throws
+  {
     var (incarnation, segments, maker) = try await makeLog(of: 4, trial)
     try await trial.damage(damage, incarnation, 2)
-    // Who knows the log up to before it, and who knows nothing of it.
+    // One knows the log up to before it, the other knows nothing of it.
     var last: UInt64 = 4
     for (replica, offset) in [(2, 1), (3, 0)] as [(UInt64, UInt64)] {
       let segment = try trial.maker(incarnation, replica: replica).fork(replica)
@@ -98,12 +102,14 @@ extension RemoteLogConformance {
     }
     try trial.expect(
       try await trial.append(try maker.next(), after: 4, door: 1).offset, last + 1, "its writer's next one")
-    // It may have been this very segment: then it lies there twice.
+    // The entry may have been this segment: then the log has it twice.
     let twice = try await trial.append(segments[1], after: 1)
     try trial.expect(twice.offset, last + 2, "the offset of the damaged segment itself")
   }
 
-  private static func tellsToken(of damage: EntryDamage, _ trial: RemoteTrial) async throws {
+  private static func tellsToken(of damage: RemoteLogConformance.EntryDamage, _ trial: RemoteTrial)
+    async throws
+  {
     let (incarnation, segments, _) = try await makeLog(of: 3, trial)
     try await trial.damage(damage, incarnation, 2)
     for door in 0..<2 {

@@ -12,18 +12,18 @@ final class SimulatedReplicator {
   var steps: SyncSteps? = .all
   /// Set while a round is under way.
   var round: Round?
-  /// What the last round came to, and when it was over.
+  /// The report of the last round, and when that ended.
   var last: (report: SyncReport, milliseconds: Int64)?
   var pace = SimulatedPace()
-  /// Whether the app asked for a round since then: that goes ahead of every wait.
+  /// Whether the app asked for a round since then. Such a round does not wait.
   var isAsked = true
 
   struct Round {
     /// Writes of the device when it began.
     var writes: Int
-    /// What it was to do; nil where several calls may have been taken together.
+    /// What it was asked to do; nil if it may serve several requests.
     var steps: SyncSteps?
-    /// Whether nothing went wrong any more when it began.
+    /// Whether all faults had ended when it began.
     var isAfterHealing: Bool
     /// Where the zones' logs ended when it began.
     var ends: [IncarnationID: Int]
