@@ -1,4 +1,4 @@
-/// Counts what a run came across, to show that it went where faults may lie.
+/// Counts of what occurred in a run, which show that it reached the cases where bugs may be.
 package struct FoldCheckCoverage: Hashable, Sendable {
   /// Transactions that were made.
   package var transactions = 0

@@ -102,7 +102,8 @@ final class FoldHistory {
     }
   }
 
-  /// Adds the change that the next operation of the last transaction makes, when the replica that made it applies it.
+  /// Adds the change that the next operation of the last transaction makes, when the replica that made it
+  /// applies it.
   func didApply(_ operation: FoldOperation, _ change: FieldChange?) {
     let number = transactions.count - 1
     let index = transactions[number].changes.count

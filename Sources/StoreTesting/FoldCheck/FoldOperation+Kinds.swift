@@ -40,37 +40,37 @@ extension FoldOperation.Kind {
 
   var row: Row {
     switch self {
-    case .create: Row(nil, .replaces, .type, { _ in .create }) { "create r\($0.record) as t\($0.type)" }
-    case .delete: Row(nil, .replaces, [], { _ in .end(place: nil) }) { "delete r\($0.record)" }
+    case .create: Row(nil, .replaces, .type, { _ in .create }, { "create r\($0.record) as t\($0.type)" })
+    case .delete: Row(nil, .replaces, [], { _ in .end(place: nil) }, { "delete r\($0.record)" })
     case .moveAway:
-      Row(nil, .replaces, .element, { .end(place: Int($0.element)) }) {
-        "move r\($0.record) to p\($0.element)"
-      }
+      Row(
+        nil, .replaces, .element, { .end(place: Int($0.element)) },
+        { "move r\($0.record) to p\($0.element)" })
     case .set:
-      Row(.register, .replaces, [.field, .type, .value], { .change(.set($0.value.value)) }) {
-        "set \($0.place) = \($0.value) as t\($0.type)"
-      }
+      Row(
+        .register, .replaces, [.field, .type, .value], { .change(.set($0.value.value)) },
+        { "set \($0.place) = \($0.value) as t\($0.type)" })
     case .add:
-      Row(.counter, .adds, [.field, .type, .number], { .change(.add($0.value.value)) }) {
-        "add \($0.value) to \($0.place) as t\($0.type)"
-      }
+      Row(
+        .counter, .adds, [.field, .type, .number], { .change(.add($0.value.value)) },
+        { "add \($0.value) to \($0.place) as t\($0.type)" })
     case .insert:
-      Row(.set, .replaces, [.field, .type, .element], { .change(.insert($0.setElement)) }) {
-        "insert e\($0.element) into \($0.place) as t\($0.type)"
-      }
+      Row(
+        .set, .replaces, [.field, .type, .element], { .change(.insert($0.setElement)) },
+        { "insert e\($0.element) into \($0.place) as t\($0.type)" })
     case .remove:
-      Row(.set, .removes, [.field, .type, .element], { .change(.remove($0.setElement)) }) {
-        "remove e\($0.element) from \($0.place) as t\($0.type)"
-      }
+      Row(
+        .set, .removes, [.field, .type, .element], { .change(.remove($0.setElement)) },
+        { "remove e\($0.element) from \($0.place) as t\($0.type)" })
     case .put:
       Row(
         .map, .replaces, [.field, .type, .element, .value],
-        { .change(.put(key: $0.mapKey, $0.value.value)) }
-      ) { "put \($0.value) at k\($0.element) in \($0.place) as t\($0.type)" }
+        { .change(.put(key: $0.mapKey, $0.value.value)) },
+        { "put \($0.value) at k\($0.element) in \($0.place) as t\($0.type)" })
     case .removeKey:
-      Row(.map, .removes, [.field, .type, .element], { .change(.removeKey($0.mapKey)) }) {
-        "remove k\($0.element) from \($0.place) as t\($0.type)"
-      }
+      Row(
+        .map, .removes, [.field, .type, .element], { .change(.removeKey($0.mapKey)) },
+        { "remove k\($0.element) from \($0.place) as t\($0.type)" })
     case .insertText: Row(.text, .insertScalars)
     case .removeText: Row(.text, .removeScalars)
     case .insertElements: Row(.list, .insertItems)
@@ -78,9 +78,9 @@ extension FoldOperation.Kind {
     case .replaceElement: Row(.list, .replaceItem)
     case .removeElements: Row(.list, .removeItems)
     case .contribute:
-      Row(.contributions, .adds, [.field, .type, .value], { .change(.contribute($0.value.value)) }) {
-        "contribute \($0.value) to \($0.place) as t\($0.type)"
-      }
+      Row(
+        .contributions, .adds, [.field, .type, .value], { .change(.contribute($0.value.value)) },
+        { "contribute \($0.value) to \($0.place) as t\($0.type)" })
     }
   }
 }
@@ -96,9 +96,9 @@ extension FoldOperation.Kind.Row {
 
   /// The row of an edit of a list or a text.
   fileprivate init(_ field: FieldKind, _ edit: FoldEdit) {
-    self.init(field, .edits, [.field, .type, .element, .value], { _ in .edit(edit) }) {
-      "\($0.kind) \($0.element) at \($0.value.rawValue) in \($0.place) as t\($0.type)"
-    }
+    self.init(
+      field, .edits, [.field, .type, .element, .value], { _ in .edit(edit) },
+      { "\($0.kind) \($0.element) at \($0.value.rawValue) in \($0.place) as t\($0.type)" })
   }
 }
 

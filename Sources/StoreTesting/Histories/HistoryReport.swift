@@ -1,6 +1,6 @@
 package import OperationFormat
 
-/// What came of running a history.
+/// The result of running a history.
 package struct HistoryReport: Sendable {
   /// Commits read.
   package internal(set) var commits = 0

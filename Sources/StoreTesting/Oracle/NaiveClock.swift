@@ -1,7 +1,7 @@
 package import OperationFormat
 
-/// A second implementation of a store's clock (DESIGN.md, 4). A check with the engine's own clock would not find
-/// the clock's bugs.
+/// A second implementation of a store's clock (DESIGN.md, 4). A check with the engine's own clock would not
+/// find the clock's bugs.
 package struct NaiveClock {
   /// Five minutes.
   private static let driftMilliseconds: UInt64 = 300_000

@@ -41,8 +41,8 @@ package struct Oracle: Sendable {
     return cells.count - 1
   }
 
-  /// Adds a transaction that was just made. What it has seen does not change any more, since a base is never past the
-  /// end of the log, and a first offset never changes.
+  /// Adds a transaction that was just made. What it has seen does not change any more, since a base is never
+  /// past the end of the log, and a first offset never changes.
   ///
   /// - Precondition: everything up to its base was placed.
   package mutating func append(_ made: OracleTransaction) -> Int {
@@ -128,7 +128,8 @@ package struct Oracle: Sendable {
     if heads.count > 1 { heads.sort(by: OracleHead.isGreater) }
   }
 
-  /// Sorts contributions: takes, again and again, the least of those that have seen none of the others that are left.
+  /// Sorts contributions: takes, again and again, the least of those that have seen none of the others that
+  /// are left.
   ///
   /// - Parameter heads: greatest first.
   package func contributionOrder(_ heads: [OracleHead]) -> [OracleHead] {

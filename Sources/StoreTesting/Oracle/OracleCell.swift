@@ -1,7 +1,7 @@
 /// All operations that ever worked on one cell, and which transactions replace them.
 struct OracleCell: Sendable {
-  /// What an operation does to the cell. Each removes the heads that it has seen, unless it adds to a counter or
-  /// contributes.
+  /// What an operation does to the cell. Each removes the heads that it has seen, unless it adds to a counter
+  /// or contributes.
   struct Operation: Sendable {
     var transaction: Int
     /// Its place in the transaction.

@@ -188,7 +188,8 @@ struct UnitOrderOracle {
     return model.runs.map { part($0, model, places, heads) }
   }
 
-  /// Shows each element of the list at one place, that of its greatest head, and returns the heads of its places.
+  /// Shows each element of the list at one place, that of its greatest head, and returns the heads of its
+  /// places.
   private func show(
     _ alive: Set<UnitID>, in model: inout UnitOrderModel, _ heads: (Int) -> [CellHead]
   ) -> [UnitID: [CellHead]] {

@@ -1,8 +1,8 @@
 package import EventStore
 package import OperationFormat
 
-/// The oracle of one incarnation of a zone, by names. It keeps all transactions that any store made in the zone, and
-/// finds the state that a store must have after it folded some of them.
+/// The oracle of one incarnation of a zone, by names. It keeps all transactions that any store made in the
+/// zone, and finds the state that a store must have after it folded some of them.
 ///
 /// Transactions are numbered from 0 in the order in which they were made. Add each as it is
 /// made, so that it comes after all that it has seen.
@@ -84,8 +84,8 @@ package struct ZoneModel: Sendable {
     return number
   }
 
-  /// Notes that the remote has a transaction at an offset of its log. Offsets come in ascending order. The first
-  /// offset of a transaction counts.
+  /// Notes that the remote has a transaction at an offset of its log. Offsets come in ascending order. The
+  /// first offset of a transaction counts.
   package mutating func place(_ number: Int, at offset: UInt64, in incarnation: IncarnationID) {
     precondition(self.incarnation ?? incarnation == incarnation, "another life of the log of \(zone)")
     self.incarnation = incarnation

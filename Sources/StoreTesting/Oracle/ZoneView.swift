@@ -17,8 +17,8 @@ package struct ZoneView: Hashable, Sendable {
   /// Notes that the store has folded a transaction.
   package mutating func fold(_ number: Int) { folded.insert(number) }
 
-  /// Notes that the store learned when the remote received a transaction; nil if the remote keeps no such times. The
-  /// least of several times counts (DESIGN.md, 4).
+  /// Notes that the store learned when the remote received a transaction; nil if the remote keeps no such
+  /// times. The least of several times counts (DESIGN.md, 4).
   package mutating func receive(_ number: Int, atMilliseconds milliseconds: UInt64?) {
     guard let milliseconds else { return }
     while received.count <= number { received.append(.max) }

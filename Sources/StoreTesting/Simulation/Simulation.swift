@@ -1,8 +1,8 @@
-/// Runs worlds in which everything fails: the real store, the real replicator and the real remotes, over a simulated
-/// network, simulated disks and simulated clocks.
+/// Runs worlds in which everything fails: the real store, the real replicator and the real remotes, over a
+/// simulated network, simulated disks and simulated clocks.
 ///
-/// One seed determines everything that happens in a world. A world uses no clock, thread or random number of the
-/// machine.
+/// One seed determines everything that happens in a world. A world uses no clock, thread or random number of
+/// the machine.
 ///
 /// ```swift
 /// let simulation = Simulation(SimulationOptions(workloads: [MyWorkload()]))

@@ -26,8 +26,7 @@ struct RemoteMounts: WorldPart {
     }
   }
 
-  /// Mounts something. As with a disk, calls that are under way get no answer: no call sees first one place
-  /// and then the other.
+  /// Mounts something. As with a disk, calls under way get no answer, so that no call sees both.
   func mount(_ mount: RemoteMount, on device: SimulatedDevice) throws {
     guard device.mount != mount else { return }
     device.mount = mount

@@ -2,7 +2,7 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// Does the steps of a plan.
+/// Performs the steps of a plan.
 struct SimulatedActions: WorldPart {
   unowned let world: SimulatedWorld
 
@@ -63,8 +63,8 @@ struct SimulatedActions: WorldPart {
     world.schedule(after: days * dayMilliseconds, in: nil) { device.isCutOff = false }
   }
 
-  /// Has a replica of a newer version, which is no device, append a segment: with operations of kinds that no
-  /// store here knows, and some that all know.
+  /// Appends a segment as a replica of a newer version, which is no device. Its operations are of kinds that
+  /// no store here knows, and some of known kinds.
   private func writeAsNewerVersion(_ choices: inout SimulationChoices) throws {
     let open = facts.lives.filter { !$0.isClosed && !$0.isDeletionAsked }
     guard !open.isEmpty else { return }

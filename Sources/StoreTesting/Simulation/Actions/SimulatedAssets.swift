@@ -31,7 +31,7 @@ struct SimulatedAssets: WorldPart {
     }
   }
 
-  /// The assets that a device's log names and that are not there.
+  /// The assets that a device's log names and whose files are missing.
   func missing(at device: SimulatedDevice) throws -> [NamedAsset] {
     guard hasAssets, let store = device.store else { return [] }
     var missing: [NamedAsset] = []

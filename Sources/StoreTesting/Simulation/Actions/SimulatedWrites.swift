@@ -83,7 +83,7 @@ struct SimulatedWrites: WorldPart {
     world.count(.writesFailed)
     device.toldWrites.append(write.told(error))
     note("d\(device.number) write failed: \(ErrorChecker.code(of: error))")
-    // What the app throws is its own.
+    // The app's own errors are no errors of the store.
     if error is StoreError {
       try ErrorChecker(world).expect(
         error, [.full, .commitFailed, .commitUncertain, .recordUnknown, .recordExists, .closed])
@@ -145,7 +145,7 @@ struct SimulatedWrites: WorldPart {
       }
     }
     device.deletedZones.remove(zone)
-    // Created again at once: what is under way for the old zone meets the new one.
+    // The zone is created again at once, so that calls under way for the old one meet the new one.
     if choices.next(below: 2) == 1 { try self.write(to: zone, on: device, &choices) }
     if choices.next(below: 2) == 1 { try meetDeletion(of: zone, &choices) }
   }

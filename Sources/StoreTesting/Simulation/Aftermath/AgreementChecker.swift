@@ -11,8 +11,8 @@ struct AgreementChecker: WorldPart {
 
   init(_ world: SimulatedWorld) { self.world = world }
 
-  /// The devices that sync the present incarnation of a zone. A device that keeps an earlier one, for transactions that
-  /// were never shipped, is not among them.
+  /// The devices that sync the present incarnation of a zone. A device that keeps an earlier one, for
+  /// transactions that were never shipped, is not among them.
   func devices(with zone: ZoneID) -> [SimulatedDevice] {
     devices.filter { device in
       device.store != nil && device.selects(zone)

@@ -79,7 +79,7 @@ enum LogChecker {
       throw SimulationFailure(
         .successorWins, "\(made.id) of \(made.zone) has base \(base), and \(zone.shown) was folded")
     }
-    // The zones of one write share its reading of the clock.
+    // All zones of one write have one timestamp.
     defer { view.lastWriteID = made.writeID }
     if made.writeID != nil, made.writeID == view.lastWriteID {
       guard made.timestamp.rawValue != view.clock.last else { return }

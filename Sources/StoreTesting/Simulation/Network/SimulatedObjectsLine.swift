@@ -1,7 +1,7 @@
 import Replicator
 
-/// The client of a device for an object store: the device runs the log's algorithm, and each verb on objects crosses
-/// the network.
+/// The client of a device for an object store: the device runs the log's algorithm, and each verb on objects
+/// crosses the network.
 struct SimulatedObjectsLine: ObjectStore {
   let world: SimulatedWorld
   let process: SimulatedProcess
@@ -57,7 +57,8 @@ struct SimulatedObjectsLine: ObjectStore {
 
   func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
 
-  /// The objects that the device sees now. A request goes to them, even if other objects are mounted when it arrives.
+  /// The objects that the device sees now. A request goes to them, even if other objects are mounted when it
+  /// arrives.
   private var objects: any ObjectStore {
     get throws(RemoteError) { try world.place.objects(as: world.devices[process.device].mount) }
   }

@@ -1,6 +1,6 @@
-/// What worlds came across, counted: to show that they went where faults may lie.
+/// Counts of what occurred in worlds, which show that they reached the cases where bugs may be.
 public struct SimulationCoverage: Sendable {
-  /// What a world may come across besides faults.
+  /// An event that is counted besides faults.
   public enum Mark: String, Hashable, Sendable, CaseIterable {
     case deviceStarts, deviceStartsFailed, writes, writesFailed, losersRestored
     case rounds, roundsFailed, appended, appendedAlreadyThere, appendedToClosed

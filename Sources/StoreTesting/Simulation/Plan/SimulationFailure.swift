@@ -1,4 +1,4 @@
-/// Something that must hold and did not.
+/// An invariant that did not hold.
 public struct SimulationFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// What must hold, by the numbers of the list in <doc:Simulating>.
   public enum Invariant: Int, Hashable, Sendable, CaseIterable {
@@ -20,7 +20,7 @@ public struct SimulationFailure: Error, Hashable, Sendable, CustomStringConverti
     case nothingIsSilent = 16
     /// None of the list: an error that no fault explains.
     case noSurprise = 17
-    /// What a workload's own check says.
+    /// A check of a workload failed.
     case workloadHolds = 18
     case assetsAreThere = 19
   }
@@ -35,7 +35,7 @@ public struct SimulationFailure: Error, Hashable, Sendable, CustomStringConverti
   /// Creates a failure.
   ///
   /// - Parameters:
-  ///   - invariant: what did not hold: ``Invariant/workloadHolds`` for the rule of a workload of your own.
+  ///   - invariant: what did not hold: ``Invariant/workloadHolds`` for a rule of your own workload.
   ///   - message: what was expected and what was found.
   public init(_ invariant: Invariant, _ message: String) {
     self.invariant = invariant

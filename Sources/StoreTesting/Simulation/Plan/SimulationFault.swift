@@ -1,4 +1,4 @@
-/// What can go wrong in a simulated world, and what happens besides.
+/// What can go wrong in a simulated world, and rare ways of use.
 public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   // The network.
   case requestLost
@@ -48,7 +48,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   // Peers.
   case peerThatLies
 
-  /// What it is, and how often a seed that has it meets it.
+  /// What it is, and how often it occurs in a world that has it.
   public var summary: String {
     switch self {
     case .requestLost: "a call never reaches the remote: 0 to 30 % of the calls"

@@ -2,7 +2,7 @@ public import Replicator
 
 /// What the worlds of a simulation are made of.
 public struct SimulationOptions: Sendable {
-  /// What the devices write: in each write one of these.
+  /// The workloads. Each write is of one of them.
   public var workloads: [any SimulationWorkload]
   /// How many steps a world takes while faults are on; nil: 200 to 2,000, few most of the time; 0 or
   /// less: the devices start and come to rest.

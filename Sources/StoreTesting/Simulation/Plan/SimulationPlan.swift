@@ -1,4 +1,4 @@
-/// All that decides what happens in a world: one seed's, or one made smaller from it.
+/// Everything that decides what happens in a world: the plan of a seed, or a smaller one made from it.
 struct SimulationPlan: Hashable, Sendable {
   /// The streams of a seed. They are independent, so that fewer draws from one do not change the others.
   enum Stream: UInt64, CaseIterable {

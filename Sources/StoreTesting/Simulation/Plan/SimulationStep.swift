@@ -13,16 +13,16 @@ struct SimulationStep: Hashable, Sendable {
     case crash
     /// The store is closed and opened.
     case restart
-    /// The device no longer reaches the remote, or does again.
+    /// The device loses its connection to the remote, or gets it back.
     case partition
     /// Time passes while every machine is suspended.
     case sleep
-    /// The device reaches nothing for months of the world's time.
+    /// The device is offline for months of the world's time.
     case leave
     case clockJump
     case wipe
     case forgetTokens
-    /// What is in the remote's place, as the device sees it, is another thing, or again the right one.
+    /// The device sees nothing or another remote in the remote's place, or the right one again.
     case unmount
     case mountForeign
     case mountOld

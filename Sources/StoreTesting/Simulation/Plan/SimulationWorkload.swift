@@ -3,11 +3,11 @@ public import OperationFormat
 
 /// What the devices of a simulated world write, and what every reader must find at any time.
 ///
-/// The world makes the zones, calls ``write(_:_:)`` on its devices at times of its own, and after every step
-/// that changed a store it calls ``check(_:)`` there. That the state is the fold of what was written, on
-/// every device, it checks by itself.
+/// The world creates the zones and calls ``write(_:_:)`` on its devices. After every step that changed a
+/// store it calls ``check(_:)`` there. The world itself checks that the state of every device is the fold of
+/// what was written.
 public protocol SimulationWorkload: Sendable {
-  /// What it is called in traces.
+  /// Its name in traces.
   var name: String { get }
   /// The zones that it writes to, in one write or several.
   var zones: [ZoneID] { get }

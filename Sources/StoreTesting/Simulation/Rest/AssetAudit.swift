@@ -2,8 +2,8 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// Checks the assets of a world at rest: every device has the assets of its eager zones, can download those of its
-/// lazy zones, and every file is whole. Invariant 19.
+/// Checks the assets of a world at rest: every device has the assets of its eager zones, can download those
+/// of its lazy zones, and every file is whole. Invariant 19.
 struct AssetAudit: WorldPart {
   /// How often all devices download what they miss. A device may then owe a downloaded asset to another zone.
   private static let passesMax = 4

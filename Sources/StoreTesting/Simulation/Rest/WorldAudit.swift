@@ -1,8 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// Checks a world at rest: every store has everything that was ever written, and nothing more. Invariants 2, 4, 5, 13
-/// and 15.
+/// Checks a world at rest: every store has everything that was ever written, and nothing more. Invariants 2,
+/// 4, 5, 13 and 15.
 struct WorldAudit: WorldPart {
   unowned let world: SimulatedWorld
 

@@ -1,9 +1,9 @@
 public import EventStore
 public import OperationFormat
 
-/// Values that become assets, and some that are just too short to become one. There are few contents, so that many
-/// records, zones and devices name the same asset. Sometimes one zone names an asset of another, even if its file is not
-/// on the device.
+/// Values that become assets, and some that are just too short to become one. There are few contents, so that
+/// many records, zones and devices name the same asset. Sometimes one zone names an asset of another, even if
+/// its file is not on the device.
 ///
 /// It is for worlds with ``SimulationOptions/assetThresholdBytes``.
 public struct AssetWorkload: SimulationWorkload {

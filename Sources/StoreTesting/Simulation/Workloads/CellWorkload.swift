@@ -1,9 +1,9 @@
 public import EventStore
 public import OperationFormat
 
-/// Random changes of few records and fields, which make the most conflicts. Operations are drawn as in ``FoldCheck``.
-/// A set of the last field becomes a change of one of its cells that merge, and some deletions become moves to the other
-/// zone.
+/// Random changes of few records and fields, which make the most conflicts. Operations are drawn as in
+/// ``FoldCheck``. A set of the last field becomes a change of one of its cells that merge, and some deletions
+/// become moves to the other zone.
 public struct CellWorkload: SimulationWorkload {
   public let name = "cells"
   public let zones: [ZoneID] = [ZoneID(name: "cells"), ZoneID(name: "more")]

@@ -1,8 +1,8 @@
 public import EventStore
 public import OperationFormat
 
-/// Names and values at the limits: empty, of one byte, of about a page, of the greatest length. Sometimes one is a byte
-/// longer: the store refuses it, and the write continues.
+/// Names and values at the limits: empty, of one byte, of about a page, of the greatest length. Sometimes one
+/// is a byte longer: the store refuses it, and the write continues.
 public struct EdgeWorkload: SimulationWorkload {
   public let name = "edges"
   public let zones: [ZoneID] = [ZoneID(owner: "an/owner", name: Self.longName(Limits.nameBytesMax))]

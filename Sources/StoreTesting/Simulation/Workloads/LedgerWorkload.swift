@@ -1,8 +1,8 @@
 public import EventStore
 public import OperationFormat
 
-/// Bank transfers as double entries. Each makes a debit and a credit in one transaction, so the entries of every
-/// read view of every store add up to 0.
+/// Bank transfers as double entries. Each makes a debit and a credit in one transaction, so the entries of
+/// every read view of every store add up to 0.
 public struct LedgerWorkload: SimulationWorkload {
   public let name = "ledger"
   public let zones: [ZoneID] = [ZoneID(name: "ledger")]

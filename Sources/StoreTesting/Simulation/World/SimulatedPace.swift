@@ -6,7 +6,8 @@ struct SimulatedPace {
   private var credit = creditMax
   private var milliseconds: Int64 = 0
 
-  /// Notes a request for a round. An earlier request may be served by the same round, and one more round may follow.
+  /// Notes a request for a round. An earlier request may be served by the same round, and one more round may
+  /// follow.
   mutating func call() { credit += 2 * Self.leastMilliseconds }
 
   /// A round begins.
