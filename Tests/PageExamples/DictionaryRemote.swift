@@ -72,7 +72,7 @@ final class DictionaryRemote: RemoteLog {
 private struct DictionaryLogs {
   struct Log {
     let zone: ZoneID
-    /// The segment of offset n is at n − 1, for ever.
+    /// The segment of offset n is at n − 1.
     var segments: [PackedSegment] = []
     var isClosed = false
   }

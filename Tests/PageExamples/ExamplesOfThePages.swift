@@ -101,10 +101,12 @@ struct ExamplesOfThePages {
   func scenariosAreWhole() throws {
     let page = try text(of: "StoreTesting.docc/ScenarioFiles.md")
     var count = 0
-    for line in try source("StoreTesting/Scenarios/ScenarioStepParser.swift").split(separator: "\n") {
-      guard line.hasPrefix("    case \"") else { continue }
-      for word in line.split(separator: ":")[0].split(separator: "\"") where word.first?.isLetter ?? false {
-        guard word.allSatisfy({ $0.isLowercase || $0 == "_" }) else { continue }
+    for line in try source("StoreTesting/Scenarios/ScenarioVerb.swift").split(separator: "\n") {
+      guard line.hasPrefix("  case ") else { continue }
+      for part in line.dropFirst("  case ".count).split(separator: ",") {
+        // A case without a raw value is its own word.
+        let quoted = part.split(separator: "\"")
+        let word = quoted.count > 1 ? String(quoted[1]) : part.trimmingCharacters(in: .whitespaces)
         #expect(page.contains("`\(word)`"), "\(word)")
         count += 1
       }

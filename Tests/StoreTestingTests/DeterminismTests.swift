@@ -24,7 +24,7 @@ struct DeterminismTests {
       "takes away the store of a device that was wiped"
     ),
     (
-      "StoreTesting/Remotes/RemoteLogConformance+Appends.swift", [.sleep],
+      "StoreTesting/Remotes/RemoteAppendChecks.swift", [.sleep],
       "waits for a real remote's change stream"
     ),
     ("ReplayTool/Commands/FoldCheckCommand.swift", [.continuousClock], "prints how long the check took"),

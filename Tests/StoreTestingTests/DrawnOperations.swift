@@ -62,6 +62,18 @@ struct DrawnOperations {
     #expect(Set(added.map(\.field)) == [0, 1] && Set(added.map(\.value.rawValue)) == Set(1...7))
   }
 
+  @Test("every kind of operation is drawn, and so FoldCheck has it")
+  func kinds() {
+    var random = SeededRandom(seed: 7)
+    var operations = CellOperations(records: 3, fields: 2, from: &random)
+    operations.addPercent = 20
+    operations.elementPercent = 30
+    operations.sequencePercent = 40
+    operations.contributePercent = 20
+    let drawn = (0..<1000).flatMap { _ in operations.draw(upTo: 5, from: &random) }
+    #expect(Set(drawn.map(\.kind)) == Set(FoldOperation.Kind.allCases))
+  }
+
   @Test("where all choices are 0, a transaction is one short operation")
   func simplest() {
     var zeros = Recorded(choices: [])

@@ -29,7 +29,7 @@ struct ScenarioFiles {
     let scenario = try #require(try ScenarioFile.parse(yaml: yaml).scenarios.first)
     #expect(scenario.devices == ["a", "b"])
     #expect(scenario.steps.map(\.line) == [6, 7, 8])
-    guard case .create(let record, let fields) = scenario.steps[0].action else {
+    guard case .write(.create(let record, let fields)) = scenario.steps[0].action else {
       Issue.record("\(scenario.steps[0])")
       return
     }
@@ -67,7 +67,7 @@ struct ScenarioFiles {
       if case .steps(let parts) = round.action { parts } else { [] }
     }
     let found = creations.map { step -> String in
-      guard case .create(let record, let fields) = step.action else { return "\(step)" }
+      guard case .write(.create(let record, let fields)) = step.action else { return "\(step)" }
       return "\(record.name) \(fields["n"] ?? .null) \(fields["s"] ?? .null)"
     }
     #expect(found == [#"r1-0 0 "no 0""#, #"r1-1 1 "no 1""#, #"r2-0 0 "no 0""#, #"r2-1 1 "no 1""#])
@@ -89,6 +89,10 @@ struct ScenarioFiles {
       ("  - {op: create, dev: a, rec: r, fields: {n: !!int 3}}", 6, "has the tag"),
       ("  - {op: create, dev: a, rec: r, rec: q}", 6, "stands twice"),
       ("  - {op: transaction, dev: a, steps: [{op: push}]}", 6, "stands in a transaction"),
+      (
+        "  - {op: transaction, dev: a, steps: [{op: repeat, count: 2, step: {op: push}}]}", 6,
+        "“repeat” stands in a transaction"
+      ),
       ("  - {op: transaction, dev: a, steps: [{op: delete, dev: b, rec: r}]}", 6, "names another device"),
       ("  - {op: repeat, count: 2, step: {op: push}}", 6, "has no “dev”"),
       ("  - {op: push, dev: a, expect_error: 1}", 6, "neither true nor false"),

@@ -1,6 +1,6 @@
 /// Gives pseudo-random numbers that a seed determines: SplitMix64 (Steele, Lea and Flood, 2014).
 ///
-/// One root seed is split into streams, so that a change of what one stream is used for does not shuffle the
+/// One root seed is split into streams, so that a change in the use of one stream does not change the
 /// others. Equal seeds give equal numbers on every platform.
 public struct SeededRandom: RandomNumberGenerator, ChoiceSource, Hashable, Sendable {
   private var state: UInt64
@@ -8,7 +8,7 @@ public struct SeededRandom: RandomNumberGenerator, ChoiceSource, Hashable, Senda
   /// Creates the stream of a seed.
   public init(seed: UInt64) { state = Self.mix(seed &+ Self.step) }
 
-  /// Returns a stream of its own, which depends on this one's state and on `number` alone.
+  /// Returns an independent stream, which depends only on this one's state and on `number`.
   public func stream(_ number: UInt64) -> SeededRandom {
     SeededRandom(seed: state ^ Self.mix(number &* Self.step &+ 1))
   }

@@ -1,4 +1,4 @@
-/// Draws operations on few records and fields, so that those who write meet in the same cells.
+/// Draws operations on few records and fields, so that writers often use the same cells.
 package struct CellOperations: Hashable, Sendable {
   /// How many records there are.
   package var records: Int
@@ -41,7 +41,7 @@ package struct CellOperations: Hashable, Sendable {
     if kind < deletePercent {
       // A deletion has no use for the type: some of them are moves, by it.
       if type == 0 { return FoldOperation(.delete, record: record) }
-      return FoldOperation(.moveAway, record: record, element: UInt8(kind % FoldOperation.places.count))
+      return FoldOperation(.moveAway, record: record, element: UInt8(kind % FoldExistence.places.count))
     }
     if kind < deletePercent + createPercent { return FoldOperation(.create, record: record, type: type) }
     if addPercent > 0, choices.chance(addPercent) {

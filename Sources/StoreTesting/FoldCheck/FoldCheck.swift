@@ -1,8 +1,8 @@
-/// Checks the fold: random schedules of a few replicas that write, ship and fetch, against a naive oracle, and in
-/// other orders that causality allows.
+/// Checks the fold: random schedules of a few replicas that write, ship and fetch, against a naive oracle,
+/// and in other orders that causality allows.
 ///
-/// It is pure: one seed determines everything, there is no clock, no disk and no thread in it. Sequence `n` of a
-/// seed is the same whatever ran before it.
+/// It is pure: one seed determines everything, there is no clock, no disk and no thread in it. Sequence `n`
+/// of a seed is the same whatever ran before it.
 ///
 /// ```swift
 /// let report = FoldCheck(seed: 1).run(sequences: 0..<10_000)
@@ -33,7 +33,7 @@ public struct FoldCheck: Sendable {
   /// Runs sequences, in order, up to the first that fails.
   ///
   /// - Parameters:
-  ///   - sequences: the numbers of the sequences; each can be repeated alone.
+  ///   - sequences: the numbers of the sequences. Each can be run by itself.
   ///   - progress: called with the number of sequences done, after each. The run stops when it returns false.
   public func run(sequences: Range<Int>, progress: (Int) -> Bool = { _ in true }) -> FoldCheckReport {
     var report = FoldCheckReport()

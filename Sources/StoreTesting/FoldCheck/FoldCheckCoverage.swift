@@ -1,4 +1,4 @@
-/// Counts what a run came across, to show that it went where faults may lie.
+/// Counts of what occurred in a run, which show that it reached the cases where bugs may be.
 package struct FoldCheckCoverage: Hashable, Sendable {
   /// Transactions that were made.
   package var transactions = 0
@@ -20,7 +20,7 @@ package struct FoldCheckCoverage: Hashable, Sendable {
   package var valuesApart = 0
   /// Compared records whose registers are kept apart from what else they have.
   package var rowsDivided = 0
-  /// Compared records that lie in blocks.
+  /// Compared records that are divided into blocks.
   package var rowsInBlocks = 0
   /// Compared heads beyond a cell's first four.
   package var headsBeyondFour = 0
@@ -46,7 +46,7 @@ package struct FoldCheckCoverage: Hashable, Sendable {
   package var capped = 0
   /// Transactions whose heads got another timestamp later.
   package var retimed = 0
-  /// Times that an operation was paused and went on.
+  /// Times that an operation was paused and continued.
   package var pauses = 0
   /// Transactions made under an identity that continues another.
   package var lineages = 0

@@ -8,13 +8,13 @@ public struct FoldCheckFailure: Error, Sendable, CustomStringConvertible {
   package let fault: FoldCheckFault?
   /// The smallest schedule found that fails.
   package let schedule: FoldSchedule
-  /// How many steps the schedule had that was generated.
+  /// How many steps the generated schedule had.
   public let generatedSteps: Int
   /// Where it fails.
   public let place: String
   /// The heads that the oracle expects.
   public let expected: [String]
-  /// What the fold came to.
+  /// The heads that the fold has.
   public let found: [String]
 
   /// Some lines of text: the command that runs it again, the steps, expected and found.

@@ -2,7 +2,7 @@
 public struct FoldCheckReport: Sendable {
   /// How many sequences were run.
   public var sequences = 0
-  /// What they came across.
+  /// What occurred in them, counted.
   package var coverage = FoldCheckCoverage()
   /// The first failure, made small; nil if there was none. The run ends with it.
   public var failure: FoldCheckFailure?

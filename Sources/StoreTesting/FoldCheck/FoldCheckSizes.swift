@@ -1,6 +1,7 @@
 /// How large the generated sequences are, and how much of each is checked.
 package struct FoldCheckSizes: Hashable, Sendable {
-  /// The most replicas at the start of an ordinary sequence, at least 2. (Few sequences have a crowd of up to 7.)
+  /// The most replicas at the start of an ordinary sequence, at least 2. (Few sequences have a crowd of up to
+  /// 7.)
   package var replicasMax = 4
   /// The most records, up to 3.
   package var recordsMax = 3

@@ -1,21 +1,15 @@
 import EventStore
 import OperationFormat
 
-/// Compares the index of references with the values that the oracle's heads show. The rows are put together here byte by
-/// byte, by the table in `ReferenceKey`.
+/// The comparison of the index of references with the values that the oracle's heads show.
 extension FoldComparison {
-  /// A place of a record, and the references there: rule and target.
-  private struct Place {
-    var path: CellPath
-    var references: [Reference]
-  }
-
-  /// The rows of a record in the index are those that its values need, and no others; and its row says so.
+  /// The index has the rows that the record's values need, and no others; the flags in the record's row say
+  /// so.
   mutating func compareReferences(_ driver: FoldDriver, _ record: Int, _ row: [UInt8]) throws {
     let places = try places(driver, record)
     let number = try RecordLayout.recordNumber(of: row.span.bytes)
-    let expected = Self.rows(places, of: number, name: FoldNumbering.records[record])
-    let found = driver.storage.contents.references.filter { Self.record(of: $0.key) == number }
+    let expected = FoldReferenceRows.rows(places, of: number, name: FoldNumbering.records[record])
+    let found = driver.storage.contents.references.filter { FoldReferenceRows.record(of: $0.key) == number }
     let flags: RowFlags =
       places.isEmpty
       ? []
@@ -34,18 +28,14 @@ extension FoldComparison {
   }
 
   /// The places of a record that show references.
-  private mutating func places(_ driver: FoldDriver, _ record: Int) throws -> [Place] {
-    var places: [Place] = []
+  private mutating func places(_ driver: FoldDriver, _ record: Int) throws -> [FoldReferenceRows.Place] {
+    var places: [FoldReferenceRows.Place] = []
     for field in history.cells.ofFields where history.oracle.isUsed(history.cell(record, field)) {
-      let value: [UInt8]?
       find(driver, record, field)
-      switch history.cells.kind(of: field) {
-      case .existence, .counter, .contributions: continue
-      case .register, .mapKey: value = expected.first.map { payload($0, field, driver) }
-      case .setElement: value = expected.isEmpty ? nil : FoldCells.identity(history.cells.kind(of: field))
-      }
-      guard let value else { continue }
-      add(try Value(decoding: value.span.bytes), at: driver.path(field), to: &places)
+      guard let group = history.cells.group(of: field), let winner = expected.first,
+        let value = group.kind.referringValue(winner.content, element: group.element)
+      else { continue }
+      FoldReferenceRows.add(value, at: driver.path(field), to: &places)
     }
     for place in history.sequences.indices where history.sequences[place].name.record == record {
       let name = history.sequences[place].name
@@ -60,80 +50,10 @@ extension FoldComparison {
           element.append(bigEndian: maker.epoch)
           element.append(bigEndian: item.number)
           let path = CellPath(driver.cell(name), ElementName(bytes: element.bytes))
-          add(value, at: path, to: &places)
+          FoldReferenceRows.add(value, at: path, to: &places)
         }
       }
     }
     return places
-  }
-
-  private func add(_ value: Value, at path: CellPath, to places: inout [Place]) {
-    var references: [Reference] = []
-    value.appendReferences(to: &references)
-    var once: [Reference] = []
-    for reference in references where !once.contains(reference) { once.append(reference) }
-    if !once.isEmpty { places.append(Place(path: path, references: once)) }
-  }
-
-  // MARK: Rows
-
-  private static func rows(_ places: [Place], of record: UInt32, name: [UInt8]) -> [(
-    key: [UInt8], row: [UInt8]
-  )] {
-    var rows: [(key: [UInt8], row: [UInt8])] = []
-    var cascades: UInt64 = 0
-    for place in places {
-      let cascading = place.references.contains { $0.rule == .cascade }
-      if cascading { cascades += 1 }
-      var path = ByteWriter()
-      path.append(bigEndian: record)
-      path.append(bigEndian: place.path.cell.rawValue)
-      path.append(place.path.element?.bytes ?? [])
-      var row = ByteWriter()
-      for reference in place.references {
-        let target = target(of: reference)
-        row.append(reference.rule.rawValue)
-        row.append(count: target.count)
-        row.append(target)
-        precondition(target.count <= 128, "names of tests are short")
-        let holder = [UInt8(1 + target.count), 0] + target + [reference.rule.rawValue] + path.bytes
-        rows.append((key(4, holder), name))
-      }
-      rows.append((key(cascading ? 3 : 2, path.bytes), row.bytes))
-    }
-    if !places.isEmpty {
-      var counted = ByteWriter()
-      counted.append(bigEndian: record)
-      var counts = ByteWriter()
-      counts.append(varint: UInt64(places.count))
-      counts.append(varint: cascades)
-      rows.append((key(1, counted.bytes), counts.bytes))
-    }
-    return rows.sorted { $0.key.lexicographicallyPrecedes($1.key) }
-  }
-
-  private static func key(_ kind: UInt8, _ rest: [UInt8]) -> [UInt8] {
-    var writer = ByteWriter()
-    writer.append(bigEndian: FoldNumbering.state.rawValue)
-    writer.append(kind)
-    return writer.bytes + rest
-  }
-
-  /// What names a target: whether a zone is named, that, and the record.
-  private static func target(of reference: Reference) -> [UInt8] {
-    var writer = ByteWriter()
-    writer.append(reference.zone == nil ? 0 : 1)
-    if let zone = reference.zone {
-      writer.append(text: zone.owner.rawValue)
-      writer.append(text: zone.name.rawValue)
-    }
-    writer.append(text: reference.record.rawValue)
-    return writer.bytes
-  }
-
-  /// The record number in a key.
-  private static func record(of key: [UInt8]) -> UInt32 {
-    let start = key[4] == 4 ? 5 + 1 + Int(key[5]) + 1 : 5
-    return key[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) }
   }
 }

@@ -84,7 +84,7 @@ final class FoldDriver {
   /// Writes what changed.
   func flush() throws { try fold.flush() }
 
-  /// Writes what changed and forgets the row at hand, as from one LMDB transaction to the next.
+  /// Writes what changed and drops the loaded row, as between two LMDB transactions.
   func restart() throws {
     try fold.flush()
     fold.reset()
@@ -135,17 +135,15 @@ final class FoldDriver {
   private func apply(_ operation: FoldOperation, _ change: FieldChange?, _ index: UInt32) throws {
     let name = FoldNumbering.records[Int(operation.record)]
     let state = FoldNumbering.state
-    switch operation.kind {
+    switch operation.action {
     case .create:
       try fold.createInMemory(
         name.span.bytes, in: state, type: numbering.number(ofType: Int(operation.type)), index: index)
-    case .delete:
-      try fold.deleteInMemory(name.span.bytes, in: state, movedTo: RawSpan(), index: index)
-    case .moveAway:
+    case .end(let number):
       var place = ByteWriter()
-      try operation.place.encodeOtherPlace(into: &place)
+      if let number { try FoldExistence.places[number].encodeOtherPlace(into: &place) }
       try fold.deleteInMemory(name.span.bytes, in: state, movedTo: place.span, index: index)
-    default:
+    case .change, .edit:
       var operand = ByteWriter()
       guard let change else { preconditionFailure("\(operation) says nothing") }
       try change.encode(into: &operand)
@@ -159,9 +157,17 @@ final class FoldDriver {
   private func resolve(
     _ operation: FoldOperation, _ transaction: FoldTransaction, _ index: UInt32
   ) throws -> FieldChange? {
-    guard let name = FoldSequence(operation) else {
-      return operation.kind.hasField ? operation.change : nil
+    switch operation.action {
+    case .create, .end: return nil
+    case .change(let change): return change
+    case .edit(let edit): return try resolve(edit, of: operation, transaction, index)
     }
+  }
+
+  private func resolve(
+    _ edit: FoldEdit, of operation: FoldOperation, _ transaction: FoldTransaction, _ index: UInt32
+  ) throws -> FieldChange {
+    guard let name = FoldSequence(operation) else { preconditionFailure("\(operation) edits nothing") }
     let record = FoldNumbering.records[name.record]
     let isThere = try fold.load(record.span.bytes, in: FoldNumbering.state)
     let sequence = isThere ? try fold.unitOrder(of: cell(name)) : nil
@@ -171,13 +177,13 @@ final class FoldDriver {
       return isOwn ? UnitReference(number: unit.number) : self.reference(unit)
     }
     return try operation.change(
-      count: sequence?.count ?? 0, number: transaction.sequence * 8 + transaction.lane * 3 + Int(index),
+      edit, count: sequence?.count ?? 0, number: transaction.sequence * 8 + transaction.lane * 3 + Int(index),
       origin: { place in
         try sequence?.leftOrigin(ofVisible: place) { try fold.hasSeen($0, at: index) }.map { reference($0) }
       },
       units: { range in
         var runs: [UnitSpan] = []
-        if name.kind == .list {
+        if edit.hasItems {
           try sequence?.forEachElement(in: range) { runs.append(UnitSpan(first: reference($0), count: 1)) }
         } else {
           for units in try sequence?.units(range) ?? [] {

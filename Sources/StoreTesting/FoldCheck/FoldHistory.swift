@@ -1,18 +1,20 @@
 import EventStore
 import OperationFormat
 
-/// All that happened in one sequence, seen from above: the lanes, their transactions and the remote log.
+/// Everything that happened in one sequence: the lanes, their transactions and the remote log.
 final class FoldHistory {
   let identities: [ReplicaID]
   let records: Int
   let cells: FoldCells
-  /// How many heads of a cell lie apart without an index: in many sequences none, so that few heads need one.
+  /// How many heads of a cell may have rows of their own without an index: in many sequences none, so that
+  /// few heads need one.
   let scannedHeadsMax: Int
-  /// From how many bytes on a row lies in blocks: in many sequences from few.
+  /// From how many bytes on a row is divided into blocks: in many sequences from few.
   let wholeRowBytesMax: Int
-  /// How many bytes the nodes of lists and texts have at most: in half of the sequences few, so that they are many.
+  /// How many bytes the nodes of lists and texts have at most: in half of the sequences few, so that they are
+  /// many.
   let nodeBytesMax: Int
-  /// How much of an operation is done before the fold's rows are written and it goes on; nil for all of it.
+  /// After how many steps of an operation the fold writes its rows and continues; nil for no bound.
   let foldStepsMax: Int?
   private(set) var lanes: [FoldLane] = []
   private(set) var transactions: [FoldTransaction] = []
@@ -46,7 +48,7 @@ final class FoldHistory {
     of cell: Int, in record: Int, folded: TransactionSet, received: [Int64], into heads: inout [OracleHead]
   ) {
     oracle.findHeads(of: self.cell(record, cell), folded: folded, received: received, into: &heads)
-    if cells.kind(of: cell) == .counter { heads.mergeContributions { $0 + $1 } }
+    if cells.traits(of: cell).contains(.isSum) { heads.mergeContributions { $0 + $1 } }
   }
 
   // MARK: Verbs
@@ -66,7 +68,9 @@ final class FoldHistory {
     let made = OracleTransaction(
       lane: lane, sequence: lanes[lane].transactions.count, base: base, timestamp: timestamp)
     transactions.append(FoldTransaction(made: made, operations: operations))
-    coverage.recreates += operations.count { $0.kind == .create && oracle.isUsed(cell(Int($0.record), -1)) }
+    coverage.recreates += operations.count { operation in
+      operation.action.isCreate && oracle.isUsed(cell(Int(operation.record), -1))
+    }
     _ = oracle.append(made)
     for (index, operation) in operations.enumerated() { add(operation, index) }
     coverage.transactions += 1
@@ -74,31 +78,32 @@ final class FoldHistory {
     return number
   }
 
-  /// Gives the oracle an operation of the last transaction, cell by cell.
+  /// Adds an operation of the last transaction to each of the oracle's cells that it works on.
   private func add(_ operation: FoldOperation, _ index: Int) {
     let record = Int(operation.record)
-    switch operation.kind {
+    let existence = cell(record, -1)
+    switch operation.action {
     case .create:
-      oracle.addOperation(to: cell(record, -1), index: index, content: Int(operation.type))
+      oracle.addOperation(to: existence, index: index, content: Int(operation.type))
       for field in cells.ofFields { oracle.addOperation(to: cell(record, field), index: index, content: nil) }
-    case .delete:
-      oracle.addOperation(to: cell(record, -1), index: index, content: Self.dead)
-    case .moveAway:
-      oracle.addOperation(
-        to: cell(record, -1), index: index, content: Self.moved(to: Int(operation.element)))
-    default:
-      guard let cell = cells.cell(of: operation) else {
-        return oracle.addOperation(to: self.cell(record, -1), index: index, content: Int(operation.type))
+    case .end(let place):
+      let content = place.map { FoldExistence.moved(to: $0) } ?? FoldExistence.dead
+      oracle.addOperation(to: existence, index: index, content: content)
+    case .change, .edit:
+      oracle.addOperation(to: existence, index: index, content: Int(operation.type))
+      guard let cell = cells.cell(of: operation).map({ self.cell(record, $0) }) else { return }
+      let content = Int(operation.value.rawValue)
+      switch operation.kind.row.effect {
+      case .replaces: oracle.addOperation(to: cell, index: index, content: content)
+      case .removes: oracle.addOperation(to: cell, index: index, content: nil)
+      case .adds: oracle.addOperation(to: cell, index: index, content: content, isContribution: true)
+      case .edits: preconditionFailure("a cell of units has no number: \(operation)")
       }
-      oracle.addOperation(to: self.cell(record, -1), index: index, content: Int(operation.type))
-      let removes = operation.kind == .remove || operation.kind == .removeKey
-      oracle.addOperation(
-        to: self.cell(record, cell), index: index, content: removes ? nil : Int(operation.value.rawValue),
-        isContribution: operation.kind == .add || operation.kind == .contribute)
     }
   }
 
-  /// Takes in what the next operation of the last transaction says of its field, where its maker applies it.
+  /// Adds the change that the next operation of the last transaction makes, when the replica that made it
+  /// applies it.
   func didApply(_ operation: FoldOperation, _ change: FieldChange?) {
     let number = transactions.count - 1
     let index = transactions[number].changes.count
@@ -107,20 +112,22 @@ final class FoldHistory {
     let lane = lanes[transaction.lane]
     let id = TransactionID(
       replica: identities[lane.identity], epoch: lane.epoch, sequence: UInt64(transaction.sequence))
-    func append(_ change: FieldChange?, to place: Int) {
+    func append(_ change: UnitChange, to place: Int) {
       sequences[place].oracle.append(change, of: number, id, index: index, &oracle) { content in
         contents.append(content)
         return contents.count - 1
       }
     }
-    if operation.kind == .create {
+    if operation.action.isCreate {
       for place in sequences.indices where sequences[place].name.record == Int(operation.record) {
-        append(nil, to: place)
+        append(.clear, to: place)
       }
     }
-    guard let name = FoldSequence(operation), let change else { return }
+    guard let name = FoldSequence(operation), let change,
+      case .units(let units, _) = ModelChange(of: change)
+    else { return }
     if !sequences.contains(where: { $0.name == name }) { sequences.append((name, UnitOrderOracle())) }
-    for place in sequences.indices where sequences[place].name == name { append(change, to: place) }
+    for place in sequences.indices where sequences[place].name == name { append(units, to: place) }
   }
 
   /// The parts of a list or a text, once certain transactions were folded.
@@ -136,18 +143,6 @@ final class FoldHistory {
       }
     }
   }
-
-  /// What the head of a deletion says, where that of another says the type.
-  static let dead = -1
-
-  /// What the head of a move to a place says.
-  static func moved(to place: Int) -> Int { dead - 1 - place }
-
-  /// The place that a head of a move names; nil of another.
-  static func place(_ content: Int) -> Int? { content < dead ? dead - 1 - content : nil }
-
-  /// Whether a head says that a record is there no longer.
-  static func isDead(_ content: Int) -> Bool { content <= dead }
 
   /// Appends a segment to the remote log and gives its offset.
   func append(_ segment: FoldSegment) -> Int {

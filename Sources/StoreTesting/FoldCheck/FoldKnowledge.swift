@@ -1,6 +1,6 @@
 import EventStore
 
-/// What one store knows of where transactions lie, and when they were received there.
+/// What one store knows of the offsets of transactions in the remote log, and when they were received.
 final class FoldKnowledge {
   let history: FoldHistory
   let numbering: FoldNumbering

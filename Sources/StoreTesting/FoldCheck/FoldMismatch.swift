@@ -1,4 +1,4 @@
-/// What a check did not find as it should be.
+/// A difference between what a check expects and what it finds.
 struct FoldMismatch: Error {
   /// Where, in words.
   var place: String

@@ -34,26 +34,6 @@ package struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
     case moveAway
     /// A field that is reduced gets a payload, and the record is alive.
     case contribute
-
-    /// Whether it works on a field.
-    var hasField: Bool { self != .create && !isEnd }
-    /// Whether the record is dead by it.
-    var isEnd: Bool { self == .delete || self == .moveAway }
-    /// Whether it works on an element of a set or a key of a map, or has a number like one.
-    var hasElement: Bool {
-      hasField && self != .set && self != .add && self != .contribute || self == .moveAway
-    }
-    /// Whether it has a value.
-    var hasValue: Bool {
-      self == .set || self == .add || self == .put || self == .contribute || isOfSequence
-    }
-    /// Whether it works on a list or a text.
-    var isOfSequence: Bool {
-      switch self {
-      case .insertText, .removeText, .insertElements, .moveElement, .replaceElement, .removeElements: true
-      default: false
-      }
-    }
   }
 
   /// What it does.
@@ -64,11 +44,11 @@ package struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
   package var field: UInt8
   /// The record's type, from 0; not of `delete` and `moveAway`.
   package var type: UInt8
-  /// The field's or key's new value, or what is added to its counter, one of the integers, or what is contributed. Of
-  /// a list's or a text's its number says where.
+  /// The new value of the field or key, the number to add, or the contribution. Its number says where an edit
+  /// of a list or a text is.
   package var value: FoldValue
-  /// The element of a set or the key of a map, from 0; how much of a list or a text; which of two
-  /// places a record goes to.
+  /// The element of a set or the key of a map, from 0; how much of a list or a text; which of two places a
+  /// record moves to.
   package var element: UInt8
 
   /// Creates an operation; what its kind does not use is 0.
@@ -78,26 +58,13 @@ package struct FoldOperation: Hashable, Sendable, CustomStringConvertible {
   ) {
     self.kind = kind
     self.record = record
-    self.field = kind.hasField ? field : 0
-    self.type = kind.isEnd ? 0 : type
-    self.value = kind.hasValue ? value : .null
-    self.element = kind.hasElement ? element : 0
+    let uses = kind.row.uses
+    self.field = uses.contains(.field) ? field : 0
+    self.type = uses.contains(.type) ? type : 0
+    self.value = uses.contains(.value) || uses.contains(.number) ? value : .null
+    self.element = uses.contains(.element) ? element : 0
   }
 
   /// Such as “set r0.f1 = 5 as t0”.
-  package var description: String {
-    switch kind {
-    case .create: "create r\(record) as t\(type)"
-    case .set: "set r\(record).f\(field) = \(value) as t\(type)"
-    case .delete: "delete r\(record)"
-    case .moveAway: "move r\(record) to p\(element)"
-    case .add: "add \(value) to r\(record).f\(field) as t\(type)"
-    case .insert: "insert e\(element) into r\(record).f\(field) as t\(type)"
-    case .remove: "remove e\(element) from r\(record).f\(field) as t\(type)"
-    case .put: "put \(value) at k\(element) in r\(record).f\(field) as t\(type)"
-    case .contribute: "contribute \(value) to r\(record).f\(field) as t\(type)"
-    case .removeKey: "remove k\(element) from r\(record).f\(field) as t\(type)"
-    default: "\(kind) \(element) at \(value.rawValue) in r\(record).f\(field) as t\(type)"
-    }
-  }
+  package var description: String { kind.row.words(self) }
 }

@@ -1,7 +1,7 @@
 import EventStore
 import OperationFormat
 
-/// Folds a finished history anew, in other orders that causality allows, and compares what comes of it.
+/// Folds a finished history again, in other orders that causality allows, and compares the results.
 struct FoldOrders {
   private let history: FoldHistory
   private let knowledge: FoldKnowledge
@@ -20,7 +20,8 @@ struct FoldOrders {
 
   // MARK: Random orders
 
-  /// Folds in random orders: each time the next one is any transaction of which all that it has seen was folded.
+  /// Folds in random orders: each time the next one is any transaction of which all that it has seen was
+  /// folded.
   mutating func foldRandomOrders(count: Int, seed: UInt64) throws {
     var random = SeededRandom(seed: seed).stream(2)
     for _ in 0..<count {
@@ -59,9 +60,9 @@ struct FoldOrders {
 
   // MARK: All orders
 
-  /// Covers every order: each way to each set of transactions that causality allows must lead to the same rows, and
-  /// every order is a way through such sets. So as many folds do as there are sets and ways on from them, instead
-  /// of as many as there are orders.
+  /// Covers every order: each way to each set of transactions that causality allows must lead to the same
+  /// rows, and every order is a way through such sets. So as many folds do as there are sets and ways on from
+  /// them, instead of as many as there are orders.
   mutating func coverAllOrders() throws {
     let count = history.transactions.count
     var rows = [FoldRows?](repeating: nil, count: 1 << count)

@@ -37,7 +37,7 @@ struct FoldReplica {
     driver = FoldDriver(knowledge, tiesByNumber: fault == .tieBrokenByNumber)
   }
 
-  /// A copy of a store, as someone makes who copies its directory.
+  /// A copy of a store, as a copy of its directory is.
   init(copying other: FoldReplica) {
     self = other
     knowledge = FoldKnowledge(copying: other.knowledge)
@@ -204,7 +204,7 @@ struct FoldReplica {
   /// The winners of the cells that a transaction worked on.
   private struct Winners: Equatable {
     var heads: [OracleHead?] = []
-    /// By list and element: who placed it last, and who gave it its value.
+    /// By list and element: the operation that placed it last, and that which gave it its value.
     var items: [Int: [UnitReference: [OperationID?]]] = [:]
   }
 
@@ -213,7 +213,7 @@ struct FoldReplica {
     var winners = Winners()
     for operation in history.transactions[number].operations {
       let name = FoldSequence(operation)
-      if name?.kind == .list, let place = history.sequences.firstIndex(where: { $0.name == name }) {
+      if name?.hasItems ?? false, let place = history.sequences.firstIndex(where: { $0.name == name }) {
         for part in history.parts(at: place, folded: driver.folded, received: received) {
           for item in part.items {
             let element = UnitReference(maker: part.first.maker, number: item.number)
@@ -222,14 +222,15 @@ struct FoldReplica {
           }
         }
       }
-      if operation.kind == .contribute {
+      let changed = history.cells.cell(of: operation)
+      if let changed, history.cells.traits(of: changed).contains(.isOrdered) {
         // Any other timestamp may change the order.
         history.findHeads(
-          of: history.cells.contributions(of: Int(operation.field)), in: Int(operation.record),
-          folded: driver.folded, received: received, into: &heads)
+          of: changed, in: Int(operation.record), folded: driver.folded, received: received, into: &heads)
         winners.heads += heads
       }
-      for cell in [-1, history.cells.cell(of: operation)].compactMap({ $0 }) where shows(cell) {
+      for cell in [-1, changed].compactMap(\.self)
+      where history.cells.traits(of: cell).contains(.hasWinner) {
         history.oracle.findHeads(
           of: history.cell(Int(operation.record), cell), folded: driver.folded, received: received,
           into: &heads)
@@ -242,14 +243,6 @@ struct FoldReplica {
       }
     }
     return winners
-  }
-
-  /// Whether the greatest head of a cell is what it shows.
-  private func shows(_ cell: Int) -> Bool {
-    switch history.cells.kind(of: cell) {
-    case .existence, .register, .mapKey: true
-    case .counter, .setElement, .contributions: false
-    }
   }
 
   private mutating func place(_ segment: FoldSegment, at offset: Int) {

@@ -17,9 +17,9 @@ struct FoldRows: Equatable {
     sequences = try driver.history.sequences.map { try driver.parts(of: $0.name) }
   }
 
-  /// Where a record's number lies in its row.
+  /// The bytes of a record's number in its row.
   private static let rowNumber = 2..<6
-  /// Where it lies in an element's key.
+  /// The bytes of a record's number in an element's key.
   private static let keyNumber = 4..<8
 
   static func == (a: FoldRows, b: FoldRows) -> Bool {
@@ -44,7 +44,7 @@ struct FoldRows: Equatable {
     _ left: SortedRows, of leftNumber: ArraySlice<UInt8>,
     _ right: SortedRows, of rightNumber: ArraySlice<UInt8>
   ) -> Bool {
-    // What an index of heads holds depends on how many heads there once were, and on who looked at them.
+    // The contents of an index of heads depend on how many heads there once were, and on earlier reads.
     func isOf(_ number: ArraySlice<UInt8>, _ element: MemoryFoldStorage.Entry) -> Bool {
       let key = ElementKey(bytes: element.key)
       return element.key[keyNumber].elementsEqual(number.reversed()) && !key.isOfApartIndex && !key.isOfRow

@@ -1,6 +1,6 @@
 extension FoldSchedule {
-  /// Runs the schedule, and gives what the heads of a cell say once all replicas are settled, greatest first: values,
-  /// or “alive”, “dead” and “moved to p0”.
+  /// Runs the schedule, and gives what the heads of a cell say once all replicas are settled, greatest first:
+  /// values, or “alive”, “dead” and “moved to p0”.
   ///
   /// - Parameter field: the field's number, −1 for the record's existence.
   /// - Throws: what the check finds.
@@ -8,8 +8,8 @@ extension FoldSchedule {
     try heads(ofRecord: record)[field + 1]
   }
 
-  /// Runs the schedule, and gives what the heads of a record's cells say once all replicas are settled, greatest
-  /// first: those of its existence, then of each field.
+  /// Runs the schedule, and gives what the heads of a record's cells say once all replicas are settled,
+  /// greatest first: those of its existence, then of each field.
   ///
   /// - Throws: what the check finds.
   package func heads(ofRecord record: Int) throws -> [[String]] {
@@ -22,8 +22,8 @@ extension FoldSchedule {
         of: field, in: record, folded: history.all, received: history.received, into: &heads)
       return heads.map { head in
         if field >= 0 { return FoldValue(rawValue: UInt8(head.content)).description }
-        if let place = FoldHistory.place(head.content) { return "moved to p\(place)" }
-        return head.content == FoldHistory.dead ? "dead" : "alive"
+        if let place = FoldExistence.place(head.content) { return "moved to p\(place)" }
+        return head.content == FoldExistence.dead ? "dead" : "alive"
       }
     }
   }

@@ -19,8 +19,6 @@ package struct FoldSchedule: Hashable, Sendable {
   package static let replicasMax = 8
   /// The most transactions of a schedule: a bit of a 64-bit number each.
   package static let transactionsMax = 64
-  /// How many identities there are to draw from: one a replica, then those for renewals.
-  static let identitiesMax = 12
 
   /// Creates a schedule.
   package init(replicas: Int, records: Int, fields: Int, seed: UInt64, steps: [FoldStep] = []) {
@@ -38,7 +36,7 @@ package struct FoldSchedule: Hashable, Sendable {
     var random = SeededRandom(seed: seed).stream(1)
     var identities: [ReplicaID] = []
     let shared = random.next()
-    while identities.count < Self.identitiesMax {
+    while identities.count < FoldNumbering.identitiesMax {
       let (high, low): (UInt64, UInt64) =
         switch random.next(below: 4) {
         case 0: (0, UInt64(random.next(below: 256)))

@@ -1,4 +1,4 @@
-/// Makes random schedules. The sequence's number and the seed alone determine what comes out.
+/// Makes random schedules. The sequence's number and the seed determine the schedule.
 struct FoldScheduleGenerator {
   private let sizes: FoldCheckSizes
   private var random: SeededRandom
@@ -68,8 +68,8 @@ struct FoldScheduleGenerator {
     return schedule
   }
 
-  /// Lets all insert at one place of a list and a text, tens of units each, unseen by each other; then one that has seen
-  /// some of it.
+  /// Lets all insert at one place of a list and a text, tens of units each, unseen by each other; then one
+  /// that has seen some of it.
   private mutating func rush() {
     let field = UInt8(rushRandom.next(below: schedule.fields))
     let record = UInt8(rushRandom.next(below: schedule.records))
@@ -100,8 +100,8 @@ struct FoldScheduleGenerator {
     write(last)
   }
 
-  /// Lets all write what no other has seen, then two fetch some or all of it and write: so cells get more heads than
-  /// a row holds, and fewer again.
+  /// Lets all write what no other has seen, then two fetch some or all of it and write: so cells get more
+  /// heads than a row holds, and fewer again.
   private mutating func gather() {
     for replica in 0..<replicas {
       schedule.steps.append(makeWrite(replica))
@@ -151,7 +151,7 @@ struct FoldScheduleGenerator {
 
   /// Another identity, or nil for the next epoch of the same.
   private mutating func makeIdentity() -> Int? {
-    guard nextIdentity < FoldSchedule.identitiesMax, random.chance(40) else { return nil }
+    guard nextIdentity < FoldNumbering.identitiesMax, random.chance(40) else { return nil }
     defer { nextIdentity += 1 }
     return nextIdentity
   }

@@ -1,5 +1,5 @@
-/// Makes a failing schedule smaller, as long as it still fails: it leaves out steps and operations, and makes what
-/// remains simpler.
+/// Makes a failing schedule smaller, as long as it still fails: it leaves out steps and operations, and makes
+/// what remains simpler.
 struct FoldShrinker {
   private(set) var schedule: FoldSchedule
   private(set) var mismatch: FoldMismatch
@@ -72,7 +72,7 @@ struct FoldShrinker {
     { $0.fields = max(1, $0.fields - 1) },
   ]
 
-  /// Simpler steps than one, each of which is less in one respect, so that simplifying comes to an end.
+  /// Simpler steps than one. Each is less in one respect, so simplifying ends.
   private static func simpler(_ step: FoldStep) -> [FoldStep] {
     switch step {
     case .write(let replica, let wall, let operations):
@@ -121,7 +121,7 @@ struct FoldShrinker {
     return accept(candidate)
   }
 
-  /// Goes on with a schedule if it fails.
+  /// Keeps a schedule if it fails.
   private mutating func accept(_ candidate: FoldSchedule) -> Bool {
     guard let found = run(candidate) else { return false }
     schedule = candidate

@@ -3,9 +3,9 @@
 package enum FoldStep: Hashable, Sendable {
   /// A replica makes a transaction when its clock shows a time.
   case write(replica: Int, wallMilliseconds: Int64, operations: [FoldOperation])
-  /// A replica appends its first pending transactions that are not on their way yet, at most `count` and of one
-  /// identity, to the remote log, which receives them at a time, or keeps none. With `again` those on their way
-  /// are offered once more.
+  /// A replica appends its first pending transactions that are not on their way yet, at most `count` and of
+  /// one identity, to the remote log, which receives them at a time, or keeps none. With `again` those on
+  /// their way are offered once more.
   case ship(replica: Int, count: Int, receivedMilliseconds: Int64?, again: Bool)
   /// A replica learns the place of the oldest segment that it shipped and that was not acknowledged.
   case acknowledge(replica: Int)
@@ -13,7 +13,8 @@ package enum FoldStep: Hashable, Sendable {
   case fetch(replica: Int, segments: Int, wallMilliseconds: Int64)
   /// A replica gets a segment again that it has: the number counts back from its token.
   case redeliver(replica: Int, back: Int)
-  /// A replica takes another identity: the next epoch, or another replica's number of the schedule's identities.
+  /// A replica takes another identity: the next epoch, or another replica's number of the schedule's
+  /// identities.
   case renew(replica: Int, identity: Int?)
   /// A new replica starts as a copy of another one's store, under an identity of its own, as in `renew`.
   case copy(from: Int, to: Int, identity: Int?)

@@ -21,7 +21,7 @@ struct FoldWorld {
     }
   }
 
-  /// Runs the schedule to its quiet end, and folds what came of it in other orders.
+  /// Runs the schedule until nothing moves, and folds its transactions in other orders.
   ///
   /// - Throws: ``FoldMismatch`` for the first thing that is not as it should be; what the fold throws.
   mutating func run(orders: Int, exhaustiveTransactionsMax: Int) throws {
@@ -41,8 +41,8 @@ struct FoldWorld {
     }
     var others = FoldOrders(history, received: history.received, comparison)
     let isExhaustive = history.transactions.count <= exhaustiveTransactionsMax
-    // Also where all orders are covered: that stops after each transaction, and a random order keeps the row at hand
-    // from one transaction to the next.
+    // Also if all orders are covered: that stops after each transaction, and a random order keeps the loaded
+    // row from one transaction to the next.
     try others.foldRandomOrders(count: orders, seed: schedule.seed)
     if isExhaustive { try others.coverAllOrders() }
   }
@@ -80,7 +80,7 @@ struct FoldWorld {
   /// Whether an identity may be taken: none of the replicas' first ones, and used by nobody before.
   private func isFree(_ identity: Int?) -> Bool {
     guard let identity else { return true }
-    return identity >= FoldSchedule.replicasMax && identity < FoldSchedule.identitiesMax
+    return identity >= FoldSchedule.replicasMax && identity < FoldNumbering.identitiesMax
       && !history.lanes.contains { $0.identity == identity }
   }
 

@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// A history that a seed makes: edits, reverts, deletes and re-creations of a few files by a few authors, whose own
-/// clocks are wrong.
+/// A history that a seed makes: edits, reverts, deletes and re-creations of a few files by a few authors,
+/// whose own clocks are wrong.
 package struct GeneratedHistory: HistorySource, Sendable {
   package let commits: Int
   package let seed: UInt64

@@ -1,6 +1,6 @@
 /// A commit of a history: what one writer did to files at once.
 package struct HistoryCommit: Sendable, Hashable {
-  /// Who made it: each author has a device.
+  /// Its author. Each author has a device.
   package var author: String
   /// When it was made, in milliseconds since 1970, by the history's clock.
   package var milliseconds: Int64

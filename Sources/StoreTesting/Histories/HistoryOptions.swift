@@ -4,14 +4,14 @@ package struct HistoryOptions: Sendable {
   package enum Clock: String, Sendable, CaseIterable {
     /// The history's time, at least a millisecond after the commit before.
     case history
-    /// The author's own time. Then only causality orders the commits as the history does: where every device syncs
-    /// before and after each of its commits.
+    /// The author's own time. Then only causality orders the commits as the history does: where every device
+    /// syncs before and after each of its commits.
     case author
   }
 
   package var remote: RunnerRemote
-  /// How many devices; nil for one an author. More authors are folded onto them; where there are fewer, the commits
-  /// are dealt out.
+  /// How many devices; nil for one an author. More authors are folded onto them; where there are fewer, the
+  /// commits are dealt out.
   package var devices: Int?
   /// A device syncs at every so many commits of its own.
   package var syncEvery = 1

@@ -2,8 +2,8 @@ import OperationFormat
 
 /// The record that a file becomes.
 ///
-/// Its zone is the path's first component and its name the whole path; one that is too long for a name, or no UTF-8,
-/// becomes its SHA-256.
+/// Its zone is the path's first component and its name the whole path; one that is too long for a name, or no
+/// UTF-8, becomes its SHA-256.
 struct HistoryRecord: Hashable {
   static let type: Name = "file"
   static let blob: Name = "blob"

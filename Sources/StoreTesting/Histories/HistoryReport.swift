@@ -1,6 +1,6 @@
 package import OperationFormat
 
-/// What came of running a history.
+/// The result of running a history.
 package struct HistoryReport: Sendable {
   /// Commits read.
   package internal(set) var commits = 0
@@ -25,7 +25,8 @@ package struct HistoryReport: Sendable {
   package internal(set) var files = 0
   /// The digest of each zone, as the first device has it.
   package internal(set) var digests: [(zone: ZoneID, digest: ContentHash)] = []
-  /// The record that most was written about at the same time: the one with the most heads; else the one most written.
+  /// The record that most was written about at the same time: the one with the most heads; else the one most
+  /// written.
   package internal(set) var mostContested: RecordID?
   /// The first difference that was found; nil if every device equals the final tree and the others.
   package internal(set) var difference: HistoryDifference?

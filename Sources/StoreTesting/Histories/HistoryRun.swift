@@ -4,7 +4,8 @@ import Replicator
 
 /// One run of a history.
 final class HistoryRun {
-  /// Passes over all devices until none moves anything. Two are enough where every sync fetches and ships all.
+  /// Passes over all devices until none moves anything. Two are enough where every sync fetches and ships
+  /// all.
   private static let passesMax = 32
 
   let options: HistoryOptions
@@ -78,7 +79,7 @@ final class HistoryRun {
     return devices[index % devices.count]
   }
 
-  /// A time that a timestamp can hold, with room for a clock that goes on.
+  /// A time that a timestamp can hold, with room for a clock that advances.
   private static func clamped(_ milliseconds: Int64) -> Int64 {
     min(max(milliseconds, 0), Int64(Timestamp.millisecondsMax) - (1 << 32))
   }

@@ -8,7 +8,8 @@ import Replicator
   import Foundation
 #endif
 
-/// Runs a history of many writers through real stores, one a device, and checks every device against the final tree.
+/// Runs a history of many writers through real stores, one a device, and checks every device against the
+/// final tree.
 ///
 /// One seed determines everything: equal runs end in equal digests.
 package struct HistoryRunner {

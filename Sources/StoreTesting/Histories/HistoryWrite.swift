@@ -15,7 +15,8 @@ enum HistoryWrite {
     var operations = 0
   }
 
-  /// Makes a commit one write, with a transaction in each zone that it touches; several where it is too large for one.
+  /// Makes a commit one write, with a transaction in each zone that it touches; several where it is too large
+  /// for one.
   static func perform(
     _ commit: HistoryCommit, on store: LocalStore, _ report: inout HistoryReport,
     _ writes: inout [RecordID: Int]

@@ -4,8 +4,8 @@ package import Replicator
 
 /// Makes legal segments of one zone by a few writers, of every kind of work that a fold does, from a seed.
 ///
-/// Each names what is there: units of lists and texts that their writer has seen, a base in the log, the hash of the
-/// segment before it. Nothing in them is invalid; many are larger or stranger than an app's.
+/// Each names what is there: units of lists and texts that their writer has seen, a base in the log, the hash
+/// of the segment before it. Nothing in them is invalid; many are larger or stranger than an app's.
 package struct SegmentGenerator {
   /// What a segment is made of.
   package enum Kind: String, CaseIterable, Sendable {
@@ -94,10 +94,9 @@ package struct SegmentGenerator {
     while operations.count < count, steps < Limits.foldStepsMax / 8 * 7 {
       let operation = operation(of: kind, writer: index)
       operations.append(operation)
-      if case .update(_, _, _, let change) = operation {
-        steps += try FoldWork.steps(of: change)
-      } else {
-        steps += 2
+      switch operation {
+      case .update(_, _, _, let change): steps += try FoldWork.steps(of: change)
+      case .create, .delete, .moveAway, .moveHere, .unknown: steps += 2
       }
     }
     return try segment(kind, operations, writer: index)
@@ -179,7 +178,8 @@ package struct SegmentGenerator {
     }
   }
 
-  /// A change of the document's text or list, all of whose units that it names are its writer's own: those it has seen.
+  /// A change of the document's text or list, all of whose units that it names are its writer's own: those it
+  /// has seen.
   private mutating func sequenceChange(of kind: Kind, isText: Bool, _ writer: Int) -> FieldChange {
     let field: Name = isText ? "body" : "items"
     let made = writers[writer].units[field] ?? 0

@@ -3,7 +3,7 @@ import OperationFormat
 package import Replicator
 internal import Synchronization
 
-/// How long each commit held a store's write lock: others who write wait as long.
+/// How long each commit held a store's write lock. Other writers wait as long.
 package struct WriteLockHolds: Sendable {
   /// What one segment cost.
   package struct Hold: Sendable {
@@ -72,7 +72,8 @@ package struct WriteLockHolds: Sendable {
     holds.append(Hold(what: what, nanoseconds: nanoseconds.max() ?? 0))
   }
 
-  /// The hold that a part of all is not longer than: 0.5 for the median, 1 for the longest; nil if there is none.
+  /// The hold that a part of all is not longer than: 0.5 for the median, 1 for the longest; nil if there is
+  /// none.
   package func quantile(_ part: Double) -> Hold? {
     let sorted = holds.sorted { $0.nanoseconds < $1.nanoseconds }
     guard !sorted.isEmpty else { return nil }

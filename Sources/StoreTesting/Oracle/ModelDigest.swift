@@ -20,17 +20,19 @@ enum ModelDigest {
   private static func append(_ field: RecordHeads.Field, to bytes: inout ByteWriter) {
     bytes.append(name: field.name)
     bytes.append(varint: UInt64(field.kind.rawValue))
-    if field.kind == .list || field.kind == .text {
+    switch field.kind.model.shape {
+    case .cell: append(field.heads, to: &bytes)
+    case .elements:
+      bytes.append(count: field.elements.count)
+      for heads in field.elements {
+        let identity = identity(of: heads[0].content)
+        bytes.append(count: identity.count)
+        bytes.append(identity)
+        append(heads, to: &bytes)
+      }
+    case .units:
       for part in field.parts { append(part, to: &bytes) }
-      return bytes.append(0)
-    }
-    guard field.kind == .set || field.kind == .map else { return append(field.heads, to: &bytes) }
-    bytes.append(count: field.elements.count)
-    for heads in field.elements {
-      let identity = identity(of: heads[0].content)
-      bytes.append(count: identity.count)
-      bytes.append(identity)
-      append(heads, to: &bytes)
+      bytes.append(0)
     }
   }
 
@@ -116,13 +118,14 @@ enum ModelDigest {
     switch content {
     case .element(let value): return encoded(value)
     case .entry(let key, _): return Array(key.rawValue.utf8)
-    default: preconditionFailure("a head of no element")
+    case .value, .addend, .contribution, .item, .text, .alive, .dead, .moved:
+      preconditionFailure("a head that belongs to no element")
     }
   }
 
   private static func encoded(_ value: Value) -> [UInt8] {
     do { return try value.encoded() } catch {
-      preconditionFailure("a value of the log that is none: \(error)")
+      preconditionFailure("a value in the log that cannot be encoded: \(error)")
     }
   }
 }

@@ -3,7 +3,8 @@ import OperationFormat
 
 /// How a mismatch shows what was expected and what was found.
 enum ModelText {
-  /// Heads as in “"a" at 5.0 by 0…01.1.3.0, dead at …”, records with their fields, and the rest as it describes itself.
+  /// Heads as in “"a" at 5.0 by 0…01.1.3.0, dead at …”, records with their fields, and the rest as it
+  /// describes itself.
   static func text(_ fact: Any) -> String {
     switch fact {
     case let heads as [CellHead]: list(heads.map(text))

@@ -1,6 +1,7 @@
 package import OperationFormat
 
-/// A second implementation of a store's clock (DESIGN.md, 4). The engine's own clock would share its own bugs.
+/// A second implementation of a store's clock (DESIGN.md, 4). A check with the engine's own clock would not
+/// find the clock's bugs.
 package struct NaiveClock {
   /// Five minutes.
   private static let driftMilliseconds: UInt64 = 300_000
@@ -10,8 +11,8 @@ package struct NaiveClock {
   /// Creates a clock that has given out nothing.
   package init() {}
 
-  /// Checks the timestamp of a local write. It must follow every timestamp that was given out or seen, except those
-  /// beyond the drift, and must not be beyond the drift itself.
+  /// Checks the timestamp of a local write. It must follow every timestamp that was given out or seen, except
+  /// those beyond the drift, and must not be beyond the drift itself.
   ///
   /// - Throws: ``OracleMismatch`` with the range that is allowed.
   package mutating func check(_ timestamp: Timestamp, wallMilliseconds: Int64) throws(OracleMismatch) {

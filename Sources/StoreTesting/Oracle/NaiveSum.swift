@@ -1,6 +1,7 @@
 package import OperationFormat
 
-/// The sum of two contributions to a counter as the oracle finds it: step by step, with no more than the numbers hold.
+/// The sum of two addends of a counter, as the oracle finds it: step by step, within the range of the
+/// numbers.
 package enum NaiveSum {
   /// Nil where the sum is no value.
   package static func sum(_ a: Value, _ b: Value) -> Value? {

@@ -1,7 +1,7 @@
 package import EventStore
 
 extension Oracle {
-  /// The type of a record that is visible, nil for one that is not: as the table of DESIGN.md, 3, says it.
+  /// The type of a visible record, nil for one that is not visible, by the table of DESIGN.md, 3.
   ///
   /// - Parameters:
   ///   - heads: the heads of the record's existence, greatest first: the type, or nil for dead.

@@ -1,12 +1,12 @@
 package import OperationFormat
 
-/// The naive second implementation of the one rule for all conflicts (DESIGN.md, 3): it keeps every operation, and
-/// finds what replaces what by comparing each operation of a cell with each.
+/// The naive second implementation of the one rule for all conflicts (DESIGN.md, 3): it keeps every
+/// operation, and finds what replaces what by comparing each operation of a cell with each.
 ///
 /// An operation replaces what it has seen. A transaction has seen an operation if its offset is at most the
 /// transaction's base, or it is an earlier one of the same replica and epoch, or of an identity that this one
-/// continues. The oracle shares no code with the fold: it knows no rows, and it sees from above, so no placement
-/// is ever unknown to it.
+/// continues. The oracle shares no code with the fold. It has no rows, and it knows the placement of every
+/// transaction.
 ///
 /// Cells, transactions and lanes are numbers from 0, in the order in which they were made.
 package struct Oracle: Sendable {
@@ -16,7 +16,7 @@ package struct Oracle: Sendable {
   /// The last offset of the remote log.
   package private(set) var lastOffset = 0
 
-  /// A transaction, and what became of it.
+  /// A transaction, its first offset and what it has seen.
   private struct Entry {
     var made: OracleTransaction
     /// Its first offset in the remote log; 0 while it has none.
@@ -29,20 +29,20 @@ package struct Oracle: Sendable {
 
   // MARK: What happened
 
-  /// Takes in an identity that a store has from now on.
+  /// Adds an identity that a store now has, and returns its lane.
   package mutating func openLane(_ lane: OracleLane) -> Int {
     lanes.append(lane)
     return lanes.count - 1
   }
 
-  /// Makes room for a cell.
+  /// Adds a cell, and returns its number.
   package mutating func addCell() -> Int {
     cells.append(OracleCell())
     return cells.count - 1
   }
 
-  /// Takes in a transaction that was just made. What it has seen is settled now, as a base never passes the end of
-  /// the log, and a first place never changes.
+  /// Adds a transaction that was just made. What it has seen does not change any more, since a base is never
+  /// past the end of the log, and a first offset never changes.
   ///
   /// - Precondition: everything up to its base was placed.
   package mutating func append(_ made: OracleTransaction) -> Int {
@@ -53,7 +53,7 @@ package struct Oracle: Sendable {
     return transactions.count - 1
   }
 
-  /// Takes in an operation of the last transaction.
+  /// Adds an operation of the last transaction.
   ///
   /// - Parameters:
   ///   - cell: the cell that it works on.
@@ -69,7 +69,7 @@ package struct Oracle: Sendable {
       seen: isContribution ? nil : transactions[transaction].seen)
   }
 
-  /// Takes in that a transaction lies at an offset of the remote log. The first one counts.
+  /// Notes that a transaction is at an offset of the remote log. The first offset counts.
   ///
   /// - Precondition: offsets come in ascending order.
   package mutating func place(_ number: Int, at offset: Int) {
@@ -91,7 +91,7 @@ package struct Oracle: Sendable {
     return false
   }
 
-  // MARK: What comes of it
+  // MARK: Results
 
   /// The first offset of a transaction in the remote log; 0 while it has none.
   package func place(of number: Int) -> Int { transactions[number].place }
@@ -107,8 +107,8 @@ package struct Oracle: Sendable {
   /// - Parameters:
   ///   - cell: which cell.
   ///   - folded: the transactions.
-  ///   - received: each transaction's first known time of receipt, in milliseconds since 1970; `Int64.max` where none
-  ///     is known, as for those after the end.
+  ///   - received: each transaction's first known time of receipt, in milliseconds since 1970; `Int64.max`
+  ///     where none is known, as for those after the end.
   ///   - heads: gets the heads.
   /// - Complexity: O(n) in the operations of the cell, each a comparison of two sets of transactions.
   package func findHeads(
@@ -128,7 +128,8 @@ package struct Oracle: Sendable {
     if heads.count > 1 { heads.sort(by: OracleHead.isGreater) }
   }
 
-  /// Puts contributions into their order: again and again the least of those that have seen nothing that is left.
+  /// Sorts contributions: takes, again and again, the least of those that have seen none of the others that
+  /// are left.
   ///
   /// - Parameter heads: greatest first.
   package func contributionOrder(_ heads: [OracleHead]) -> [OracleHead] {

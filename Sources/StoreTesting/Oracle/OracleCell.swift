@@ -1,15 +1,15 @@
 /// All operations that ever worked on one cell, and which transactions replace them.
 struct OracleCell: Sendable {
-  /// What an operation does to the cell. All of them remove what they have seen, but those that add to a counter
-  /// or contribute.
+  /// What an operation does to the cell. Each removes the heads that it has seen, unless it adds to a counter
+  /// or contributes.
   struct Operation: Sendable {
     var transaction: Int
     /// Its place in the transaction.
     var index: Int
     /// What its head says; nil if it adds none.
     var content: Int?
-    /// The transactions that work on the cell and have seen this operation. Its own is among them if a later operation
-    /// of it works on the cell.
+    /// The transactions that work on the cell and have seen this operation. Its own is among them if a later
+    /// operation of it works on the cell.
     fileprivate var replacements = TransactionSet()
 
     init(transaction: Int, index: Int, content: Int?) {
@@ -22,7 +22,7 @@ struct OracleCell: Sendable {
   /// In the order in which they were made.
   private(set) var operations: [Operation] = []
 
-  /// Takes in an operation.
+  /// Adds an operation.
   ///
   /// - Parameters:
   ///   - operation: the operation.

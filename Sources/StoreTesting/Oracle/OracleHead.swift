@@ -25,7 +25,8 @@ package struct OracleHead: Hashable, Sendable {
 }
 
 extension [OracleHead] {
-  /// Makes one of what each transaction has added to a counter: nothing has seen a part of it alone.
+  /// Merges the heads that one transaction added to a counter, since no transaction has seen only some of
+  /// them.
   ///
   /// - Parameter sum: the content of both, the earlier first; nil if they make no one value.
   mutating func mergeContributions(_ sum: (Int, Int) -> Int?) {

@@ -4,7 +4,7 @@ package import OperationFormat
 package struct OracleLane: Hashable, Sendable {
   package var replica: ReplicaID
   package var epoch: UInt32
-  /// What this identity goes on from; nil for a first one.
+  /// The lane that this identity continues; nil for a first one.
   package var parent: Parent?
 
   /// A place in another lane.

@@ -1,6 +1,6 @@
 package import OperationFormat
 
-/// Where a store and the oracle disagree, or what cannot be by the rules.
+/// A difference between a store and the oracle, or something that breaks the rules.
 package struct OracleMismatch: Error, Hashable, Sendable {
   /// What disagrees, in words.
   package var subject: String

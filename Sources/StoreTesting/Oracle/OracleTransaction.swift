@@ -1,11 +1,11 @@
 package import OperationFormat
 
-/// What of a transaction counts in conflicts.
+/// The part of a transaction that decides conflicts.
 package struct OracleTransaction: Hashable, Sendable {
   package var lane: Int
   /// From 1.
   package var sequence: Int
-  /// The offset up to which its maker had folded; 0 for nothing.
+  /// The offset up to which its store had folded the log; 0 for nothing.
   package var base: Int
   package var timestamp: Timestamp
 

@@ -1,12 +1,13 @@
 package import EventStore
 package import OperationFormat
 
-/// All heads of one record by the model, and what they amount to.
+/// All heads of one record by the model, and what they show.
 package struct RecordHeads: Hashable, Sendable {
   package var name: Name
-  /// The heads of its existence, greatest first. A record without any is one that nobody wrote about.
+  /// The heads of its existence, greatest first. A record without any was never written.
   package var existence: [CellHead]
-  /// The cells of fields that have heads, in the order of their names, then their kinds; the heads greatest first.
+  /// The cells of fields that have heads, in the order of their names, then their kinds; the heads greatest
+  /// first.
   package var fields: [Field]
 
   /// The heads of one cell of a field; of a set or a map those of all elements, in the order of the elements.
@@ -51,37 +52,13 @@ package struct RecordHeads: Hashable, Sendable {
   /// - Parameter shown: what a value reads, nil for nothing.
   package func values(_ shown: (Value) -> Value?) -> [Name: Value] {
     var values: [Name: Value] = [:]
-    for field in fields {
-      switch field.kind {
-      case .register:
-        if case .value(let value) = field.heads[0].content, value != .null {
-          values[field.name] = shown(value)
-        }
-      case .counter: values[field.name] = values[field.name] ?? Self.sum(of: field.heads)
-      case .set:
-        let elements = field.elements.compactMap { $0[0].content.element.flatMap(shown) }
-        values[field.name] = values[field.name] ?? .array(elements)
-      case .map:
-        let entries = field.elements.compactMap { heads -> (Name, Value)? in
-          if case .entry(let key, let value) = heads[0].content {
-            shown(value).map { (key, $0) }
-          } else {
-            nil
-          }
-        }
-        values[field.name] = values[field.name] ?? .map(Dictionary(entries) { first, _ in first })
-      case .list:
-        let elements = field.items.compactMap { $0[0].content.value.map { shown($0) ?? .null } }
-        if !field.items.isEmpty { values[field.name] = values[field.name] ?? .array(elements) }
-      case .text:
-        if !field.text.isEmpty { values[field.name] = values[field.name] ?? .string(field.text) }
-      case .contributions: values[field.name] = values[field.name] ?? .array(field.payloads)
-      }
+    for field in fields where values[field.name] == nil {
+      values[field.name] = field.kind.model.value(of: field, shown)
     }
     return values
   }
 
-  /// What a counter reads, where the sum is a value.
+  /// What a counter reads; nil if the sum is no value.
   package static func sum(of heads: [CellHead]) -> Value? {
     heads.reduce(.int(0)) { sum, head in
       guard let sum, case .addend(let value) = head.content else { return nil }
@@ -89,31 +66,24 @@ package struct RecordHeads: Hashable, Sendable {
     }
   }
 
-  /// The cells in conflict, existence first, as nil, then the fields by name and a map's by key. A record's existence is in
-  /// conflict only where its heads disagree about it, its fields only while one of them says that it is there.
+  /// The cells in conflict: the record's existence, whose field is nil, then the fields by name and those of
+  /// a map by key. The existence is in conflict only if its heads disagree. Fields are in conflict only while
+  /// one of those heads says that the record exists.
   package var conflicts: [(field: Name?, key: Name?, heads: [CellHead])] {
     var conflicts: [(field: Name?, key: Name?, heads: [CellHead])] = []
     if Set(existence.map(\.content)).count > 1 { conflicts.append((nil, nil, existence)) }
     guard
       existence.contains(where: { if case .alive = $0.content { true } else { false } })
     else { return conflicts }
-    for field in fields where field.kind == .register && field.heads.count > 1 {
-      conflicts.append((field.name, nil, field.heads))
-    }
-    for field in fields where field.kind == .map {
-      for heads in field.elements where heads.count > 1 {
-        if case .entry(let key, _) = heads[0].content { conflicts.append((field.name, key, heads)) }
-      }
-    }
-    for field in fields where field.kind == .list {
-      for heads in field.items where heads.count > 1 { conflicts.append((field.name, nil, heads)) }
+    for field in fields {
+      for (key, heads) in field.kind.model.conflicts(in: field) { conflicts.append((field.name, key, heads)) }
     }
     return conflicts.sorted { ($0.field ?? "", $0.key ?? "") < ($1.field ?? "", $1.key ?? "") }
   }
 }
 
 extension RecordHeads.Field {
-  /// What is visible of a text.
+  /// The visible text.
   package var text: String { String(decoding: parts.flatMap(\.text), as: UTF8.self) }
 
   /// The heads of the values of a list's elements, in the order of the list.

@@ -1,8 +1,9 @@
 package import EventStore
 package import OperationFormat
 
-/// A sequence as the paper tells it (Weidner and Kleppmann, "The Art of the Fugue", section 5, FugueMax): a tree of units, one
-/// by one, that is walked to list them. Slow and obvious: an insertion walks the whole tree.
+/// A sequence by the paper (Weidner and Kleppmann, "The Art of the Fugue", section 5, FugueMax): a
+/// tree of units, one by one, that is walked to list them. Slow and obvious: an insertion walks the whole
+/// tree.
 package struct UnitOrderModel {
   /// What a unit is: a scalar of a text, or a place, perhaps with an element that a move has put there.
   package enum Content: Hashable, Sendable {
@@ -26,7 +27,7 @@ package struct UnitOrderModel {
 
   private let identity: (ReplicaNumber) -> ReplicaID
   private var units: [UnitID: Unit] = [:]
-  /// The children of the tree's root, which all lie to its right.
+  /// The children of the tree's root, all of them right children.
   private var topChildren: [UnitID] = []
   private var numbers: [[UInt32]: UInt64] = [:]
 
@@ -59,7 +60,7 @@ package struct UnitOrderModel {
     for (index, content) in contents.enumerated() {
       let unit = Unit(
         id: id, content: content, operation: operation, leftOrigin: parent, rightOrigin: rightOrigin)
-      // The rest of a run hangs from what came before it: nobody else has seen that one.
+      // The rest of a run hangs from the unit before it, which no other operation has seen yet.
       let hangsFromRight =
         index == 0 && !isMore && children(right: parent).contains { hasSeen(units[$0]!.operation) }
       add(unit, asLeftChildOf: hangsFromRight ? rightOrigin : nil)
@@ -69,7 +70,7 @@ package struct UnitOrderModel {
     return first
   }
 
-  /// Shows or hides units; those that are not there are passed over.
+  /// Shows or hides units; those that do not exist are skipped.
   package mutating func setVisible(_ isVisible: Bool, _ range: UnitRange) {
     for id in units.keys
     where id.replica == range.first.replica && id.epoch == range.first.epoch
@@ -124,7 +125,7 @@ package struct UnitOrderModel {
   /// All units, hidden ones too, in the document's order.
   package var listing: [UnitID] {
     var order: [UnitID] = []
-    // What is still to be walked, the next one last: a unit with its children, or alone.
+    // The units still to walk, the next one last: a unit with its children, or without them.
     var rest: [(id: UnitID, isAlone: Bool)] = topChildren.reversed().map { ($0, false) }
     while let (id, isAlone) = rest.popLast() {
       if isAlone {

@@ -1,8 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// A list or a text as the table of DESIGN.md, 3, tells it: every change is kept, and what comes of those that a store has
-/// folded is found by inserting all units anew into the tree of a ``UnitOrderModel``.
+/// A list or a text by the rules of DESIGN.md, 3. It keeps every change. To find the result of those that a
+/// store has folded, it inserts all units into a new ``UnitOrderModel``.
 struct UnitOrderOracle {
   /// What an operation does, with its units resolved.
   private enum Action {
@@ -35,16 +35,16 @@ struct UnitOrderOracle {
 
   // MARK: What happened
 
-  /// Takes in an operation of the last transaction.
+  /// Adds an operation of the last transaction.
   ///
   /// - Parameters:
-  ///   - change: what it does; nil for a `create` of the record.
+  ///   - change: what it does.
   ///   - transaction: the oracle's number of the transaction, and its identity.
   ///   - index: its place in the transaction.
   ///   - oracle: gets the cells of a list's elements, and what happens to them.
   ///   - content: numbers what heads say.
   mutating func append(
-    _ change: FieldChange?, of transaction: Int, _ id: TransactionID, index: Int, _ oracle: inout Oracle,
+    _ change: UnitChange, of transaction: Int, _ id: TransactionID, index: Int, _ oracle: inout Oracle,
     content: (CellHead.Content) -> Int
   ) {
     let own = number(of: id.replica)
@@ -56,11 +56,11 @@ struct UnitOrderOracle {
     }
     var action: Action?
     switch change {
-    case nil: action = .clear
+    case .clear: action = .clear
     case .insertText(let text, let origin):
       action = .insertText(text, after: origin.map { unit($0) })
       _ = makeUnits(text.unicodeScalars.count, by: operation)
-    case .insertElements(let values, let origin):
+    case .insertItems(let values, let origin):
       let origin = origin.map { unit($0) }
       let first = makeUnits(values.count, by: operation)
       var made: [Item] = []
@@ -74,7 +74,7 @@ struct UnitOrderOracle {
         oracle.addOperation(to: item.values, index: index, content: content(.item(name, value)))
       }
       action = .insertItems(made, after: origin)
-    case .moveElement(let element, let origin):
+    case .moveItem(let element, let origin):
       let element = unit(element)
       let place = UnitID(Inserter(operation), makeUnits(1, by: operation))
       let isSeen = items[element] != nil && isSeen(element, by: transaction, index, oracle)
@@ -83,15 +83,14 @@ struct UnitOrderOracle {
           to: item.places, index: index, content: content(.item(reference(place), .null)))
       }
       action = .move(isSeen ? element : nil, after: origin.map { unit($0) })
-    case .replaceElement(let element, let value):
+    case .replaceItem(let element, let value):
       let element = unit(element)
       if let item = items[element], isSeen(element, by: transaction, index, oracle) {
         oracle.addOperation(
           to: item.values, index: index, content: content(.item(reference(element), value)))
       }
-    case .removeElements(let runs), .removeText(let runs):
+    case .remove(let runs):
       action = .remove(runs.map { UnitRange(first: unit($0.first), count: $0.count) })
-    default: preconditionFailure("\(change!) is no change of a sequence")
     }
     if let action { events.append(Event(transaction: transaction, operation: operation, action: action)) }
   }
@@ -106,7 +105,7 @@ struct UnitOrderOracle {
     return numbers[Inserter(operation), default: 0]
   }
 
-  /// Whether a transaction, at one of its operations, has seen what inserted an element.
+  /// Whether a transaction has seen the insertion of an element when it comes to one of its operations.
   private func isSeen(_ element: UnitID, by transaction: Int, _ index: Int, _ oracle: Oracle) -> Bool {
     for event in events {
       guard case .insertItems(let made, _) = event.action, let item = items[element],
@@ -124,7 +123,7 @@ struct UnitOrderOracle {
       number: unit.number)
   }
 
-  // MARK: What comes of it
+  // MARK: Results
 
   /// Whether any operation has inserted anything.
   var isEmpty: Bool { numbers.isEmpty }
@@ -141,7 +140,7 @@ struct UnitOrderOracle {
       id.index = 0
       transactions[id] = event.transaction
     }
-    // The elements of a list that are there.
+    // The elements that are in the list.
     var alive: Set<UnitID> = []
     for event in events where folded.contains(event.transaction) {
       let seen = oracle.seen(by: event.transaction)
@@ -189,7 +188,8 @@ struct UnitOrderOracle {
     return model.runs.map { part($0, model, places, heads) }
   }
 
-  /// Lets each element that is there be seen at one place, that of the greatest head, and gives the heads of its places.
+  /// Shows each element of the list at one place, that of its greatest head, and returns the heads of its
+  /// places.
   private func show(
     _ alive: Set<UnitID>, in model: inout UnitOrderModel, _ heads: (Int) -> [CellHead]
   ) -> [UnitID: [CellHead]] {

@@ -3,8 +3,8 @@ package import OperationFormat
 
 /// The comparison of a store with the model.
 extension ZoneModel {
-  /// Compares records of a store with what must be there: all heads of their existence and of every field, whether
-  /// they are visible, and their values.
+  /// Compares records of a store with what must be there: all heads of their existence and of every field,
+  /// whether they are visible, and their values.
   ///
   /// - Parameters:
   ///   - read: the store.
@@ -18,8 +18,8 @@ extension ZoneModel {
     for record in records { try compare(read, heads(of: record, view), view) }
   }
 
-  /// Compares the whole zone of a store with what must be there: as ``compare(_:_:records:)`` does for every record
-  /// that either of them has, then the list of its records, its conflicts and its digest.
+  /// Compares the whole zone of a store with what must be there: as ``compare(_:_:records:)`` does for every
+  /// record that either of them has, then the list of its records, its conflicts and its digest.
   ///
   /// - Parameters:
   ///   - read: the store.
@@ -48,7 +48,7 @@ extension ZoneModel {
         try FieldKind.allCases.map { kind in
           RecordHeads.Field(
             name: field, kind: kind, heads: try read.heads(of: field, in: id, as: kind),
-            parts: kind == .list || kind == .text ? try read.parts(of: field, in: id, as: kind) : [])
+            parts: kind.model.shape == .units ? try read.parts(of: field, in: id, as: kind) : [])
         }.filter { !$0.heads.isEmpty || !$0.parts.isEmpty }
       }
       found = (try read.existence(of: id), fields, try read.contains(id), try read.record(id))

@@ -1,7 +1,7 @@
 package import EventStore
 import OperationFormat
 
-/// What references do, told from all heads: the naive way, which follows every reference anew.
+/// What references do, found from all heads in the naive way, which follows every reference each time.
 extension ZoneModel {
   /// A record as it must read; nil if it is not alive, or a cascade hides it.
   package func record(_ heads: RecordHeads, _ view: ZoneView) -> Record? {
@@ -50,13 +50,6 @@ extension ZoneModel {
 extension RecordHeads {
   /// The values that the record shows in cells where references count.
   fileprivate var shownValues: [Value] {
-    fields.flatMap { field -> [Value] in
-      switch field.kind {
-      case .register: [field.heads[0].content.value].compactMap { $0 }
-      case .set, .map: field.elements.compactMap(\.[0].content.value)
-      case .list: field.items.compactMap(\.[0].content.value)
-      default: []
-      }
-    }
+    fields.flatMap { $0.kind.model.referringValues(of: $0) }
   }
 }

@@ -1,11 +1,11 @@
 package import EventStore
 package import OperationFormat
 
-/// The oracle of one life of a zone, in names: all transactions that were ever made in it, at any store, and what must
-/// come of those that a store has folded.
+/// The oracle of one incarnation of a zone, by names. It keeps all transactions that any store made in the
+/// zone, and finds the state that a store must have after it folded some of them.
 ///
-/// Transactions are numbered from 0 in the order in which they were made. They are taken in when they are made, so
-/// that all that one has seen is there before it.
+/// Transactions are numbered from 0 in the order in which they were made. Add each as it is
+/// made, so that it comes after all that it has seen.
 package struct ZoneModel: Sendable {
   package let zone: ZoneID
   /// The life of the zone's remote log; nil before it has one.
@@ -59,10 +59,10 @@ package struct ZoneModel: Sendable {
 
   // MARK: What happened
 
-  /// Takes in a transaction that a store has made, and gives its number; that which it has already, if it is known.
+  /// Adds a transaction that a store has made, and returns its number; the number that it has if it is known.
   ///
-  /// - Throws: ``OracleMismatch`` for one that cannot be: its base lies in another life of the log or past its end, or
-  ///   another transaction has its identity.
+  /// - Throws: ``OracleMismatch`` if it breaks a rule: its base is in another life of the log or past its
+  ///   end, or another transaction has its identity.
   package mutating func append(_ transaction: LogTransaction) throws(OracleMismatch) -> Int {
     precondition(transaction.zone == zone, "a transaction of \(transaction.zone) for \(zone)")
     if let known = numbers[transaction.id] {
@@ -84,8 +84,8 @@ package struct ZoneModel: Sendable {
     return number
   }
 
-  /// Takes in that the remote has a transaction at an offset of its log. Offsets come in ascending order, and the first
-  /// one of a transaction counts.
+  /// Notes that the remote has a transaction at an offset of its log. Offsets come in ascending order. The
+  /// first offset of a transaction counts.
   package mutating func place(_ number: Int, at offset: UInt64, in incarnation: IncarnationID) {
     precondition(self.incarnation ?? incarnation == incarnation, "another life of the log of \(zone)")
     self.incarnation = incarnation
@@ -115,35 +115,32 @@ package struct ZoneModel: Sendable {
     return lane
   }
 
-  /// Gives the oracle an operation of the last transaction, cell by cell (the table of DESIGN.md, 3).
+  /// Adds an operation of the last transaction to each cell that it works on (the table of DESIGN.md, 3).
   private mutating func add(_ operation: LogOperation, _ index: Int) {
     switch operation {
     case .create(let record, let type), .moveHere(let record, let type, _):
+      addExistence(of: record, .alive(type: type), index)
       let cells = cells(of: record)
-      oracle.addOperation(to: cells.existence, index: index, content: number(of: .alive(type: type)))
-      // A field that nobody has set yet has nothing to clear.
+      // A field that no operation has changed yet has nothing to clear.
       for field in cells.fields { oracle.addOperation(to: field.cell, index: index, content: nil) }
-      for place in cells.sequences.indices { change(nil, at: place, of: record, index) }
+      for place in cells.sequences.indices { change(.clear, at: place, of: record, index) }
     case .update(let record, let type, let field, let change):
-      guard let effect = CellEffect(of: change) else {
+      addExistence(of: record, .alive(type: type), index)
+      switch ModelChange(of: change) {
+      case .cell(let effect):
         oracle.addOperation(
-          to: cells(of: record).existence, index: index, content: number(of: .alive(type: type)))
-        return self.change(change, of: field, in: record, index)
+          to: cell(of: field, effect.kind, effect.element, in: record), index: index,
+          content: effect.content.map { number(of: $0) }, isContribution: effect.isContribution)
+      case .units(let units, let kind): self.change(units, of: field, kind, in: record, index)
       }
-      let cell = cell(of: field, effect.kind, effect.element, in: record)
-      oracle.addOperation(
-        to: cells(of: record).existence, index: index, content: number(of: .alive(type: type)))
-      oracle.addOperation(
-        to: cell, index: index, content: effect.content.map { number(of: $0) },
-        isContribution: effect.kind == .counter || effect.kind == .contributions)
-    case .delete(let record):
-      oracle.addOperation(to: cells(of: record).existence, index: index, content: number(of: .dead))
-    case .moveAway(let record, let place):
-      oracle.addOperation(
-        to: cells(of: record).existence, index: index, content: number(of: .moved(to: place)))
-    case .unknown:
-      break
+    case .delete(let record): addExistence(of: record, .dead, index)
+    case .moveAway(let record, let place): addExistence(of: record, .moved(to: place), index)
+    case .unknown: break
     }
+  }
+
+  private mutating func addExistence(of record: Name, _ content: CellHead.Content, _ index: Int) {
+    oracle.addOperation(to: cells(of: record).existence, index: index, content: number(of: content))
   }
 
   private mutating func number(of content: CellHead.Content) -> Int {
@@ -172,13 +169,10 @@ package struct ZoneModel: Sendable {
     return cell
   }
 
-  /// Gives the oracle of a list or a text an operation of the last transaction.
-  private mutating func change(_ change: FieldChange, of field: Name, in record: Name, _ index: Int) {
-    let kind: FieldKind
-    switch change {
-    case .insertText, .removeText: kind = .text
-    default: kind = .list
-    }
+  /// Adds an operation of the last transaction to a list or a text.
+  private mutating func change(
+    _ change: UnitChange, of field: Name, _ kind: FieldKind, in record: Name, _ index: Int
+  ) {
     var cells = cells(of: record)
     let order: (Name, FieldKind) -> (Name, UInt32) = { ($0, $1.rawValue) }
     let place = cells.sequences.firstIndex { order($0.name, $0.kind) >= order(field, kind) }
@@ -189,7 +183,7 @@ package struct ZoneModel: Sendable {
     self.change(change, at: place ?? cells.sequences.count - 1, of: record, index)
   }
 
-  private mutating func change(_ change: FieldChange?, at place: Int, of record: Name, _ index: Int) {
+  private mutating func change(_ change: UnitChange, at place: Int, of record: Name, _ index: Int) {
     guard var cells = records[record] else { return }
     var contents = contents
     cells.sequences[place].oracle.append(
@@ -259,7 +253,9 @@ package struct ZoneModel: Sendable {
       } else {
         heads.fields.append(RecordHeads.Field(name: field.name, kind: field.kind, heads: found))
       }
-      if field.kind == .contributions {
+      switch field.kind.model.reading {
+      case .heads, .sums: break
+      case .payloads:
         heads.fields[heads.fields.count - 1].payloads = contributions(of: field.cell, view).compactMap(
           \.content.value)
       }
@@ -268,16 +264,16 @@ package struct ZoneModel: Sendable {
       let parts = sequence.parts(folded: view.folded, oracle) { self.heads(of: $0, view) }
       if parts.isEmpty { continue }
       var field = RecordHeads.Field(name: name, kind: kind, heads: [], parts: parts)
-      field.heads = kind == .list ? field.items.flatMap { $0 } : []
+      field.heads = field.items.flatMap(\.self)
       heads.fields.append(field)
     }
     heads.fields.sort { ($0.name, $0.kind.rawValue) < ($1.name, $1.kind.rawValue) }
     return heads
   }
 
-  /// What was contributed to a field, in the order in which a store must give it.
+  /// The contributions to a field, in the order that a store must give them in.
   package func contributions(to field: Name, of record: Name, _ view: ZoneView) -> [CellHead] {
-    let cell = records[record]?.fields.first { $0.name == field && $0.kind == .contributions }?.cell
+    let cell = records[record]?.fields.first { $0.isOf(field, .contributions, nil) }?.cell
     return cell.map { contributions(of: $0, view) } ?? []
   }
 
@@ -296,9 +292,11 @@ package struct ZoneModel: Sendable {
   private func heads(of cell: Int, _ view: ZoneView, _ kind: FieldKind = .register) -> [CellHead] {
     var found: [OracleHead] = []
     oracle.findHeads(of: cell, folded: view.folded, received: view.received, into: &found)
-    // Sums have numbers after those of what was contributed.
+    // Sums get the numbers after those of the addends.
     var contents = contents
-    if kind == .counter {
+    switch kind.model.reading {
+    case .heads, .payloads: break
+    case .sums:
       found.mergeContributions { earlier, later in
         guard case .addend(let a) = contents[earlier], case .addend(let b) = contents[later],
           let sum = NaiveSum.sum(a, b)

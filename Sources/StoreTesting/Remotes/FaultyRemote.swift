@@ -15,7 +15,7 @@ public final class FaultyRemote: RemoteLog {
     public var duplicated = 0
     /// A page of segments ends early, or its last segment's bytes do.
     public var cutShort = 0
-    /// Other tasks go on first.
+    /// Other tasks run first.
     public var delayed = 0
     /// The call is not made, and ends with `later`.
     public var later = 0

@@ -12,10 +12,10 @@ public import Replicator
 /// }
 /// ```
 public struct RemoteLogConformance: Sendable {
-  /// Opens a new and empty remote through so many doors: each is the remote as another process sees it.
+  /// Opens a new and empty remote through several doors. Each door is a client, such as another process has.
   public typealias Making = @Sendable (_ doors: Int) async throws -> [any RemoteLog]
 
-  /// Opens one as ``Making`` does, and says how what it has of segments is damaged behind its back.
+  /// Opens a remote as ``Making`` does, and gives a closure that damages its stored entries.
   public typealias MakingDamageable =
     @Sendable (_ doors: Int) async throws -> (
       doors: [any RemoteLog], damage: Damaging
@@ -32,9 +32,9 @@ public struct RemoteLogConformance: Sendable {
     case zeros
     /// A bit of the segment's last byte is wrong: its header can be read.
     case flipped
-    /// As ``zeros``, and whoever runs the remote has put a tombstone.
+    /// As ``zeros``, and the remote's owner has put a tombstone.
     case givenUp
-    /// As ``flipped``, and whoever runs the remote has put a tombstone.
+    /// As ``flipped``, and the remote's owner has put a tombstone.
     case flippedAndGivenUp
   }
 
@@ -71,8 +71,8 @@ public struct RemoteLogConformance: Sendable {
   ///
   /// - Parameters:
   ///   - seed: decides about all that is random.
-  ///   - triesMax: how often a call is made that ends with `unreachable`, `later` or `overQuota`: 1 for a remote that
-  ///     has no excuse, more for one behind a bad network.
+  ///   - triesMax: how often a call is made that ends with `unreachable`, `later` or `overQuota`: 1 for a
+  ///     remote that has no excuse, more for one behind a bad network.
   ///   - make: makes a remote for a check.
   public init(seed: UInt64 = 1, triesMax: Int = 1, _ make: @escaping Making) {
     self.seed = seed
@@ -110,7 +110,12 @@ public struct RemoteLogConformance: Sendable {
     try await check.body(trial)
   }
 
-  /// All that need no damage.
+  /// The checks that damage nothing.
   public static let checks: [Check] =
-    zoneChecks + appendChecks + fetchChecks + deletionChecks + assetChecks
+    RemoteZoneChecks.all + RemoteAppendChecks.all + RemoteFetchChecks.all + RemoteDeletionChecks.all
+    + RemoteAssetChecks.all
+
+  /// What must hold where entries of a log are damaged or missing, or were given up. They run in a suite made
+  /// by ``init(seed:triesMax:damageable:)``.
+  public static let damageChecks: [Check] = RemoteDamageChecks.all
 }

@@ -41,6 +41,18 @@ struct RemoteTrial: Sendable {
 
   // MARK: Calls
 
+  /// Runs a body several times at once.
+  ///
+  /// - Returns: the results in the order of the indices.
+  func inParallel<Result: Sendable>(
+    _ count: Int, _ body: @escaping @Sendable (_ index: Int) async throws -> Result
+  ) async throws -> [Result] {
+    let tasks = (0..<count).map { index in Task { try await body(index) } }
+    var results: [Result] = []
+    for task in tasks { results.append(try await task.value) }
+    return results
+  }
+
   /// Makes a call again while it ends with what may pass.
   func retrying<Answer: Sendable>(_ call: () async throws -> Answer) async throws -> Answer {
     for _ in 1..<max(1, triesMax) {

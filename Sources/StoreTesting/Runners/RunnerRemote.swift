@@ -44,7 +44,7 @@ public enum RunnerRemote: Sendable, Hashable {
     RemoteID(rawValue: UInt128(random.next()) << 64 | UInt128(random.next()))
   }
 
-  /// Makes the directory of a folder's remotes, so that what is wrong with it is told before anything runs.
+  /// Makes the directory of a folder's remotes, so that an error with it comes before anything runs.
   ///
   /// - Throws: ``HistoryError`` `directoryUnusable`.
   package func prepare() throws {

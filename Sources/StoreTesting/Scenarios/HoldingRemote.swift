@@ -1,7 +1,8 @@
 import Replicator
 import Synchronization
 
-/// A remote that answers appends only once it is let: what was appended is there, and the replica does not know.
+/// A remote that answers appends only once it is let: what was appended is there, and the replica does not
+/// know.
 struct HoldingRemote: ForwardingRemote {
   let remote: any RemoteLog
   let gate: Gate
@@ -21,7 +22,7 @@ struct HoldingRemote: ForwardingRemote {
       /// Set once the gate is open: whether the answers arrive.
       var answer: Bool?
       var isOver = false
-      /// Who waits for answers to be held, and for how many.
+      /// Waits until so many answers are held.
       var watcher: (count: Int, continuation: CheckedContinuation<Void, Never>)?
 
       /// Takes the watcher if what it waits for is there.

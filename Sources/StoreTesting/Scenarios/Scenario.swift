@@ -1,3 +1,5 @@
+import EventStore
+
 /// A story of devices that write, go offline, sync, and must agree at the end.
 public struct Scenario: Sendable {
   public var id: String
@@ -11,9 +13,7 @@ public struct Scenario: Sendable {
   public var needs: [String]
 
   /// The capabilities that a file may ask for and that this runner has.
-  static let capabilities: Set<String> = [
-    "counter", "list", "list-move", "map", "parent-references", "set", "text",
-  ]
+  static let capabilities = Set(FieldKind.allCases.flatMap(\.scenarioCapabilities) + ["parent-references"])
   var steps: [ScenarioStep]
   var expectations: [ScenarioStep]
 

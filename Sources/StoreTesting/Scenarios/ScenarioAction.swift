@@ -2,18 +2,10 @@ import OperationFormat
 
 /// What a step does.
 indirect enum ScenarioAction: Sendable {
-  case create(ScenarioRecord, fields: [Name: Value])
-  case save(ScenarioRecord, fields: [Name: Value])
-  case delete(ScenarioRecord)
-  /// A record goes to another zone, which is made if it is not there.
-  case move(ScenarioRecord, to: Name)
-  /// A change of a field that merges.
-  case edit(ScenarioRecord, Name, ScenarioEdit)
-  /// Refers to another record, nil for none, by a rule; nil for the rule that the reference has.
-  case setParent(ScenarioRecord, Name?, ReferenceRule?)
-  /// Steps one after the other, each a write of its own: what a repetition comes to.
+  case write(ScenarioWrite)
+  /// Steps one after the other, each a separate write: a repetition, written out.
   case steps([ScenarioStep])
-  /// All in one write.
+  /// Writes, all in one transaction of the store.
   case transaction([ScenarioStep])
   case clock(milliseconds: Int64)
   case setOnline(Bool)
@@ -34,6 +26,29 @@ indirect enum ScenarioAction: Sendable {
   case check(ScenarioAssertion)
   /// Something that no runner can do yet.
   case unsupported(String)
+}
+
+/// A write of one record.
+enum ScenarioWrite: Sendable {
+  case create(ScenarioRecord, fields: [Name: Value])
+  case save(ScenarioRecord, fields: [Name: Value])
+  case delete(ScenarioRecord)
+  /// The record moves to another zone, which is created if it does not exist.
+  case move(ScenarioRecord, to: Name)
+  /// A change of a field that merges.
+  case edit(ScenarioRecord, Name, ScenarioEdit)
+  /// The record refers to another one, nil for none, by a rule; nil for the rule that the reference has.
+  case setParent(ScenarioRecord, Name?, ReferenceRule?)
+
+  /// The record, and whether the write creates it.
+  var target: (record: ScenarioRecord, isNew: Bool) {
+    switch self {
+    case .create(let record, _): (record, true)
+    case .save(let record, _), .delete(let record), .move(let record, _), .edit(let record, _, _),
+      .setParent(let record, _, _):
+      (record, false)
+    }
+  }
 }
 
 /// A record as a scenario names it.

@@ -36,7 +36,8 @@ public struct ScenarioError: Error, Sendable, CustomStringConvertible {
 
   /// Where the format is described.
   private static let pageHint =
-    "the page “Scenario files” has all steps and assertions: Sources/StoreTesting/StoreTesting.docc/ScenarioFiles.md"
+    "the page “Scenario files” has all steps and assertions: "
+    + "Sources/StoreTesting/StoreTesting.docc/ScenarioFiles.md"
 
   static func invalid(_ line: Int, _ message: String, hint: String = pageHint) -> ScenarioError {
     ScenarioError(.scenarioInvalid, line: line, message, hint: hint)

@@ -44,7 +44,10 @@ struct ScenarioMembers {
     try Self.count(try require(key), key, max: max)
   }
 
-  /// Texts of a list; one text alone is a list of one.
+  /// An index of a list or a text, or a count of what is in it.
+  mutating func index(_ key: String) throws -> Int { try count(key, max: Int(Int32.max)) }
+
+  /// The texts of a list. A single text counts as a list of one.
   mutating func texts(_ key: String) throws -> [String] {
     let node = try require(key)
     guard case .sequence(let nodes) = node.content else { return [try Self.text(node, key)] }

@@ -1,7 +1,8 @@
 import OperationFormat
 
 extension ScenarioNode {
-  /// The value that it stands for, by YAML's core schema: null, truth values, numbers, texts, lists and mappings.
+  /// The value that it stands for, by YAML's core schema: null, truth values, numbers, texts, lists and
+  /// mappings.
   ///
   /// - Throws: ``ScenarioError`` `scenarioInvalid`.
   func value() throws -> Value {

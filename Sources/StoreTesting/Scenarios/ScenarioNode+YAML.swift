@@ -54,8 +54,9 @@ extension ScenarioNode {
     }
   }
 
-  /// A few aliases of aliases stand for more nodes than fit into memory, and the composer hashes keys: they are refused
-  /// before it sees them. A name that stands behind `&` and behind `*` is taken for one wherever it stands.
+  /// A few aliases of aliases stand for more nodes than fit into memory, and the composer hashes keys: they
+  /// are refused before it sees them. A name that stands behind `&` and behind `*` is taken for one wherever
+  /// it stands.
   private static func refuseAliases(in yaml: String) throws {
     var anchors: Set<[UInt8]> = []
     for (name, _) in names(after: UInt8(ascii: "&"), in: yaml) { anchors.insert(name) }

@@ -34,20 +34,21 @@ struct ScenarioStepParser {
     return try step(node)
   }
 
-  /// - Parameter device: empty for a part of a step that says who does it, nil where this one must say so.
+  /// - Parameter device: the devices if the step names none; nil if it must name them.
   private mutating func step(_ node: ScenarioNode, device: [String]?) throws -> ScenarioStep {
     stepsLeft -= 1
     guard stepsLeft >= 0 else { throw tooMany(node.line) }
     var members = try ScenarioMembers(node, "a step")
     if members.has("assert") { return try assertion(&members) }
     let name = try members.text("op")
-    guard let action = try action(name, &members, device) else {
+    guard let verb = ScenarioVerb(rawValue: name) else {
       return ScenarioStep(
         name: name, line: node.line, devices: [], action: .unsupported(Self.capabilities[name] ?? name))
     }
+    let action = try action(verb, &members, device)
     var step = ScenarioStep(name: name, line: node.line, devices: [], action: action)
-    // A repetition may leave it to the step.
-    step.devices = try selection(&members, inherited: name == "repeat" ? [] : device)
+    // The step of a repetition may name the devices instead.
+    step.devices = try selection(&members, inherited: verb == .repetition ? [] : device)
     step.expectsError = try members.isTrue("expect_error")
     if case .unsupported = action { return step }
     try members.finish()
@@ -77,57 +78,72 @@ struct ScenarioStepParser {
 
   // MARK: Operations
 
-  /// Nil for an operation that is not known, or not yet.
   private mutating func action(
-    _ name: String, _ members: inout ScenarioMembers, _ device: [String]?
-  ) throws -> ScenarioAction? {
-    switch name {
-    case "create":
-      let record = try record(&members)
-      var fields = try fields(&members)
-      if let parent = try parent(&members) {
-        let rule = try rule(&members) ?? .none
-        fields[ScenarioRecord.parentField] = .reference(Reference(record: parent, rule: rule))
-      }
-      return .create(record, fields: fields)
-    case "set_parent":
-      let record = try record(&members)
-      guard members.has("parent") else {
-        throw ScenarioError.invalid(members.line, "a step has no “parent”", hint: "name a record, or null")
-      }
-      return .setParent(record, try parent(&members), try rule(&members))
-    case "save": return .save(try record(&members), fields: try members.values("fields"))
-    case "delete": return .delete(try record(&members))
-    case "move_zone":
-      let record = ScenarioRecord(name: try members.name("rec"), zone: try members.nameIfPresent("from"))
-      return .move(record, to: try members.name("zone"))
-    case "incr": return try edit(&members) { .add(try number("by", &$0)) }
-    case "counter_set": return try edit(&members) { .setCounter(try number("value", &$0)) }
-    case "set_add": return try edit(&members) { .insert(try $0.list("values")) }
-    case "set_remove": return try edit(&members) { .remove(try $0.list("values")) }
-    case "set_clear": return try edit(&members) { _ in .clearSet }
-    case "list_insert", "list_delete", "list_set", "list_move", "text_insert", "text_delete":
-      return try sequenceEdit(name, &members)
-    case "bulk_create": return try bulkCreate(&members)
-    case "repeat": return try repetition(&members, device)
-    case "transaction": return try transaction(&members)
-    case "clock": return .clock(milliseconds: try milliseconds(&members))
-    case "offline": return .setOnline(false)
-    case "online": return .setOnline(true)
-    case "push": return members.has("only") ? .unsupported("partial-push") : .push
-    case "pull": return .pull
-    case "push_begin": return .beginPush
-    case "push_ack": return .acknowledgePush
-    case "sync": return .sync
-    case "quiesce": return .quiesce
-    case "redeliver": return try redelivery(&members)
-    case "restart": return .restart
-    case "wipe_local": return .wipeLocal
-    case "lose_token": return .loseToken
-    case "zone_create": return .createZone(try members.name("zone"))
-    case "zone_delete": return .deleteZone(try members.name("zone"))
-    default: return nil
+    _ verb: ScenarioVerb, _ members: inout ScenarioMembers, _ device: [String]?
+  ) throws -> ScenarioAction {
+    switch verb {
+    case .create: .write(try creation(&members))
+    case .save: .write(.save(try record(&members), fields: try members.values("fields")))
+    case .delete: .write(.delete(try record(&members)))
+    case .setParent: .write(try parentChange(&members))
+    case .moveZone: .write(try zoneMove(&members))
+    case .addToCounter: try edit(&members) { .add(try Self.number("by", &$0)) }
+    case .setCounter: try edit(&members) { .setCounter(try Self.number("value", &$0)) }
+    case .insertIntoSet: try edit(&members) { .insert(try $0.list("values")) }
+    case .removeFromSet: try edit(&members) { .remove(try $0.list("values")) }
+    case .clearSet: try edit(&members) { _ in .clearSet }
+    case .insertIntoList:
+      try edit(&members) { .insertElements(try $0.list("values"), at: try $0.index("at")) }
+    case .deleteFromList:
+      try edit(&members) { .removeElements(at: try $0.index("at"), count: try $0.index("count")) }
+    case .setInList:
+      try edit(&members) { .replaceElement(at: try $0.index("at"), try $0.require("value").value()) }
+    case .moveInList: try edit(&members) { .moveElement(from: try $0.index("from"), to: try $0.index("to")) }
+    case .insertIntoText: try edit(&members) { .insertText(try $0.text("text"), at: try $0.index("at")) }
+    case .deleteFromText:
+      try edit(&members) { .removeText(at: try $0.index("at"), count: try $0.index("count")) }
+    case .bulkCreate: try bulkCreate(&members)
+    case .repetition: try repetition(&members, device)
+    case .transaction: try transaction(&members)
+    case .clock: .clock(milliseconds: try milliseconds(&members))
+    case .offline: .setOnline(false)
+    case .online: .setOnline(true)
+    case .push: members.has("only") ? .unsupported("partial-push") : .push
+    case .pull: .pull
+    case .beginPush: .beginPush
+    case .acknowledgePush: .acknowledgePush
+    case .sync: .sync
+    case .quiesce: .quiesce
+    case .redeliver: try redelivery(&members)
+    case .restart: .restart
+    case .wipeLocal: .wipeLocal
+    case .loseToken: .loseToken
+    case .createZone: .createZone(try members.name("zone"))
+    case .deleteZone: .deleteZone(try members.name("zone"))
     }
+  }
+
+  private func creation(_ members: inout ScenarioMembers) throws -> ScenarioWrite {
+    let record = try record(&members)
+    var fields = try fields(&members)
+    if let parent = try parent(&members) {
+      let rule = try rule(&members) ?? .none
+      fields[ScenarioRecord.parentField] = .reference(Reference(record: parent, rule: rule))
+    }
+    return .create(record, fields: fields)
+  }
+
+  private func parentChange(_ members: inout ScenarioMembers) throws -> ScenarioWrite {
+    let record = try record(&members)
+    guard members.has("parent") else {
+      throw ScenarioError.invalid(members.line, "a step has no “parent”", hint: "name a record, or null")
+    }
+    return .setParent(record, try parent(&members), try rule(&members))
+  }
+
+  private func zoneMove(_ members: inout ScenarioMembers) throws -> ScenarioWrite {
+    let record = ScenarioRecord(name: try members.name("rec"), zone: try members.nameIfPresent("from"))
+    return .move(record, to: try members.name("zone"))
   }
 
   private func record(_ members: inout ScenarioMembers) throws -> ScenarioRecord {
@@ -155,25 +171,7 @@ struct ScenarioStepParser {
   private func edit(
     _ members: inout ScenarioMembers, _ edit: (inout ScenarioMembers) throws -> ScenarioEdit
   ) throws -> ScenarioAction {
-    .edit(try record(&members), try members.name("field"), try edit(&members))
-  }
-
-  private func sequenceEdit(_ name: String, _ members: inout ScenarioMembers) throws -> ScenarioAction {
-    func count(_ key: String, _ members: inout ScenarioMembers) throws -> Int {
-      try members.count(key, max: Int(Int32.max))
-    }
-    return try edit(&members) { members in
-      switch name {
-      case "list_insert": .insertElements(try members.list("values"), at: try count("at", &members))
-      case "list_delete":
-        .removeElements(at: try count("at", &members), count: try count("count", &members))
-      case "list_set":
-        .replaceElement(at: try count("at", &members), try members.require("value").value())
-      case "list_move": .moveElement(from: try count("from", &members), to: try count("to", &members))
-      case "text_insert": .insertText(try members.text("text"), at: try count("at", &members))
-      default: .removeText(at: try count("at", &members), count: try count("count", &members))
-      }
-    }
+    .write(.edit(try record(&members), try members.name("field"), try edit(&members)))
   }
 
   private func fields(_ members: inout ScenarioMembers) throws -> [Name: Value] {
@@ -181,7 +179,7 @@ struct ScenarioStepParser {
   }
 
   /// What a counter can hold: an integer, or a decimal.
-  private func number(_ key: String, _ members: inout ScenarioMembers) throws -> Value {
+  private static func number(_ key: String, _ members: inout ScenarioMembers) throws -> Value {
     let node = try members.require(key)
     switch try node.value() {
     case .int(let number): return .int(number)
@@ -226,7 +224,7 @@ struct ScenarioStepParser {
         }
         let record = ScenarioRecord(name: Name("\(prefix)\(number)"), zone: zone)
         return ScenarioStep(
-          name: "create", line: members.line, devices: [], action: .create(record, fields: values))
+          name: "create", line: members.line, devices: [], action: .write(.create(record, fields: values)))
       })
   }
 
@@ -250,13 +248,12 @@ struct ScenarioStepParser {
     var steps: [ScenarioStep] = []
     for node in try members.nodes("steps") {
       let step = try step(node, device: [])
-      switch step.action {
-      case .create, .save, .delete, .move, .edit, .setParent, .steps, .unsupported: steps.append(step)
-      default:
+      guard step.writes != nil else {
         throw ScenarioError.invalid(
           node.line, "“\(step.name)” stands in a transaction",
           hint: "a transaction holds writes of records")
       }
+      steps.append(step)
     }
     return .transaction(steps)
   }
@@ -281,10 +278,11 @@ struct ScenarioStepParser {
   private mutating func assertion(_ members: inout ScenarioMembers) throws -> ScenarioStep {
     let word = try members.text("assert")
     let name = "assert \(word)"
-    guard let assertion = try assertion(word, &members) else {
+    guard let known = ScenarioAssertionWord(rawValue: word) else {
       return ScenarioStep(
         name: name, line: members.line, devices: [], action: .unsupported(Self.capabilities[word] ?? word))
     }
+    let assertion = try assertion(known, &members)
     let devices = try selection(&members, inherited: nil)
     try members.finish()
     return ScenarioStep(name: name, line: members.line, devices: devices, action: .check(assertion))
@@ -311,19 +309,21 @@ struct ScenarioStepParser {
     return .list(record, field, .oneOf([try members.list("eq")]))
   }
 
-  private func assertion(_ word: String, _ members: inout ScenarioMembers) throws -> ScenarioAssertion? {
+  private func assertion(
+    _ word: ScenarioAssertionWord, _ members: inout ScenarioMembers
+  ) throws -> ScenarioAssertion {
     switch word {
-    case "converged": return .converged
-    case "exists": return .exists(try record(&members))
-    case "absent": return .absent(try record(&members))
-    case "field":
+    case .converged: return .converged
+    case .exists: return .exists(try record(&members))
+    case .absent: return .absent(try record(&members))
+    case .field:
       let record = try record(&members)
       let field = try members.name("field")
       if members.has("one_of") {
         return .field(record, field, oneOf: try members.nodes("one_of").map { try $0.value() })
       }
       return .field(record, field, oneOf: [try members.require("eq").value()])
-    case "set":
+    case .set:
       let record = try record(&members)
       let field = try members.name("field")
       if members.has("excludes") { return .setExcludes(record, field, try members.list("excludes")) }
@@ -331,31 +331,30 @@ struct ScenarioStepParser {
         return .set(record, field, try members.list("contains"), isWhole: false)
       }
       return .set(record, field, try members.list("eq"), isWhole: true)
-    case "list": return try listAssertion(&members)
-    case "text":
+    case .list: return try listAssertion(&members)
+    case .text:
       let record = try record(&members)
       let field = try members.name("field")
       let texts = members.has("one_of") ? try members.texts("one_of") : [try members.text("eq")]
       return .text(record, field, oneOf: texts)
-    case "parent":
+    case .parent:
       let record = try record(&members)
       let node = try members.require("eq")
       let parent = try node.value() == .null ? nil : Name(ScenarioMembers.text(node, "eq"))
       return .parent(record, parent)
-    case "no_dangling_parent": return .noDanglingParent
-    case "count":
+    case .noDanglingParent: return .noDanglingParent
+    case .count:
       let count = try members.count("eq", max: .max)
       return .count(count, zone: try members.nameIfPresent("zone") ?? Self.mainZone)
-    case "survivor": return .survivor(try record(&members), of: try members.texts("of").map { Name($0) })
-    case "pending":
+    case .survivor: return .survivor(try record(&members), of: try members.texts("of").map { Name($0) })
+    case .pending:
       let count = try members.count("eq", max: .max)
       return .pending(count...count)
-    case "pending_at_least":
+    case .pendingAtLeast:
       let least = try members.count("eq", max: .max)
       return .pending(least...Int.max)
-    case "last_push_count": return .lastPushCount(try members.count("eq", max: .max))
-    case "last_pull_count": return .lastPullCount(try members.count("eq", max: .max))
-    default: return nil
+    case .lastPushCount: return .lastPushCount(try members.count("eq", max: .max))
+    case .lastPullCount: return .lastPullCount(try members.count("eq", max: .max))
     }
   }
 }

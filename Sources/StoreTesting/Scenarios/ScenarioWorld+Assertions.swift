@@ -35,11 +35,15 @@ extension ScenarioWorld {
         missing.isEmpty && extra.isEmpty, "\(values) in \(record.name).\(field) on \(device.name)", "\(found)"
       )
     case .list(let record, let field, let test):
-      let found = try value(.list, of: field, in: record, on: device) ?? .array([])
+      let found =
+        try value(of: field, in: record, on: device) { try $0.list($1, of: $2).map { .array($0) } }
+        ?? .array([])
       guard case .array(let values) = found else { return }
       try expect(test.holds(for: values), "\(test) in \(record.name).\(field) on \(device.name)", "\(found)")
     case .text(let record, let field, let texts):
-      let found = try value(.text, of: field, in: record, on: device) ?? .string("")
+      let found =
+        try value(of: field, in: record, on: device) { try $0.text(of: $1, in: $2).map { .string($0) } }
+        ?? .string("")
       try expect(
         texts.contains { .string($0) == found },
         "\(texts.joined(separator: " or ")) in \(record.name).\(field) on \(device.name)", "\(found)")
@@ -130,16 +134,15 @@ extension ScenarioWorld {
     return (elements ?? []).sorted { "\($0)" < "\($1)" }
   }
 
-  /// What a list or a text reads, nil where there is none.
+  /// What a field reads by a verb; nil where its zone does not exist.
   private func value(
-    _ kind: FieldKind, of field: Name, in record: ScenarioRecord, on device: ScenarioDevice
+    of field: Name, in record: ScenarioRecord, on device: ScenarioDevice,
+    _ read: (borrowing ReadTransaction, Name, RecordID) throws -> Value?
   ) throws -> Value? {
     let id = id(of: record)
     return try device.store.read { transaction in
       guard try transaction.zones().contains(id.zone) else { return nil }
-      return try kind == .list
-        ? transaction.list(field, of: id).map { .array($0) }
-        : transaction.text(of: field, in: id).map { .string($0) }
+      return try read(transaction, field, id)
     }
   }
 

@@ -6,39 +6,29 @@ extension ScenarioWorld {
   private static let type: Name = "record"
 
   /// Does writes in one transaction of the store.
-  func write(_ actions: [ScenarioAction], on device: ScenarioDevice) async throws {
+  func write(_ writes: [ScenarioWrite], on device: ScenarioDevice) async throws {
     var targets: [RecordID] = []
     var created: [Name: Name] = [:]
-    for action in actions {
-      let (record, isNew) = Self.record(of: action)
+    for write in writes {
+      let (record, isNew) = write.target
       let zone = record.zone ?? created[record.name] ?? zone(of: record)
       if isNew { created[record.name] = record.zone ?? ScenarioStepParser.mainZone }
-      if case .move(_, let target) = action { created[record.name] = target }
+      if case .move(_, let target) = write { created[record.name] = target }
       targets.append(
         RecordID(
           zone: ZoneID(name: isNew ? record.zone ?? ScenarioStepParser.mainZone : zone), name: record.name))
     }
-    let work = Array(zip(actions, targets))
+    let work = Array(zip(writes, targets))
     try await device.store.write { tx in
-      for (action, target) in work { try Self.write(action, to: target, &tx) }
+      for (write, target) in work { try Self.perform(write, on: target, &tx) }
     }
     for (name, zone) in created { zones[name] = zone }
   }
 
-  private static func record(of action: ScenarioAction) -> (record: ScenarioRecord, isNew: Bool) {
-    switch action {
-    case .create(let record, _): (record, true)
-    case .save(let record, _), .delete(let record), .move(let record, _), .edit(let record, _, _),
-      .setParent(let record, _, _):
-      (record, false)
-    default: preconditionFailure("only writes stand in a transaction: the parser has checked it")
-    }
-  }
-
-  private static func write(
-    _ action: ScenarioAction, to record: RecordID, _ tx: inout WriteTransaction
+  private static func perform(
+    _ write: ScenarioWrite, on record: RecordID, _ tx: inout WriteTransaction
   ) throws {
-    switch action {
+    switch write {
     case .create(_, let fields):
       if try tx.createZone(record.zone) { try tx.attachZone(record.zone) }
       // A field that is created as null has no value; it is not cleared.
@@ -60,7 +50,6 @@ extension ScenarioWorld {
       if try tx.createZone(zone) { try tx.attachZone(zone) }
       try tx.move(record, to: zone)
     case .edit(_, let field, let edit): try tx.perform(edit, on: field, of: record)
-    default: preconditionFailure("only writes stand in a transaction: the parser has checked it")
     }
   }
 

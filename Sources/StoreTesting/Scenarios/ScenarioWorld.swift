@@ -50,7 +50,7 @@ final class ScenarioWorld {
     }
   }
 
-  /// - Parameter names: who does it, if the step does not say so.
+  /// - Parameter names: the devices, if the step names none.
   private func run(_ step: ScenarioStep, by names: [String]) async throws {
     let performers = devices(named: step.devices.isEmpty ? names : step.devices)
     switch step.action {
@@ -58,7 +58,8 @@ final class ScenarioWorld {
       for part in parts { try await run(part, by: performers.map(\.name)) }
     case .check(let assertion): try check(assertion, on: performers)
     case .quiesce: try await guarding(performers) { try await quiesce(performers) }
-    default:
+    case .write, .transaction, .clock, .setOnline, .push, .pull, .beginPush, .acknowledgePush, .sync,
+      .redeliver, .restart, .wipeLocal, .loseToken, .createZone, .deleteZone, .unsupported:
       for device in performers {
         if step.expectsError {
           try await expectError(of: step, on: device)
@@ -104,8 +105,12 @@ final class ScenarioWorld {
 
   private func perform(_ action: ScenarioAction, on device: ScenarioDevice) async throws {
     switch action {
-    case .create, .save, .delete, .move, .edit, .setParent: try await write([action], on: device)
-    case .transaction(let steps): try await write(Self.flat(steps), on: device)
+    case .write(let write): try await self.write([write], on: device)
+    case .transaction(let steps):
+      guard let writes = ScenarioStep.writes(of: steps) else {
+        preconditionFailure("a transaction holds writes: the parser has checked it")
+      }
+      try await write(writes, on: device)
     case .clock(let milliseconds): device.clock.milliseconds = milliseconds
     case .setOnline(let isOnline): device.isOnline = isOnline
     case .push: try await push(device)
@@ -122,14 +127,6 @@ final class ScenarioWorld {
       try await device.store.write { tx in try tx.deleteZone(ZoneID(name: name)) }
     case .steps, .quiesce, .check, .unsupported:
       preconditionFailure("not a step of one device")
-    }
-  }
-
-  /// The writes of a transaction, repetitions written out.
-  private static func flat(_ steps: [ScenarioStep]) -> [ScenarioAction] {
-    steps.flatMap { step in
-      if case .steps(let parts) = step.action { return flat(parts) }
-      return [step.action]
     }
   }
 }

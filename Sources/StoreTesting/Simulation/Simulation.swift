@@ -1,7 +1,8 @@
-/// Runs worlds in which everything fails: the real store, the real replicator and the real remotes, over a network, disks
-/// and clocks that are made up.
+/// Runs worlds in which everything fails: the real store, the real replicator and the real remotes, over a
+/// simulated network, simulated disks and simulated clocks.
 ///
-/// One seed determines everything that happens in a world; no clock, thread or random number of the machine is in it.
+/// One seed determines everything that happens in a world. A world uses no clock, thread or random number of
+/// the machine.
 ///
 /// ```swift
 /// let simulation = Simulation(SimulationOptions(workloads: [MyWorkload()]))
@@ -30,7 +31,7 @@ public struct Simulation: Sendable {
     run(SimulationPlan(seed: seed, options), keepsTrace: keepsTrace).result
   }
 
-  /// Runs a plan. Gives the plan with all that was drawn meanwhile, which runs in the same way.
+  /// Runs a plan. Returns the plan with everything that was drawn meanwhile, which runs in the same way.
   func run(_ plan: SimulationPlan, keepsTrace: Bool) -> (result: SimulationResult, plan: SimulationPlan) {
     var result = SimulationResult(seed: plan.seed)
     do {
@@ -66,13 +67,13 @@ public struct Simulation: Sendable {
   }
 }
 
-/// What came of one world.
+/// The result of one world.
 public struct SimulationResult: Sendable {
   /// Which world.
   public let seed: UInt64
-  /// Things that happened while faults were on, and until it had come to rest.
+  /// Events and steps until it had come to rest.
   public internal(set) var steps = 0
-  /// How long the world lived, by its own time.
+  /// How long the world ran, by its own time.
   public internal(set) var simulatedMilliseconds: Int64 = 0
   /// What did not hold; nil if everything did.
   public internal(set) var failure: SimulationFailure?
@@ -80,6 +81,6 @@ public struct SimulationResult: Sendable {
   public internal(set) var traceHash: UInt64 = 0
   /// A line for each event, if it was asked for.
   public internal(set) var trace: [String] = []
-  /// What the world came across.
+  /// What occurred in the world, counted.
   public internal(set) var coverage = SimulationCoverage()
 }

@@ -9,7 +9,7 @@ struct RemoteMounts: WorldPart {
 
   /// Mounts something for some minutes; the right remote again, if another thing is mounted.
   func mount(
-    _ mount: SimulatedPlace.Mount, _ fault: SimulationFault, on device: SimulatedDevice,
+    _ mount: RemoteMount, _ fault: SimulationFault, on device: SimulatedDevice,
     _ choices: inout SimulationChoices
   ) throws {
     // A device that never synced cannot tell another remote from its own.
@@ -26,9 +26,8 @@ struct RemoteMounts: WorldPart {
     }
   }
 
-  /// Mounts something. As with a disk, calls that are under way get no answer: no call sees first one place and then the
-  /// other.
-  func mount(_ mount: SimulatedPlace.Mount, on device: SimulatedDevice) throws {
+  /// Mounts something. As with a disk, calls under way get no answer, so that no call sees both.
+  func mount(_ mount: RemoteMount, on device: SimulatedDevice) throws {
     guard device.mount != mount else { return }
     device.mount = mount
     device.disturbRounds()

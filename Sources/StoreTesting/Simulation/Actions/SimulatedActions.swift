@@ -2,7 +2,7 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// Does the steps of a plan.
+/// Performs the steps of a plan.
 struct SimulatedActions: WorldPart {
   unowned let world: SimulatedWorld
 
@@ -12,8 +12,8 @@ struct SimulatedActions: WorldPart {
     let device = devices[step.device]
     try SimulatedAssets(world).keepPolicies(of: device)
     switch step.action {
-    case .write: try world.writes.write(on: device, &choices)
-    case .writeGroup: try world.writes.writeGroup(on: device, &choices)
+    case .write: try SimulatedWrites(world).write(on: device, &choices)
+    case .writeGroup: try SimulatedWrites(world).writeGroup(on: device, &choices)
     case .sync: try sync(device, &choices)
     case .push: try push(device)
     case .crash: try crash(device)
@@ -27,12 +27,12 @@ struct SimulatedActions: WorldPart {
     case .unmount: try RemoteMounts(world).mount(.nothing, .remoteUnmounted, on: device, &choices)
     case .mountForeign: try RemoteMounts(world).mount(.foreign, .remoteForeign, on: device, &choices)
     case .mountOld: try RemoteMounts(world).mount(.old, .remoteOld, on: device, &choices)
-    case .deleteZone: try world.writes.deleteZone(on: device, &choices)
+    case .deleteZone: try SimulatedWrites(world).deleteZone(on: device, &choices)
     case .newerWrite: try writeAsNewerVersion(&choices)
     case .upgrade: device.isOlder = false
     case .holdRead: try ReadChecker(world).begin(device)
     case .endRead: try ReadChecker(world).end(device)
-    case .restoreLoser: try world.writes.restoreLoser(on: device, &choices)
+    case .restoreLoser: try SimulatedWrites(world).restoreLoser(on: device, &choices)
     case .verify: try FoldChecker(world).check(device)
     case .reclaim: try reclaim(device)
     }
@@ -63,8 +63,8 @@ struct SimulatedActions: WorldPart {
     world.schedule(after: days * dayMilliseconds, in: nil) { device.isCutOff = false }
   }
 
-  /// Has a replica of a newer version, which is no device, append a segment: with operations of kinds that no store here
-  /// knows, and some that all know.
+  /// Appends a segment as a replica of a newer version, which is no device. Its operations are of kinds that
+  /// no store here knows, and some of known kinds.
   private func writeAsNewerVersion(_ choices: inout SimulationChoices) throws {
     let open = facts.lives.filter { !$0.isClosed && !$0.isDeletionAsked }
     guard !open.isEmpty else { return }
@@ -79,7 +79,7 @@ struct SimulatedActions: WorldPart {
     guard case .appended = outcome else {
       throw SimulationFailure(.noSurprise, "a newer version's append came to \(outcome)")
     }
-    try RemoteChecker(world).check()
+    try RemoteWatch(world).look()
     if configuration.has(.newerSegment), choices.next(below: 2) == 1 {
       mark(.newerSegment)
       life.markLastAsNewer()
@@ -91,14 +91,14 @@ struct SimulatedActions: WorldPart {
   private func crash(_ device: SimulatedDevice) throws {
     guard device.store != nil else { return }
     mark(.crash)
-    try world.machines.crash(device)
+    try SimulatedMachines(world).crash(device)
   }
 
   private func restart(_ device: SimulatedDevice) throws {
     guard device.store != nil else { return }
     mark(.restart)
-    world.machines.end(device)
-    try world.machines.boot(device)
+    SimulatedMachines(world).end(device)
+    try SimulatedMachines(world).boot(device)
   }
 
   /// Minutes, days or months pass while every machine is suspended.
@@ -124,7 +124,7 @@ struct SimulatedActions: WorldPart {
     device.wipe()
     device.mount = .right
     executor.run()
-    world.machines.restart(device)
+    SimulatedMachines(world).restart(device)
   }
 
   private func forgetTokens(_ device: SimulatedDevice) throws {
@@ -135,7 +135,7 @@ struct SimulatedActions: WorldPart {
     try RemoteMounts(world).mount(.right, on: device)
     for zone in device.view.zones { zone.forgetToken() }
     device.disturbRounds()
-    try world.machines.attempt(on: device, [.full, .commitFailed, .commitUncertain]) {
+    try SimulatedMachines(world).attempt(on: device, [.full, .commitFailed, .commitUncertain]) {
       try await store.forgetTokens()
     }
   }
@@ -143,7 +143,7 @@ struct SimulatedActions: WorldPart {
   private func reclaim(_ device: SimulatedDevice) throws {
     guard let store = device.store else { return }
     world.count(.reclaimed)
-    try world.machines.attempt(on: device, [.full, .commitFailed, .commitUncertain, .closed]) {
+    try SimulatedMachines(world).attempt(on: device, [.full, .commitFailed, .commitUncertain, .closed]) {
       _ = try await store.reclaim()
     }
   }

@@ -25,13 +25,13 @@ struct SimulatedAssets: WorldPart {
       let policy: AssetPolicy = isEager(device, zone) ? .eager : .lazy
       let isOff = try store.read { try $0.zones().contains(zone) && $0.assetPolicy(of: zone) != policy }
       guard isOff else { continue }
-      try world.machines.attempt(
+      try SimulatedMachines(world).attempt(
         on: device, [.full, .commitFailed, .commitUncertain, .zoneUnknown, .closed]
       ) { try await store.setAssetPolicy(policy, of: zone) }
     }
   }
 
-  /// The assets that a device's log names and that are not there.
+  /// The assets that a device's log names and whose files are missing.
   func missing(at device: SimulatedDevice) throws -> [NamedAsset] {
     guard hasAssets, let store = device.store else { return [] }
     var missing: [NamedAsset] = []

@@ -8,7 +8,7 @@ final class SimulatedWrite: @unchecked Sendable {
   /// The operations of each transaction that it makes.
   private var operationCounts: [Int] = []
 
-  /// Chooses by a seed that is drawn.
+  /// Makes a write whose choices come from a drawn seed.
   convenience init(seededBy choices: inout SimulationChoices) {
     self.init(SimulationChoices(SeededRandom(seed: UInt64(choices.next(below: 1 << 30)))))
   }
@@ -20,25 +20,26 @@ final class SimulatedWrite: @unchecked Sendable {
   /// Makes the zones that are missing, has them synced, and writes.
   func run(_ workload: any SimulationWorkload, _ transaction: inout WriteTransaction) throws {
     for zone in workload.zones {
-      // Now and then a zone is its device's own for a while.
+      // Sometimes a zone stays local for a while.
       let isNew = try transaction.createZone(zone)
       if choices.next(below: 8) < (isNew ? 7 : 1) { try transaction.attachZone(zone) }
     }
     try run(&transaction) { try workload.write(&$0, &choices) }
   }
 
-  /// Writes, and notes what the log is to get.
+  /// Writes, and notes what the log must get.
   func run(_ transaction: inout WriteTransaction, _ body: (inout WriteTransaction) throws -> Void) throws {
     try body(&transaction)
     operationCounts = transaction.operationCounts
   }
 
-  /// What the app knows once it was told how the write ended.
+  /// The outcome, as the app gets it.
   func told(_ isLogged: Bool?) -> ToldWrite {
     ToldWrite(operationCounts: operationCounts, isLogged: isLogged)
   }
 
-  /// The same for one that ended with an error: one alone leaves it open whether anything was committed.
+  /// The outcome of a write that ended with an error. Only `commitUncertain` leaves open whether it was
+  /// committed.
   func told(_ error: any Error) -> ToldWrite {
     told((error as? StoreError)?.code == .commitUncertain ? nil : false)
   }

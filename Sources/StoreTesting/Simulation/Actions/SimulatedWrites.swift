@@ -3,12 +3,8 @@ import OperationFormat
 import Replicator
 
 /// The writes of a world's devices: those of workloads, restored losers of conflicts, and deletions of zones.
-///
-/// It is `@unchecked Sendable` since a world has one thread.
-final class SimulatedWrites: WorldPart, @unchecked Sendable {
+struct SimulatedWrites: WorldPart {
   unowned let world: SimulatedWorld
-  /// Zones that any device's app has deleted.
-  private var deletedZones: Set<ZoneID> = []
 
   init(_ world: SimulatedWorld) { self.world = world }
 
@@ -49,7 +45,7 @@ final class SimulatedWrites: WorldPart, @unchecked Sendable {
         let workload = write.choose(device.workloads)
         let fails = choices.next(below: 5) == 4
         guard mayWrite(workload, device) else { continue }
-        Task(executorPreference: executor) { [self] in
+        Task(executorPreference: executor) {
           do {
             try await store.write { transaction in
               try write.run(workload, &transaction)
@@ -67,10 +63,11 @@ final class SimulatedWrites: WorldPart, @unchecked Sendable {
     }
   }
 
-  /// Whether all zones of a workload are there or may be created: in half of the worlds a deleted zone is not created again.
+  /// Whether all zones of a workload are there or may be created: in half of the worlds a deleted zone is not
+  /// created again.
   private func mayWrite(_ workload: any SimulationWorkload, _ device: SimulatedDevice) -> Bool {
     configuration.has(.zoneRecreated)
-      || workload.zones.allSatisfy { !deletedZones.contains($0) || device.view.zone($0) != nil }
+      || workload.zones.allSatisfy { !facts.deletedZones.contains($0) || device.view.zone($0) != nil }
   }
 
   private func didWrite(_ write: SimulatedWrite, _ device: SimulatedDevice) throws {
@@ -86,7 +83,7 @@ final class SimulatedWrites: WorldPart, @unchecked Sendable {
     world.count(.writesFailed)
     device.toldWrites.append(write.told(error))
     note("d\(device.number) write failed: \(ErrorChecker.code(of: error))")
-    // What the app throws is its own.
+    // The app's own errors are no errors of the store.
     if error is StoreError {
       try ErrorChecker(world).expect(
         error, [.full, .commitFailed, .commitUncertain, .recordUnknown, .recordExists, .closed])
@@ -136,7 +133,7 @@ final class SimulatedWrites: WorldPart, @unchecked Sendable {
     mark(.zoneDeleted)
     note("d\(device.number) deletes zone \(zone)")
     life.isDeletionAsked = true
-    deletedZones.insert(zone)
+    facts.deletedZones.insert(zone)
     device.deletedZones.insert(zone)
     let write = SimulatedWrite(SimulationChoices(replaying: []))
     try act(device) {
@@ -148,7 +145,7 @@ final class SimulatedWrites: WorldPart, @unchecked Sendable {
       }
     }
     device.deletedZones.remove(zone)
-    // Created again at once: what is under way for the old zone meets the new one.
+    // The zone is created again at once, so that calls under way for the old one meet the new one.
     if choices.next(below: 2) == 1 { try self.write(to: zone, on: device, &choices) }
     if choices.next(below: 2) == 1 { try meetDeletion(of: zone, &choices) }
   }
@@ -160,7 +157,8 @@ final class SimulatedWrites: WorldPart, @unchecked Sendable {
     try perform(SimulatedWrite(seededBy: &choices), of: workload, on: device)
   }
 
-  /// Lets every device that has a zone write to it and sync, some calls before or after the deletion comes to the remote.
+  /// Lets every device that has a zone write to it and sync, some calls before or after the deletion arrives
+  /// at the remote.
   private func meetDeletion(of zone: ZoneID, _ choices: inout SimulationChoices) throws {
     for device in devices where device.configuration.role == .writer && device.view.zone(zone) != nil {
       try write(to: zone, on: device, &choices)
@@ -168,7 +166,7 @@ final class SimulatedWrites: WorldPart, @unchecked Sendable {
     for device in devices where device.store != nil {
       let delay = Int64(choices.next(below: 8 * configuration.latencyMilliseconds))
       world.schedule(after: delay, in: device.process) { [unowned world] in
-        try world.machines.act(device) {
+        try world.act(device) {
           try SimulatedRounds(world).deliver(.syncRequested(.all), device, 0)
         }
       }

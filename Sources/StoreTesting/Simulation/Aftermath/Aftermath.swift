@@ -2,14 +2,15 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// What may happen once a world has come to rest and was audited. The facts end there: from then on the devices are compared
+/// What may happen to a world after the audit. The facts end there: from then on the devices are compared
 /// with each other.
 struct Aftermath: WorldPart {
   unowned let world: SimulatedWorld
 
   init(_ world: SimulatedWorld) { self.world = world }
 
-  /// Runs the stories that the seed has. They draw from streams of their own, so that a new one does not shuffle the others.
+  /// Runs the stories that the seed has. Each draws from a separate stream, so that a new one does not change
+  /// the others.
   func run() throws {
     var choices = world.plan.choices(.aftermath)
     if configuration.has(.storeCopied) { try CopiedStore(world).run(&world.timing) }

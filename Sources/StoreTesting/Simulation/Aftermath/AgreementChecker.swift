@@ -2,7 +2,7 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// Checks that devices end equal, where the facts have ended: invariants 2, 3, 5 and 10.
+/// Checks that devices end equal after the facts have ended: invariants 2, 3, 5 and 10.
 struct AgreementChecker: WorldPart {
   /// The most passes over all devices. A device that is new may have many assets to download.
   private static let passesMax = 100
@@ -11,8 +11,8 @@ struct AgreementChecker: WorldPart {
 
   init(_ world: SimulatedWorld) { self.world = world }
 
-  /// The devices that sync a zone as it is now. One that keeps an earlier life of the zone for what was never shipped has no
-  /// part in this one.
+  /// The devices that sync the present incarnation of a zone. A device that keeps an earlier one, for
+  /// transactions that were never shipped, is not among them.
   func devices(with zone: ZoneID) -> [SimulatedDevice] {
     devices.filter { device in
       device.store != nil && device.selects(zone)
@@ -23,7 +23,7 @@ struct AgreementChecker: WorldPart {
   /// Lets one device sync while the others do nothing.
   func syncAlone(_ device: SimulatedDevice, _ steps: SyncSteps = .all) throws {
     try act(device) { try SimulatedRounds(world).deliver(.syncRequested(steps), device, 0) }
-    try world.settling.drain()
+    try SimulatedSettling(world).drain()
   }
 
   /// Lets all devices sync, and checks that they end equal in a zone, have nothing pending there, and say so.
@@ -52,7 +52,8 @@ struct AgreementChecker: WorldPart {
       guard first.map({ $0.digest == digest }) ?? true else {
         throw SimulationFailure(
           .equalSetsAreEqual,
-          "after \(event), d\(first!.device.number) and d\(device.number) say that \(zone) is in sync, and differ"
+          "after \(event), d\(first!.device.number) and d\(device.number) say that \(zone) is in sync, and "
+            + "differ"
         )
       }
       first = first ?? (device, digest)
@@ -64,7 +65,8 @@ struct AgreementChecker: WorldPart {
     }
   }
 
-  /// Checks at every device how many writes of a record count. A write that counts twice, or not at all, shows in a counter.
+  /// Checks at every device how many writes of a record count. A write that counts twice, or not at all,
+  /// shows in a counter.
   func checkWrites(_ count: Int, of name: Name, in zone: ZoneID, after event: String) throws {
     let record = RecordID(zone: zone, name: name)
     for device in devices(with: zone) {
@@ -72,7 +74,8 @@ struct AgreementChecker: WorldPart {
       guard found != .int(Int64(count)) else { continue }
       throw SimulationFailure(
         .countedOnce,
-        "after \(event), d\(device.number) counts \(found.map { "\($0)" } ?? "no") of \(count) writes of \(record)"
+        "after \(event), d\(device.number) counts \(found.map { "\($0)" } ?? "no") of \(count) writes of "
+          + "\(record)"
       )
     }
   }

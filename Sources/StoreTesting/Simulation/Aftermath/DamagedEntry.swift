@@ -2,8 +2,8 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// The remote loses something, or has something that nobody can read. All devices still ship; a device that has not read it says
-/// so; and once it is put back or given up, all end equal.
+/// The remote loses something, or has something that nobody can read. All devices still ship; a device that
+/// has not read it says so; and once it is put back or given up, all end equal.
 struct DamagedEntry: AftermathStory {
   unowned let world: SimulatedWorld
 
@@ -42,7 +42,7 @@ struct DamagedEntry: AftermathStory {
       try EntryMender(world).mend(place, remote, from: isGivenUp ? nil : device)
     }
     let new = world.newDevice(like: device)
-    try world.machines.boot(new)
+    try SimulatedMachines(world).boot(new)
     try agreement.check(zone, after: "damage of the remote (\(damage))")
     for device in devices where device.store != nil {
       try syncAlone(device)
@@ -57,7 +57,8 @@ struct DamagedEntry: AftermathStory {
 
   /// Lets three segments come to a log.
   ///
-  /// - Parameter isOfAPeer: whether the one that is to be damaged is of a peer that is gone, and nobody has read it.
+  /// - Parameter isOfAPeer: whether the one that is to be damaged is of a peer that is gone, and nobody has
+  ///   read it.
   /// - Returns: the one that is to be damaged: there is something behind it, or nothing.
   private func makeEntries(
     _ isOfAPeer: Bool, _ zone: ZoneID, _ device: SimulatedDevice, _ choices: inout SimulationChoices
@@ -83,8 +84,8 @@ struct DamagedEntry: AftermathStory {
     return (EntryPlace.Log(zone, token.incarnation), offset)
   }
 
-  /// An entry of a lost peer is given up, and one store has read it: that store ships it as it was. A write of that store before,
-  /// over the peer's value, counts as one that has not seen it.
+  /// An entry of a lost peer is given up, and one store has read it: that store ships it as it was. A write
+  /// of that store before, over the peer's value, counts as one that has not seen it.
   private func giveUpWhatOneHas(
     _ damage: RemoteDamage, _ remote: DamagedRemote, _ zone: ZoneID, _ device: SimulatedDevice,
     _ choices: inout SimulationChoices
@@ -112,12 +113,13 @@ struct DamagedEntry: AftermathStory {
     try write("over it", to: "value", of: "lent", in: zone, on: device)
   }
 
-  /// A device that has read the entry and one that has not both ship what they write. The latter says that it has not.
+  /// A device that has read the entry and one that has not both ship what they write. The latter says that it
+  /// has not.
   private func checkShipsOn(
     _ zone: ZoneID, _ device: SimulatedDevice, readsUpTo place: EntryPlace
   ) throws {
     let new = world.newDevice(like: device)
-    try world.machines.boot(new)
+    try SimulatedMachines(world).boot(new)
     try syncAlone(new)
     for (index, device) in [device, new].enumerated() {
       try write("meanwhile \(index)", to: "value", of: Name("damaged \(index)"), in: zone, on: device)

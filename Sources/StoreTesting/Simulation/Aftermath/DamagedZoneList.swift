@@ -1,7 +1,8 @@
 import EventStore
 import Replicator
 
-/// Damage of the list of zones: garbage behind its last event, an event that nobody can read, or one that is lost.
+/// Damage of the list of zones: garbage behind its last event, an event that nobody can read, or one that is
+/// lost.
 struct DamagedZoneList: AftermathPart {
   unowned let world: SimulatedWorld
 
@@ -33,7 +34,7 @@ struct DamagedZoneList: AftermathPart {
     let place = EntryPlace(offset: UInt64(index) + 1)
     try executor.wait { try await remote.damage(place.name, .damagedEvent) }
     let new = world.newDevice(like: device)
-    try world.machines.boot(new)
+    try SimulatedMachines(world).boot(new)
     try syncAlone(new)
     try checkTellsOfList(new, place)
     try write("known", to: "value", of: "damaged", in: zone, on: device)
@@ -42,8 +43,8 @@ struct DamagedZoneList: AftermathPart {
     try EntryMender(world).mend(place, remote, from: device)
   }
 
-  /// A device that had read the event says that it is gone, and so does an audit of the remote. It is put back from a store of
-  /// its zone.
+  /// A device that had read the event says that it is gone, and so does an audit of the remote. It is put
+  /// back from a store of its zone.
   func loseEvent(_ remote: DamagedRemote, _ zone: ZoneID, _ device: SimulatedDevice) throws {
     let made = ZoneID(name: "made and lost")
     guard device.selects(made), device.store != nil else {
@@ -75,7 +76,8 @@ struct DamagedZoneList: AftermathPart {
     }
   }
 
-  /// All zones still ship. One that was deleted at the remote keeps what was never shipped, and the round says so.
+  /// All zones still ship. One that was deleted at the remote keeps what was never shipped, and the round
+  /// says so.
   private func checkShippedBesideList(_ device: SimulatedDevice, _ place: EntryPlace) throws {
     for state in try device.store?.syncState().zones ?? [] where state.pending > 0 {
       let zone = state.zone
@@ -83,7 +85,8 @@ struct DamagedZoneList: AftermathPart {
       if status == .paused(.deleted), device.view.zone(zone)?.facts.isClosed == true { continue }
       throw SimulationFailure(
         .roundsMakeProgress,
-        "d\(device.number) has \(state.pending) pending in \(zone) beside \(place), which nobody can read, and says "
+        "d\(device.number) has \(state.pending) pending in \(zone) beside \(place), which nobody can read, "
+          + "and says "
           + (status.map(RoundText.text) ?? "nothing"))
     }
   }

@@ -1,9 +1,9 @@
 import EventStore
 import OperationFormat
 
-/// Two stores in a row import the log of the one before, with pending transactions. Then the first store comes back from a
-/// backup, and ships another branch. The last store takes over all that it has of the others, or lets go of it. The others are
-/// gone.
+/// Two stores in a row import the log of the one before, with pending transactions. Then the first store
+/// comes back from a backup, and ships another branch. The last store takes over all that it has of the
+/// others, or lets go of it. The others are gone.
 struct ImportChain: AftermathStory {
   unowned let world: SimulatedWorld
 
@@ -13,9 +13,9 @@ struct ImportChain: AftermathStory {
     guard let (first, zone) = pickWriter() else { return }
     begin(.logImported)
     let (answer, branches) = (choices.next(below: 2), 1 + choices.next(below: 3))
-    world.machines.end(first)
-    let backup = try world.machines.copy(first)
-    try world.machines.boot(first)
+    SimulatedMachines(world).end(first)
+    let backup = try SimulatedMachines(world).copy(first)
+    try SimulatedMachines(world).boot(first)
     var (counted, device) = (0, first)
     for value in ["first", "second"] {
       let count = 1 + choices.next(below: 3)
@@ -23,14 +23,14 @@ struct ImportChain: AftermathStory {
       counted += count
       guard let store = device.store else { return }
       let lines = try store.exportedLines()
-      world.machines.end(device)
+      SimulatedMachines(world).end(device)
       device = world.newDevice(like: first)
-      try world.machines.boot(device)
+      try SimulatedMachines(world).boot(device)
       guard let next = device.store else { return }
       try executor.wait { try await next.importLines(lines) }
     }
     try write(1, "last", in: zone, on: device)
-    try world.machines.boot(backup)
+    try SimulatedMachines(world).boot(backup)
     try write(branches, "branch", in: zone, on: backup)
     try syncAlone(backup)
     try syncAlone(device)

@@ -1,8 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// A store's log with pending transactions is exported into a new store, which continues it. The old store is gone, or comes
-/// back.
+/// A store's log with pending transactions is exported into a new store, which continues it. The old store is
+/// gone, or comes back.
 struct ImportedLog: AftermathStory {
   unowned let world: SimulatedWorld
 
@@ -19,15 +19,15 @@ struct ImportedLog: AftermathStory {
     let count = lines.count {
       if case .transaction(let entry) = $0 { entry.isWrite(of: "imported", in: zone) } else { false }
     }
-    world.machines.end(device)
+    SimulatedMachines(world).end(device)
     let new = world.newDevice(like: device)
-    try world.machines.boot(new)
+    try SimulatedMachines(world).boot(new)
     guard let store = new.store else { return }
     try executor.wait { try await store.importLines(lines) }
     try write("new", to: "value", of: "imported", in: zone, on: new)
     try syncAlone(new)
     if returns {
-      try world.machines.boot(device)
+      try SimulatedMachines(world).boot(device)
       try write("old again", to: "value", of: "imported", in: zone, on: device)
     }
     try agreement.check(zone, after: "an import")
@@ -52,8 +52,11 @@ extension LocalStore {
 extension LogEntry {
   fileprivate func isWrite(of name: Name, in zone: ZoneID) -> Bool {
     transaction.zone == zone
-      && transaction.operations.contains {
-        if case .update(name, _, "writes", _) = $0 { true } else { false }
+      && transaction.operations.contains { operation in
+        switch operation {
+        case .update(let record, _, let field, _): record == name && field == "writes"
+        case .create, .delete, .moveAway, .moveHere, .unknown: false
+        }
       }
   }
 }

@@ -2,8 +2,8 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// An old copy of the remote, from before a zone was created, takes its place for good. The zone is put back from the store that
-/// created it, or that store deletes it.
+/// An old copy of the remote, from before a zone was created, takes its place for good. The zone is put back
+/// from the store that created it, or that store deletes it.
 struct LostZone: AftermathStory {
   private static let lost = ZoneID(name: "lost")
 
@@ -25,10 +25,10 @@ struct LostZone: AftermathStory {
     try syncAlone(device)
     guard let incarnation = try token(of: Self.lost, device)?.incarnation else { return }
     if isDeletedBefore, !isPutBack { try delete(Self.lost, on: device) }
-    world.machines.end(device)
+    SimulatedMachines(world).end(device)
     let lost = try executor.wait { try await objects.takeBack(to: kept) }
     note("the remote is put back to \(kept) objects")
-    try world.machines.boot(device)
+    try SimulatedMachines(world).boot(device)
     guard let store = device.store else { return }
     if isPutBack {
       try putLostZoneBack(store)
@@ -89,8 +89,8 @@ struct LostZone: AftermathStory {
       "\(Self.lost) was deleted on d\(device.number), and the remote that has it again keeps it")
   }
 
-  /// A device reads a log again, and another device deletes the zone meanwhile, which closes the log. The reading ends at the
-  /// log's end, or where an entry was lost since. What was never shipped is kept.
+  /// A device reads a log again, and another device deletes the zone meanwhile, which closes the log. The
+  /// reading ends at the log's end, or where an entry was lost since. What was never shipped is kept.
   private func closeALogThatIsReadAgain(
     _ zone: ZoneID, _ device: SimulatedDevice, _ choices: inout SimulationChoices
   ) throws {

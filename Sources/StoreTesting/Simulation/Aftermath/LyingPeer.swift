@@ -2,8 +2,8 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// A peer writes what no replica of ours would write. Its segments are the same for all devices, so all must find the same in
-/// them: no device stops, loses anything, or differs.
+/// A peer writes what no replica of ours would write. Its segments are the same for all devices, so all must
+/// find the same in them: no device stops, loses anything, or differs.
 struct LyingPeer: AftermathStory {
   unowned let world: SimulatedWorld
 
@@ -49,8 +49,8 @@ struct LyingPeer: AftermathStory {
     }
   }
 
-  /// Lets a device whose stream was closed write its transactions again under a new epoch. Its app edits them before the log is
-  /// folded again.
+  /// Lets a device whose stream was closed write its transactions again under a new epoch. Its app edits them
+  /// before the log is folded again.
   ///
   /// - Returns: the text that its app sees.
   private func editWhileRenewing(
@@ -69,8 +69,8 @@ struct LyingPeer: AftermathStory {
     }
     let text = try store.read { try $0.text(of: "text", in: record) }
     if endsThere {
-      world.machines.end(device)
-      try world.machines.boot(device)
+      SimulatedMachines(world).end(device)
+      try SimulatedMachines(world).boot(device)
     }
     return text
   }

@@ -2,8 +2,8 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// An old copy of the remote takes its place for good. Every store reads the zone's log again and sends what it has of what is
-/// lost, and all end equal.
+/// An old copy of the remote takes its place for good. Every store reads the zone's log again and sends what
+/// it has of what is lost, and all end equal.
 struct OldRemote: AftermathStory {
   unowned let world: SimulatedWorld
 
@@ -41,13 +41,13 @@ struct OldRemote: AftermathStory {
     note("the remote is put back to \(kept) objects")
     // A new device takes offsets that the others know.
     let new = world.newDevice(like: first)
-    try world.machines.boot(new)
+    try SimulatedMachines(world).boot(new)
     try syncAlone(new)
     for _ in 0..<choices.next(below: 3) {
       try write(new)
       try syncAlone(new)
     }
-    for device in devices { try world.machines.boot(device) }
+    for device in devices { try SimulatedMachines(world).boot(device) }
     if choices.next(below: 2) == 1 { try write(choices.pick(writers)) }
     for device in devices {
       guard let store = device.store else { continue }

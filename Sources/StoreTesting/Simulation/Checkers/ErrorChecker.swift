@@ -3,6 +3,9 @@ import Replicator
 
 /// Checks that a fault of the world explains each error: invariant 17.
 struct ErrorChecker: WorldPart {
+  /// What an error says of a file in the place of a directory of assets.
+  static let blockedDirectory = "is a file, where a remote keeps assets"
+
   unowned let world: SimulatedWorld
 
   init(_ world: SimulatedWorld) { self.world = world }
@@ -21,7 +24,7 @@ struct ErrorChecker: WorldPart {
   /// - Parameter isAfterHealing: whether the round began when no fault was on any more.
   func check(_ failure: SyncFailure, of device: SimulatedDevice, isAfterHealing: Bool) throws {
     world.count(code: failure.code)
-    if failure.message.contains(BlockedDirectories.message) {
+    if failure.message.contains(Self.blockedDirectory) {
       throw SimulationFailure(
         .roundsMakeProgress, "what is in one asset's place holds up more of d\(device.number): \(failure)")
     }

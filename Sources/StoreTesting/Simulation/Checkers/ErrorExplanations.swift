@@ -19,7 +19,7 @@ enum ErrorExplanations {
     }
   }
 
-  /// Codes, and the faults each of which makes errors of them possible.
+  /// Codes, and the faults that explain errors of these codes. One of the faults is enough.
   private static let table: [(codes: [Code], faults: [SimulationFault])] = [
     (
       [.remote(.unreachable)],
@@ -55,7 +55,7 @@ enum ErrorExplanations {
     ([.store(.zoneUnknown), .remote(.zoneUnknown)], [.zoneDeleted] + otherRemotes),
   ]
 
-  /// Bytes of an answer are spoiled.
+  /// Bytes of an answer are damaged.
   private static let damage: [SimulationFault] = [.bodyCut, .bodyFlipped]
   /// Something else is in the remote's place.
   private static let otherRemotes: [SimulationFault] = [.remoteUnmounted, .remoteForeign, .remoteOld]

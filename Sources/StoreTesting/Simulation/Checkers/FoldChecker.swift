@@ -9,7 +9,7 @@ struct FoldChecker: WorldPart {
   func check(_ device: SimulatedDevice) throws {
     guard let store = device.store else { return }
     world.count(.verified)
-    let report = try world.disk.withSafeReads { try store.verify() }
+    let report = try world.whileVerifying { try store.verify() }
     guard report.isSound else {
       throw SimulationFailure(
         .recordsAreFold, "d\(device.number): \(report.problems.map(\.description).joined(separator: "; "))")

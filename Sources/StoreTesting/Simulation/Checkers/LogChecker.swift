@@ -1,8 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// Checks each transaction that comes into a store's log: invariants 1, 6 to 10 and 12, and that the zones of one write have
-/// one timestamp.
+/// Checks each transaction that comes into a store's log: invariants 1, 6 to 10 and 12, and that the zones of
+/// one write have one timestamp.
 enum LogChecker {
   /// Checks what is new in a log.
   ///
@@ -60,7 +60,7 @@ enum LogChecker {
     guard let place, place <= UInt64(zone.offset) else {
       throw SimulationFailure(
         .tokenIsNotAhead,
-        "\(made.id) of \(made.zone) lies at \(place ?? 0) and was folded with a token of \(zone.offset)")
+        "\(made.id) of \(made.zone) is at offset \(place ?? 0) and was folded with a token of \(zone.offset)")
     }
     view.clock.observe(made.timestamp, wallMilliseconds: wall)
     zone.fold(number, at: Int(place))
@@ -79,7 +79,7 @@ enum LogChecker {
       throw SimulationFailure(
         .successorWins, "\(made.id) of \(made.zone) has base \(base), and \(zone.shown) was folded")
     }
-    // The zones of one write share its reading of the clock.
+    // All zones of one write have one timestamp.
     defer { view.lastWriteID = made.writeID }
     if made.writeID != nil, made.writeID == view.lastWriteID {
       guard made.timestamp.rawValue != view.clock.last else { return }

@@ -45,8 +45,8 @@ struct RoundChecker: WorldPart {
     }
   }
 
-  /// A zone that is not folded to the log's end, as the round found it, must say so. One that waits for a segment must still
-  /// ship.
+  /// A zone that is not folded to the log's end, as the round found it, must say so. One that waits for a
+  /// segment must still ship.
   private func checkSaysIt(
     _ zone: ZoneReport, _ device: SimulatedDevice, _ replicator: SimulatedReplicator, _ report: SyncReport
   ) throws {
@@ -77,7 +77,8 @@ struct RoundChecker: WorldPart {
     guard let state, state.pending > 0 else { return }
     throw SimulationFailure(
       .roundsMakeProgress,
-      "a round of d\(device.number) says that \(zone) is in sync, and \(state.pending) transactions are pending"
+      "a round of d\(device.number) says that \(zone) is in sync, and \(state.pending) transactions are "
+        + "pending"
     )
   }
 }

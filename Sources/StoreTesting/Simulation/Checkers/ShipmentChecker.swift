@@ -1,8 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// Checks what a store says of its shipped transactions: those that count as shipped are at the remote, and no others are
-/// missing there. Invariants 2 and 6.
+/// Checks what a store says of its shipped transactions: those that count as shipped are at the remote, and
+/// no others are missing there. Invariants 2 and 6.
 enum ShipmentChecker {
   static func check(
     _ zone: DeviceZone, _ state: StoreSyncState, _ transaction: borrowing ReadTransaction
@@ -19,7 +19,8 @@ enum ShipmentChecker {
     if let missing = zone.takeMissing() {
       throw SimulationFailure(
         .tokenIsNotAhead,
-        "\(zone.facts.model.transactions[missing].id) of \(zone.facts.zone) lies before the token and was not folded"
+        "\(zone.facts.model.transactions[missing].id) of \(zone.facts.zone) is before the token and was "
+          + "not folded"
       )
     }
   }

@@ -1,8 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// Checks that a zone's state is the oracle's, and that stores with the same transactions have the same digest: invariants 3
-/// and 4.
+/// Checks that a zone's state is the oracle's, and that stores with the same transactions have the same
+/// digest: invariants 3 and 4.
 enum StateChecker {
   /// - Parameter records: the records that changed since the last check.
   static func check(

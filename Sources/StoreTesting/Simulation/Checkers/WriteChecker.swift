@@ -1,4 +1,4 @@
-/// Checks that a log gets what its writes were told, and nothing else: invariants 1 and 11.
+/// Checks that a log has what its acknowledged writes made, and nothing else: invariants 1 and 11.
 enum WriteChecker {
   /// Checks the writes of a device that ended since the last check.
   static func check(_ device: SimulatedDevice) throws {
@@ -19,14 +19,15 @@ enum WriteChecker {
       } else if write.isLogged == true {
         throw SimulationFailure(
           .acknowledgedIsInLog,
-          "\(store) acknowledged a write of \(write.operationCounts) operations, and its log got \(Array(left))"
+          "\(store) acknowledged a write of \(write.operationCounts) operations, and its log got "
+            + "\(Array(left))"
         )
       }
     }
     guard left.isEmpty else {
       throw SimulationFailure(
         .transactionsAreAtomic,
-        "the log of \(store) got transactions of \(Array(left)) operations that no write was told of")
+        "the log of \(store) got transactions of \(Array(left)) operations that no write made")
     }
   }
 }

@@ -13,8 +13,8 @@ struct ZoneChecker {
       throw SimulationFailure(.nothingVanishes, "d\(device.number) has another identity")
     }
     view.identity = state.identity
-    // Once a zone is out of the way, one that was a device's own alone too, the list is read again: another one of its
-    // name may have been passed over.
+    // Once a zone is removed, a local one too, the list is read again: a zone of the same name may have been
+    // skipped.
     let offset = state.databaseToken?.offset ?? 0
     let isGone =
       !device.deletedZones.isEmpty || !facts.deletedInTheMaking.isEmpty
@@ -28,7 +28,7 @@ struct ZoneChecker {
     let shown = state.zones.filter { $0.attachment == .attached || $0.attachment == .local }
       .map { zone in
         var zone = zone
-        // The remote has another zone of its name: nothing of this one is there.
+        // The remote has another zone of this name, and nothing of this zone.
         if zone.attachment == .local { zone.token = nil }
         return zone
       }
@@ -49,7 +49,7 @@ struct ZoneChecker {
         view.zones.append(zone)
         view.zones.sort { $0.facts.zone < $1.facts.zone }
       }
-      // What was never shipped goes with the name: to the zone that the remote has under it now.
+      // Transactions that were never shipped move to the zone that the remote now has under the name.
       if let token = found.token, token.incarnation != zone.facts.incarnation {
         try zone.attach(to: life(of: token))
       }
@@ -67,7 +67,8 @@ struct ZoneChecker {
       .tokenIsNotAhead, "a token names incarnation \(token.incarnation), which zone \(token.zone) never had")
   }
 
-  /// A zone may go only if an app deleted it, and with it nothing that was never shipped, unless that app's own.
+  /// A zone may be removed only if an app deleted it. Transactions that were never shipped may be lost only
+  /// if that app is the device's own.
   private func checkMayGo(_ zone: DeviceZone, _ device: SimulatedDevice) throws {
     if device.deletedZones.remove(zone.facts.zone) != nil { return }
     guard zone.facts.isDeletionAsked else {

@@ -33,7 +33,7 @@ final class DeviceZone {
     return hash
   }
 
-  /// Whether nothing of it lies at the remote, as far as the store knows.
+  /// Whether the remote has nothing of it, as far as the store knows.
   var isFree: Bool { offset == 0 && unacknowledged.count == view.folded.count }
 
   func fold(_ number: Int) {
@@ -41,7 +41,7 @@ final class DeviceZone {
     touch(number)
   }
 
-  /// Takes in a transaction at an offset of the remote log.
+  /// Notes a transaction at an offset of the remote log.
   func fold(_ number: Int, at place: Int) {
     if place > shown { waiting.insert(number) } else { fold(number) }
   }
@@ -52,13 +52,13 @@ final class DeviceZone {
   /// Whether its records do not show all of its log.
   var isBehind: Bool { !waiting.isEmpty }
 
-  /// Takes in that the records show what new transactions have seen, which is less than the store's log.
+  /// Notes that the records show only what new transactions have seen, which is less than the store's log.
   func show(upTo base: Base?) {
     shown = base.map { $0.incarnation == facts.incarnation ? Int($0.offset) : 0 } ?? 0
     release { facts.model.place(of: $0).map { $0 <= shown } ?? true }
   }
 
-  /// Takes in that the records show all of the store's log.
+  /// Notes that the records show the whole log of the store.
   func showAll() {
     shown = offset
     release { _ in true }
@@ -84,7 +84,7 @@ final class DeviceZone {
   /// The token is set back to the log's start.
   func forgetToken() { token = 0 }
 
-  /// The store was told when the remote received a segment.
+  /// Notes that the store learned when the remote received a segment.
   func learn(_ segment: ZoneFacts.SegmentFacts) {
     guard let milliseconds = segment.receivedMilliseconds else { return }
     for number in segment.numbers {
@@ -93,7 +93,7 @@ final class DeviceZone {
     }
   }
 
-  /// The zone that was its own alone is the remote's now: what was made here lies among another's numbers.
+  /// Attaches a local zone to the remote's zone of its name, which has other numbers for transactions.
   func attach(to other: ZoneFacts) throws {
     var numbers: [Int: Int] = [:]
     var attached = ZoneView()
@@ -107,7 +107,7 @@ final class DeviceZone {
     facts = other
   }
 
-  /// A transaction that lies before the token and was not folded, if there is one.
+  /// A transaction before the token that was not folded; nil if there is none.
   func takeMissing() -> Int? {
     defer { passed = [] }
     return passed.first { !has($0) }

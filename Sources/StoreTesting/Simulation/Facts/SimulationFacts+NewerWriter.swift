@@ -3,8 +3,8 @@ import OperationFormat
 import Replicator
 
 extension SimulationFacts {
-  /// Makes the next segment of a replica of a newer version: it has seen the whole log, and writes operations of kinds
-  /// that no store here knows beside some that all know.
+  /// Makes the next segment of a replica of a newer version: it has seen the whole log, and writes operations
+  /// of kinds that no store here knows beside some that all know.
   ///
   /// - Parameter replica: another one's segments are true nowhere: they go to a copy of the remote.
   func makeNewerSegment(

@@ -2,7 +2,7 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// What is true in a world, seen from above: what every device has made, and what lies at the remote.
+/// What is true in a world: what every device has written, and what the remote has.
 ///
 /// It is `@unchecked Sendable` since a world has one thread.
 final class SimulationFacts: @unchecked Sendable {
@@ -11,6 +11,8 @@ final class SimulationFacts: @unchecked Sendable {
   private(set) var databaseToken: DatabaseToken?
   /// Zones that a device deleted before it knew of a log of theirs: the remote may have made one already.
   var deletedInTheMaking: Set<ZoneID> = []
+  /// Zones that any device's app has deleted.
+  var deletedZones: Set<ZoneID> = []
   /// Where a copy of the remote is another than the remote; nil where it is none.
   private var fork: (life: ZoneFacts, offset: Int)?
 
@@ -21,7 +23,7 @@ final class SimulationFacts: @unchecked Sendable {
     Dictionary(uniqueKeysWithValues: lives.map { ($0.incarnation!, $0.segments.count) })
   }
 
-  /// Whether an older version cannot read what lies at an offset.
+  /// Whether an older version cannot read the entry at an offset.
   func isNewer(_ offset: UInt64, in incarnation: IncarnationID) -> Bool {
     guard let life = life(incarnation), offset > 0, offset <= life.segments.count else { return false }
     return life.segments[Int(offset) - 1].isNewer
@@ -30,8 +32,8 @@ final class SimulationFacts: @unchecked Sendable {
   /// Records that others continue a copy of the remote from here. What they append to its logs is in no fact.
   func noteCopyGoesOn(in life: ZoneFacts) { fork = (life, life.segments.count + 1) }
 
-  /// Whether a store can tell the copy of the remote from the remote: it has read past the place where others continued the
-  /// copy. Any other store would be right to accept the copy.
+  /// Whether a store can tell the copy of the remote from the remote: it has read past the place where others
+  /// continued the copy. Any other store would be right to accept the copy.
   func canTellCopy(_ view: DeviceView) -> Bool {
     guard let fork else { return true }
     return view.zones.contains { $0.facts === fork.life && $0.token >= fork.offset }
@@ -39,7 +41,7 @@ final class SimulationFacts: @unchecked Sendable {
 
   // MARK: The remote
 
-  /// Reads what was put into the remote since.
+  /// Reads what was put into the remote since the last call.
   ///
   /// - Returns: whether there was anything.
   func observe(_ remote: any RemoteLog) async throws -> Bool {

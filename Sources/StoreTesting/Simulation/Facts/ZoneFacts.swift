@@ -1,10 +1,10 @@
 import EventStore
 import OperationFormat
 
-/// What is true of one life of a zone, seen from above: every transaction that was made, and the remote log.
+/// What is true of one incarnation of a zone: every transaction that was made, and the remote log.
 final class ZoneFacts {
   let zone: ZoneID
-  /// Nil while it is a device's own, of which the remote knows nothing.
+  /// Nil while the zone is local to a device.
   let incarnation: IncarnationID?
   private(set) var model: ZoneModel
   /// The canonical bytes of each transaction, by its number.
@@ -42,7 +42,7 @@ final class ZoneFacts {
     model = ZoneModel(zone: zone)
   }
 
-  /// Takes in a transaction that somebody made, and gives its number.
+  /// Adds a transaction that some store made, and returns its number.
   func add(_ transaction: LogTransaction, bytes: [UInt8]) throws -> Int {
     do {
       let number = try model.append(transaction)
@@ -53,7 +53,7 @@ final class ZoneFacts {
     }
   }
 
-  /// Takes in what was appended to the remote log.
+  /// Adds a segment that was appended to the remote log.
   func append(_ header: SegmentHeader, _ transactions: [[UInt8]], receivedMilliseconds: UInt64?) throws {
     let offset = segments.count + 1
     let place = "the segment at offset \(offset) of \(zone)"
@@ -90,7 +90,8 @@ final class ZoneFacts {
   private func chain(_ header: SegmentHeader, _ place: String) throws {
     let index = writers.firstIndex { $0.replica == header.replica && $0.epoch == header.epoch }
     let last = index.map { writers[$0] }
-    // Where its writer could not read the first, damaged on its way, it is there twice. The second may come late.
+    // Where its writer could not read the first, damaged on its way, it is there twice. The second may come
+    // late.
     if last != nil, segments.contains(where: { $0.hash == header.contentHash }) { return }
     guard header.sequences.lowerBound == (last?.lastSequence ?? 0) + 1 else {
       throw SimulationFailure(

@@ -17,7 +17,7 @@ final class SimulatedCall<Answer: Sendable>: @unchecked Sendable {
   }
 }
 
-/// What becomes of a call on its way.
+/// What the network does with a call.
 struct CallFate {
   enum Refusal { case throttled, unavailable, denied }
 

@@ -1,38 +1,39 @@
 import EventStore
 import Replicator
 
-/// The network between devices and their remote: calls arrive late, several times or never, and so do their answers.
-///
-/// It is `@unchecked Sendable` since a world has one thread.
-final class SimulatedNetwork: WorldPart, @unchecked Sendable {
-  /// After this a caller no longer waits for an answer. What it asked for may still be done.
+/// The network between devices and their remote: calls arrive late, several times or never, and so do their
+/// answers.
+struct SimulatedNetwork: WorldPart {
+  /// After this time a caller no longer waits for an answer. Its request may still be done.
   static let timeoutMilliseconds: Int64 = 30_000
-  /// How long a remote that has too much to do asks to wait.
+  /// The delay that an overloaded remote asks for.
   static let retryAfterMilliseconds: Int64 = 90_000
 
-  /// Spoils an answer.
+  /// Damages an answer.
   ///
-  /// - Returns: what was done; nil if there was nothing to spoil.
+  /// - Returns: what was done; nil if there was nothing to damage.
   typealias Damage<Answer> = @Sendable (inout Answer, inout SimulationChoices) -> SimulationFault?
   typealias Request<Answer> = @Sendable () async throws(RemoteError) -> Answer
 
   unowned let world: SimulatedWorld
-  private let rates: NetworkOptions
-  private(set) var choices: SimulationChoices
 
-  init(_ world: SimulatedWorld) {
-    self.world = world
-    rates = NetworkOptions(world.configuration)
-    choices = world.plan.choices(.network)
+  init(_ world: SimulatedWorld) { self.world = world }
+
+  /// Makes the client of a process for the remote.
+  func makeRemote(for process: SimulatedProcess) -> any RemoteLog {
+    switch configuration.place {
+    case .server: SimulatedRemoteLine(world: world, process: process)
+    case .objects, .folder: place.makeLog(over: SimulatedObjectsLine(world: world, process: process))
+    }
   }
 
   /// Makes a call.
   ///
   /// - Parameters:
-  ///   - process: who calls. If it ends first, the answer is dropped.
+  ///   - process: the caller. If it ends first, the answer is dropped.
   ///   - what: what is called, for the trace.
-  ///   - damage: spoils an answer that carries bytes.
-  ///   - request: what is done where the call arrives; done again if it arrives again.
+  ///   - damage: damages an answer that carries bytes.
+  ///   - request: what is done when the call arrives, each time that it arrives.
   func call<Answer: Sendable>(
     _ process: SimulatedProcess, _ what: String, damage: Damage<Answer>? = nil,
     request: @escaping Request<Answer>
@@ -50,12 +51,12 @@ final class SimulatedNetwork: WorldPart, @unchecked Sendable {
   ) {
     let number = process.open { call.answer(.failure($0)) }
     let fate = drawFate(of: devices[process.device], hasBody: damage != nil)
-    world.schedule(after: Self.timeoutMilliseconds, in: process) { [self] in
+    world.schedule(after: Self.timeoutMilliseconds, in: process) {
       guard process.close(number) else { return }
       note("d\(process.device) \(what): no answer")
       try act(devices[process.device]) { call.answer(.failure(.unreachable)) }
     }
-    let arrive = { @Sendable [self] in
+    let arrive = { @Sendable in
       note("d\(process.device) \(what): arrives")
       Task(executorPreference: executor) {
         let result = await Self.result(fate.refusal, request)
@@ -66,12 +67,12 @@ final class SimulatedNetwork: WorldPart, @unchecked Sendable {
     if let delay = fate.repeatMilliseconds { addArrival(after: delay, arrive) }
   }
 
-  /// A request that is under way arrives whatever becomes of its caller.
+  /// Schedules an arrival, which takes place even if the caller's process ends.
   private func addArrival(after delay: Int64, _ arrive: @escaping () -> Void) {
-    world.schedule(after: delay, in: nil) { [self] in
+    world.schedule(after: delay, in: nil) {
       arrive()
       executor.run()
-      try RemoteChecker(world).check()
+      try RemoteWatch(world).look()
     }
   }
 
@@ -98,11 +99,11 @@ final class SimulatedNetwork: WorldPart, @unchecked Sendable {
     guard let delay = fate.answerMilliseconds, process.waits(for: number) else { return }
     var result = result
     if fate.isDamaged, let damage, case .success(var answer) = result {
-      if let fault = damage(&answer, &choices) { mark(fault) }
+      if let fault = damage(&answer, &world.networkChoices) { mark(fault) }
       result = .success(answer)
     }
     let final = result
-    world.schedule(after: delay, in: process) { [self] in
+    world.schedule(after: delay, in: process) {
       guard process.close(number) else { return }
       if case .failure(let error) = final { note("d\(process.device) \(what): \(error.code)") }
       try act(devices[process.device]) { call.answer(final) }
@@ -114,21 +115,21 @@ final class SimulatedNetwork: WorldPart, @unchecked Sendable {
   private func drawFate(of device: SimulatedDevice, hasBody: Bool) -> CallFate {
     var fate = CallFate()
     guard !world.isHealed else { return fate }
-    fate.requestMilliseconds = Int64(1 + choices.next(below: rates.latencyMilliseconds))
-    fate.answerMilliseconds = Int64(1 + choices.next(below: rates.latencyMilliseconds))
+    fate.requestMilliseconds = Int64(1 + world.networkChoices.next(below: configuration.latencyMilliseconds))
+    fate.answerMilliseconds = Int64(1 + world.networkChoices.next(below: configuration.latencyMilliseconds))
     if device.isCutOff {
       mark(.partition)
       fate.requestMilliseconds = nil
       return fate
     }
-    if happens(.requestDelayed) { fate.requestMilliseconds = Int64(choices.next(in: 100...10_000)) }
-    if happens(.requestDelayed) { fate.answerMilliseconds = Int64(choices.next(in: 100...10_000)) }
+    if happens(.requestDelayed) { fate.requestMilliseconds = drawMilliseconds(100...10_000) }
+    if happens(.requestDelayed) { fate.answerMilliseconds = drawMilliseconds(100...10_000) }
     if happens(.requestDelayedForDays) {
-      fate.requestMilliseconds = Int64(choices.next(in: 1...90 * 24)) * 3_600_000
+      fate.requestMilliseconds = Int64(world.networkChoices.next(in: 1...90 * 24)) * 3_600_000
     }
     if happens(.requestRepeated) {
       fate.repeatMilliseconds = Int64(
-        choices.next(in: 1...(choices.next(below: 10) == 9 ? 86_400_000 : 5000)))
+        world.networkChoices.next(in: 1...(world.networkChoices.next(below: 10) == 9 ? 86_400_000 : 5000)))
     }
     if happens(.requestLost) { fate.requestMilliseconds = nil }
     if happens(.answerLost) { fate.answerMilliseconds = nil }
@@ -136,22 +137,27 @@ final class SimulatedNetwork: WorldPart, @unchecked Sendable {
     if happens(.unavailable) { fate.refusal = .unavailable }
     if happens(.denied) { fate.refusal = .denied }
     if hasBody {
-      fate.isDamaged = choices.happens(perMille: rates[.bodyCut] + rates[.bodyFlipped])
+      let rate = configuration.rate(.bodyCut) + configuration.rate(.bodyFlipped)
+      fate.isDamaged = world.networkChoices.happens(perMille: rate)
     }
     return fate
   }
 
+  private func drawMilliseconds(_ range: ClosedRange<Int>) -> Int64 {
+    Int64(world.networkChoices.next(in: range))
+  }
+
   private func happens(_ fault: SimulationFault) -> Bool {
-    guard choices.happens(perMille: rates[fault]) else { return false }
+    guard world.networkChoices.happens(perMille: configuration.rate(fault)) else { return false }
     mark(fault)
     return true
   }
 
   /// Cuts bytes, or flips one bit of them.
   ///
-  /// - Returns: what was done; nil if there was nothing to spoil.
+  /// - Returns: what was done; nil if there was nothing to damage.
   func spoil(_ bytes: inout [UInt8], _ choices: inout SimulationChoices) -> SimulationFault? {
-    let (cuts, flips) = (rates[.bodyCut], rates[.bodyFlipped])
+    let (cuts, flips) = (configuration.rate(.bodyCut), configuration.rate(.bodyFlipped))
     guard !bytes.isEmpty, cuts + flips > 0 else { return nil }
     let index = choices.next(below: bytes.count)
     if choices.next(below: cuts + flips) < cuts {
@@ -164,6 +170,6 @@ final class SimulatedNetwork: WorldPart, @unchecked Sendable {
 }
 
 extension RemoteError {
-  /// What a caller gets whose call has no answer.
+  /// The error of a call without an answer.
   static let unreachable = RemoteError(.unreachable, "the remote does not answer", hint: "try again")
 }

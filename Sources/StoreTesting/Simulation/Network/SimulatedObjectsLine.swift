@@ -1,60 +1,64 @@
 import Replicator
 
-/// A device's way to objects: the device runs the log's algorithm, and each of its verbs travels.
+/// The client of a device for an object store: the device runs the log's algorithm, and each verb on objects
+/// crosses the network.
 struct SimulatedObjectsLine: ObjectStore {
   let world: SimulatedWorld
   let process: SimulatedProcess
+
+  private var network: SimulatedNetwork { SimulatedNetwork(world) }
 
   var name: String { "simulated" }
 
   func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
     let objects = try objects
-    return try await world.network.call(
+    return try await network.call(
       process, "get \(name)",
-      damage: { bytes, choices in bytes == nil ? nil : world.network.spoil(&bytes!, &choices) },
+      damage: { bytes, choices in bytes == nil ? nil : network.spoil(&bytes!, &choices) },
       request: { () throws(RemoteError) in
-        try world.blockedDirectories.check(name)
+        try BlockedDirectories(world).check(name)
         return try await objects.get(name, bytesMax: bytesMax)
       })
   }
 
   func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
     let objects = try objects
-    return try await world.network.call(
+    return try await network.call(
       process, "getPrefix \(name)",
-      damage: { prefix, choices in prefix == nil ? nil : world.network.spoil(&prefix!.bytes, &choices) },
+      damage: { prefix, choices in prefix == nil ? nil : network.spoil(&prefix!.bytes, &choices) },
       request: { () throws(RemoteError) in
-        try world.blockedDirectories.check(name)
+        try BlockedDirectories(world).check(name)
         return try await objects.getPrefix(name, count)
       })
   }
 
   func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
     let objects = try objects
-    return try await world.network.call(process, "put \(name)") { () throws(RemoteError) in
-      try world.blockedDirectories.check(name)
+    return try await network.call(process, "put \(name)") { () throws(RemoteError) in
+      try BlockedDirectories(world).check(name)
       return try await objects.putIfAbsent(name, bytes)
     }
   }
 
   func list() async throws(RemoteError) -> [ObjectEntry] {
     let objects = try objects
-    return try await world.network.call(process, "list") { () throws(RemoteError) in
+    return try await network.call(process, "list") { () throws(RemoteError) in
       try await objects.list()
     }
   }
 
   func delete(_ name: ObjectName) async throws(RemoteError) {
     let objects = try objects
-    return try await world.network.call(process, "delete \(name)") { () throws(RemoteError) in
-      try world.blockedDirectories.check(name)
+    return try await network.call(process, "delete \(name)") { () throws(RemoteError) in
+      try BlockedDirectories(world).check(name)
       try await objects.delete(name)
     }
   }
 
   func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
 
-  /// What the device sees now: a request goes there, also if something else is there when it arrives.
+  /// The objects that the device sees now. A request goes to them, even if other objects are mounted when it
+  /// arrives.
   private var objects: any ObjectStore {
     get throws(RemoteError) { try world.place.objects(as: world.devices[process.device].mount) }
   }

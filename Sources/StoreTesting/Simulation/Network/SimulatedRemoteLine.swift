@@ -1,15 +1,17 @@
 import EventStore
 import Replicator
 
-/// A device's way to a server that keeps the log: calls of the remote travel.
+/// The client of a device for a server that keeps the log: calls of the remote cross the network.
 struct SimulatedRemoteLine: RemoteLog {
   let world: SimulatedWorld
   let process: SimulatedProcess
 
+  private var network: SimulatedNetwork { SimulatedNetwork(world) }
+
   var name: String { "simulated" }
 
   func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
-    try await world.network.call(process, "zoneEvents") { [self] () throws(RemoteError) in
+    try await network.call(process, "zoneEvents") { [self] () throws(RemoteError) in
       try await server.zoneEvents(after: token)
     }
   }
@@ -17,28 +19,28 @@ struct SimulatedRemoteLine: RemoteLog {
   func createZone(
     _ zone: ZoneID, proposing proposed: IncarnationID
   ) async throws(RemoteError) -> IncarnationID {
-    try await world.network.call(process, "createZone \(zone)") { [self] () throws(RemoteError) in
+    try await network.call(process, "createZone \(zone)") { [self] () throws(RemoteError) in
       try await server.createZone(zone, proposing: proposed)
     }
   }
 
   func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await world.network.call(process, "deleteZone \(zone)") { [self] () throws(RemoteError) in
+    try await network.call(process, "deleteZone \(zone)") { [self] () throws(RemoteError) in
       try await server.deleteZone(zone, incarnation)
     }
   }
 
   func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
     let sequences = segment.header.sequences
-    return try await world.network.call(
+    return try await network.call(
       process, "append \(segment.header.zone) \(sequences.lowerBound)…\(sequences.upperBound)"
     ) { [self] () throws(RemoteError) in try await server.append(segment, after: offset) }
   }
 
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
-    let outcome = try await world.network.call(
+    let outcome = try await network.call(
       process, "segments \(token.zone) after \(token.offset)",
-      damage: { [world] outcome, choices in world.network.spoil(&outcome, &choices) },
+      damage: { [self] outcome, choices in network.spoil(&outcome, &choices) },
       request: { [self] () throws(RemoteError) in
         try await server.segments(after: token, bytesMax: bytesMax)
       })
@@ -47,7 +49,7 @@ struct SimulatedRemoteLine: RemoteLog {
   }
 
   func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
-    try await world.network.call(process, "assetState \(asset)") { [self] () throws(RemoteError) in
+    try await network.call(process, "assetState \(asset)") { [self] () throws(RemoteError) in
       try await server.assetState(asset)
     }
   }
@@ -55,7 +57,7 @@ struct SimulatedRemoteLine: RemoteLog {
   func putAssetChunk(
     _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) {
-    try await world.network.call(process, "putAssetChunk \(index) of \(asset)") {
+    try await network.call(process, "putAssetChunk \(index) of \(asset)") {
       [self] () throws(RemoteError) in
       try await server.putAssetChunk(bytes, at: index, of: asset)
     }
@@ -64,7 +66,7 @@ struct SimulatedRemoteLine: RemoteLog {
   func finishAsset(
     _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
   ) async throws(RemoteError) -> RemoteAssetState {
-    try await world.network.call(process, "finishAsset \(manifest.asset.hash)") {
+    try await network.call(process, "finishAsset \(manifest.asset.hash)") {
       [self] () throws(RemoteError) in
       try await server.finishAsset(manifest, of: zone, incarnation)
     }
@@ -73,15 +75,15 @@ struct SimulatedRemoteLine: RemoteLog {
   func assetChunk(
     at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) -> [UInt8]? {
-    try await world.network.call(
+    try await network.call(
       process, "assetChunk \(index) of \(asset)",
-      damage: { [world] bytes, choices in bytes == nil ? nil : world.network.spoil(&bytes!, &choices) },
+      damage: { [self] bytes, choices in bytes == nil ? nil : network.spoil(&bytes!, &choices) },
       request: { [self] () throws(RemoteError) in try await server.assetChunk(at: index, of: asset) })
   }
 
   func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
 
-  /// What answers, as the device sees it now.
+  /// The remote that answers, as the device sees it now.
   private var server: any RemoteLog {
     get throws(RemoteError) {
       let device = world.devices[process.device]

@@ -1,9 +1,10 @@
-/// The numbers that decide what happens: drawn from a seed and kept, so that they can be replayed and made smaller.
+/// The numbers that decide what happens: drawn from a seed and kept, so that they can be replayed and made
+/// smaller.
 ///
-/// The least choice is the simplest: no fault, the first record, one operation. A replay that runs past what was kept
-/// goes on with the least, which is what lets a failing run shrink.
+/// The least choice is the simplest: no fault, the first record, one operation. After the last kept number, a
+/// replay chooses the least each time, so that a failing run can shrink.
 public struct SimulationChoices: ChoiceSource, Sendable {
-  /// What was chosen so far, or is to be.
+  /// The numbers that were chosen so far, or that are replayed.
   private(set) var values: [Int]
   private var random: SeededRandom?
   private var next = 0
@@ -28,7 +29,7 @@ public struct SimulationChoices: ChoiceSource, Sendable {
     return value
   }
 
-  /// Whether something happens that happens in `perMille` of 1,000 cases. Nothing is drawn for what never does.
+  /// Whether something happens that has a chance of `perMille` in 1,000. For a chance of 0 it draws nothing.
   public mutating func happens(perMille: Int) -> Bool {
     perMille > 0 && next(below: 1000) >= 1000 - perMille
   }

@@ -1,10 +1,10 @@
 /// What a world is, before anything happens in it.
 struct SimulationConfiguration: Hashable, Sendable {
-  /// Where the remote keeps its log, and at which seam the network lies.
+  /// Where the remote keeps its log, and which calls cross the network.
   enum Place: String, Sendable, CaseIterable {
-    /// A server with a log of its own; calls of the remote travel.
+    /// A server that keeps the log; calls of the remote cross the network.
     case server
-    /// Objects of a store such as S3's; the devices run the log's algorithm, and each of its verbs travels.
+    /// Objects as in S3; the devices run the log's algorithm, and each verb on objects crosses the network.
     case objects
     /// The same in a folder.
     case folder
@@ -17,7 +17,7 @@ struct SimulationConfiguration: Hashable, Sendable {
 
   struct Device: Hashable, Sendable {
     var role: Role
-    /// What its wall clock is off, in milliseconds.
+    /// The error of its wall clock, in milliseconds.
     var clockOffset: Int64
     /// Whether its clock jumps now and then.
     var clockJumps: Bool
@@ -36,12 +36,12 @@ struct SimulationConfiguration: Hashable, Sendable {
   /// How often a fault occurs, in 1,000 chances; absent: never in this world.
   var rates: [SimulationFault: Int] = [:]
   var steps = 0
-  /// How long a call and its answer take at most, each, in milliseconds. Where that is near the time for which a caller
-  /// waits, there are timeouts and retries among the steps, and not after them.
+  /// How long a call and its answer take at most, each, in milliseconds. Where that is near the time for
+  /// which a caller waits, there are timeouts and retries among the steps, and not after them.
   var latencyMilliseconds = 20
-  /// The wall clock of one whose clock is right, when the world begins: milliseconds since 1970.
+  /// The time of a correct wall clock when the world begins, in milliseconds since 1970.
   var startMilliseconds: Int64 = 1_800_000_000_000
-  /// What the remote's clock is off; nil if it has none.
+  /// The error of the remote's clock, in milliseconds; nil if it has no clock.
   var remoteClockOffset: Int64?
 
   func rate(_ fault: SimulationFault) -> Int { rates[fault] ?? 0 }
@@ -77,7 +77,8 @@ struct SimulationConfiguration: Hashable, Sendable {
     }
   }
 
-  /// The faults that each call, commit or step may meet: the most of 1,000, and in how many of 100 seeds they are.
+  /// The faults that each call, commit or step may have: the greatest rate in 1,000, and in how many of 100
+  /// seeds they occur.
   private static let frequent: [(SimulationFault, perMilleMax: Int, percent: Int)] = [
     (.requestLost, 300, 50), (.answerLost, 100, 50), (.requestRepeated, 500, 40), (.requestDelayed, 300, 50),
     (.requestDelayedForDays, 30, 30), (.bodyCut, 20, 40), (.bodyFlipped, 20, 40), (.throttled, 100, 25),

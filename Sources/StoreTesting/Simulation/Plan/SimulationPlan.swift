@@ -1,6 +1,6 @@
-/// All that decides what happens in a world: one seed's, or one made smaller from it.
+/// Everything that decides what happens in a world: the plan of a seed, or a smaller one made from it.
 struct SimulationPlan: Hashable, Sendable {
-  /// The streams of a seed. Each is drawn from alone, so that less of one does not shuffle the others.
+  /// The streams of a seed. They are independent, so that fewer draws from one do not change the others.
   enum Stream: UInt64, CaseIterable {
     case configuration = 1
     case schedule
@@ -21,7 +21,7 @@ struct SimulationPlan: Hashable, Sendable {
   let seed: UInt64
   var configuration: SimulationConfiguration
   var steps: [SimulationStep]
-  /// What was drawn while the world went on, by stream; absent: it is drawn from the seed.
+  /// What was drawn while the world ran, by stream. A stream that is absent is drawn from the seed.
   var recorded: [Stream: [Int]] = [:]
 
   init(seed: UInt64, _ options: SimulationOptions) {
@@ -34,7 +34,7 @@ struct SimulationPlan: Hashable, Sendable {
 
   func random(_ stream: Stream) -> SeededRandom { SeededRandom(seed: seed).stream(stream.rawValue) }
 
-  /// What is drawn of a stream while the world goes on.
+  /// The choices of a stream while the world runs.
   func choices(_ stream: Stream) -> SimulationChoices {
     recorded[stream].map(SimulationChoices.init(replaying:)) ?? SimulationChoices(random(stream))
   }

@@ -1,4 +1,4 @@
-/// One thing that is done to a world, after some of what is under way went on.
+/// One step of a plan: an action on a world, after some scheduled events ran.
 struct SimulationStep: Hashable, Sendable {
   enum Action: String, Sendable, CaseIterable {
     /// A workload writes.
@@ -13,16 +13,16 @@ struct SimulationStep: Hashable, Sendable {
     case crash
     /// The store is closed and opened.
     case restart
-    /// The device no longer reaches the remote, or does again.
+    /// The device loses its connection to the remote, or gets it back.
     case partition
     /// Time passes while every machine is suspended.
     case sleep
-    /// The device reaches nothing for months of the world's time.
+    /// The device is offline for months of the world's time.
     case leave
     case clockJump
     case wipe
     case forgetTokens
-    /// What is in the remote's place, as the device sees it, is another thing, or again the right one.
+    /// The device sees nothing or another remote in the remote's place, or the right one again.
     case unmount
     case mountForeign
     case mountOld
@@ -40,7 +40,7 @@ struct SimulationStep: Hashable, Sendable {
     case reclaim
   }
 
-  /// How many of the things that are under way go on before.
+  /// How many scheduled events run before the step.
   var events: Int
   var action: Action
   var device: Int
@@ -55,7 +55,7 @@ extension SimulationConfiguration {
     let weights = weights()
     var steps: [SimulationStep] = []
     var total = 0
-    // Bursts and quiet times: what is done while others' work is under way finds other faults than what is done alone.
+    // Bursts and quiet times. Concurrent work finds other faults than work without any other in between.
     let eventsMax = choices.pick([8, 3, 1, 20, 40])
     while total < self.steps {
       let events = choices.next(below: eventsMax + 1)

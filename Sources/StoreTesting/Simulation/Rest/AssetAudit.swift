@@ -2,10 +2,10 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// Checks the assets of a world that has come to rest: what an eager zone names is there, what a lazy zone names can be
-/// downloaded, and all of it is whole. Invariant 19.
+/// Checks the assets of a world at rest: every device has the assets of its eager zones, can download those
+/// of its lazy zones, and every file is whole. Invariant 19.
 struct AssetAudit: WorldPart {
-  /// How often all devices download what they miss. What one downloads it may owe to another zone's remote.
+  /// How often all devices download what they miss. A device may then owe a downloaded asset to another zone.
   private static let passesMax = 4
 
   unowned let world: SimulatedWorld
@@ -23,13 +23,13 @@ struct AssetAudit: WorldPart {
     for _ in 0..<Self.passesMax {
       guard try devices.contains(where: { try !assets.missing(at: $0).isEmpty }) else { break }
       for device in devices { try downloadAll(device) }
-      try world.settling.settle()
+      try SimulatedSettling(world).settle()
     }
     for device in devices { try checkAllAreWhole(device) }
   }
 
-  /// A device has every asset of its eager zones, except those that the zone's remote does not have. A device owes those to
-  /// the remote and could not give them.
+  /// A device has every asset of its eager zones, except those that the zone's remote does not have. A device
+  /// owes those to the remote and could not give them.
   private func checkEagerZones(of device: SimulatedDevice) throws {
     for asset in try assets.missing(at: device) {
       for zone in asset.zones where assets.isEager(device, zone) {
@@ -64,7 +64,9 @@ struct AssetAudit: WorldPart {
           } catch {
             throw SimulationFailure(
               .assetsAreThere,
-              "the remote has asset \(asset.reference.hash) of \(zone), and d\(device.number) cannot have it: \(error)"
+              "the remote has asset \(asset.reference.hash) of \(zone), and d\(device.number) cannot have "
+                + "it: "
+                + "\(error)"
             )
           }
         }
@@ -77,7 +79,8 @@ struct AssetAudit: WorldPart {
     try store.forEachAsset { asset in
       let open = asset.zones.filter { openLife(of: $0, device) != nil }
       let condition = try store.checkAsset(asset.reference)
-      // An asset of closed zones alone cannot come any more, and what a wiped store owed is not known.
+      // An asset that only closed zones name cannot be downloaded any more. What a wiped store owed is
+      // unknown.
       let mayMiss = open.isEmpty || devices.contains { $0.generation > 0 }
       if condition == .whole || condition == .missing && mayMiss { return true }
       throw SimulationFailure(
@@ -98,7 +101,7 @@ struct AssetAudit: WorldPart {
     return true
   }
 
-  /// Whether some device owes a zone's remote an asset. What a store owed that was thrown away is not known.
+  /// Whether some device owes a zone's remote an asset. What a wiped store owed is unknown.
   private func isOwed(_ zone: ZoneID) throws -> Bool {
     try devices.contains { device in
       try device.generation > 0

@@ -2,16 +2,13 @@ import EventStore
 import Replicator
 
 /// Lets a healed world come to rest: syncs every device in turn until a whole pass changes nothing.
-///
-/// It is `@unchecked Sendable` since a world has one thread.
-final class SimulatedSettling: WorldPart, @unchecked Sendable {
+struct SimulatedSettling: WorldPart {
   /// The most passes over all devices. A world that needs more never comes to rest.
   private static let passesMax = 20
   /// The same where assets move a few at a time.
   private static let passesMaxWithAssets = 100
 
   unowned let world: SimulatedWorld
-  private var hasRested = false
 
   init(_ world: SimulatedWorld) { self.world = world }
 
@@ -34,12 +31,13 @@ final class SimulatedSettling: WorldPart, @unchecked Sendable {
           try drain()
         }
       }
-      // Most conflicts show once all writes meet. The first time, each device restores a loser, which then must sync too.
-      if pass == 1, !hasRested {
-        for device in devices { try world.writes.restoreLoser(on: device, &world.timing) }
+      // Most conflicts show once all writes meet. The first time, each device restores a loser, which then
+      // must sync too.
+      if pass == 1, !world.hasRested {
+        for device in devices { try SimulatedWrites(world).restoreLoser(on: device, &world.timing) }
       }
       if try states() == before.states, try assets.missingCounts() == before.missing, !assets.areMoving {
-        hasRested = true
+        world.hasRested = true
         return
       }
     }
@@ -47,7 +45,7 @@ final class SimulatedSettling: WorldPart, @unchecked Sendable {
       .roundsMakeProgress, "after \(passesMax) rounds over all devices something still moves")
   }
 
-  /// Lets all rounds end that are under way.
+  /// Runs events until no round is under way.
   func drain() throws {
     while devices.contains(where: { $0.replicators.contains { $0.round != nil } }) { try world.advance() }
   }

@@ -1,8 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// Checks a world that has come to rest: every store has all that was ever written, and nothing more. Invariants 2, 4, 5, 13
-/// and 15.
+/// Checks a world at rest: every store has everything that was ever written, and nothing more. Invariants 2,
+/// 4, 5, 13 and 15.
 struct WorldAudit: WorldPart {
   unowned let world: SimulatedWorld
 
@@ -29,7 +29,7 @@ struct WorldAudit: WorldPart {
     let life = zone.facts
     let name = "zone \(life.zone) of d\(device.number)"
     if life.isClosed {
-      // It may stay only for what was never shipped.
+      // It may stay only if it has transactions that were never shipped.
       guard zone.unacknowledged.contains(where: { life.model.place(of: $0) == nil }) else {
         throw SimulationFailure(.nothingIsSilent, "\(name) was deleted at the remote and is still there")
       }

@@ -2,17 +2,17 @@
 public struct ShrunkSimulation: Sendable, CustomStringConvertible {
   /// The seed that it was made from.
   public let seed: UInt64
-  /// What does not hold in it: the invariant that did not hold in the seed's own world.
+  /// How it fails: the same invariant as in the seed's own world.
   public let failure: SimulationFailure
-  /// What the world is, then a line for each thing that is done to it.
+  /// The world, then a line for each step.
   public let plan: [String]
-  /// How many things are done to it.
+  /// How many steps it has.
   public let stepCount: Int
   /// A line for each event of its run.
   public let trace: [String]
   /// How many worlds were tried.
   public let runs: Int
-  /// Whether nothing more can be taken away; else there were as many runs as may be.
+  /// Whether nothing more can be removed; false if the number of runs reached its limit.
   public let isSmallest: Bool
 
   /// The plan, the events, and what fails.

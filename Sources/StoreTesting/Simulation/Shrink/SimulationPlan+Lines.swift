@@ -29,7 +29,7 @@ extension SimulationPlan {
 
   private static func text(_ device: SimulationConfiguration.Device) -> String {
     var words = [device.role.rawValue, "polls every \(device.pollMilliseconds) ms"]
-    if let workload = device.workload { words.append("has the zones of workload \(workload) alone") }
+    if let workload = device.workload { words.append("has only the zones of workload \(workload)") }
     if device.clockOffset != 0 { words.append("clock \(device.clockOffset) ms off") }
     if device.clockJumps { words.append("clock jumps") }
     if device.replicators > 1 { words.append("\(device.replicators) replicators") }

@@ -1,8 +1,8 @@
-/// Makes a failing plan smaller, as long as what failed still fails: it takes faults, devices, steps and choices away, and
-/// makes simpler what remains.
+/// Makes a failing plan smaller as long as the same invariant fails: it removes faults, devices, steps and
+/// choices, and simplifies the rest.
 ///
-/// Each attempt is a run. Those that take away the most come first; they are repeated until a whole pass changes
-/// nothing, or there were enough runs.
+/// Each attempt is a run. Those that take away the most come first; they are repeated until a whole pass
+/// changes nothing, or there were enough runs.
 struct SimulationShrinker {
   private(set) var plan: SimulationPlan
   private(set) var failure: SimulationFailure
@@ -13,10 +13,11 @@ struct SimulationShrinker {
 
   /// - Parameters:
   ///   - plan: a plan that fails, with all that was drawn when it ran.
-  ///   - failure: how it fails. What fails in another way is another failure.
+  ///   - failure: how it fails. A plan that fails in another way does not count.
   ///   - runsMax: how many plans are tried at most.
   ///   - run: runs a plan.
-  ///   - progress: hears of each run, and of the steps of the smallest plan. What it throws ends the shrinking.
+  ///   - progress: hears of each run, and of the steps of the smallest plan. What it throws ends the
+  ///     shrinking.
   init(
     _ plan: SimulationPlan, _ failure: SimulationFailure, runsMax: Int,
     run: @escaping (SimulationPlan) -> SimulationFailure?,
@@ -29,10 +30,10 @@ struct SimulationShrinker {
     self.progress = progress
   }
 
-  /// Whether there were as many runs as may be.
+  /// Whether the number of runs has reached its limit.
   var isSpent: Bool { runs >= runsMax }
 
-  /// Shrinks until nothing more can be taken away.
+  /// Shrinks until nothing more can be removed.
   ///
   /// - Throws: what `progress` throws. What was found before stays.
   mutating func shrink() throws {
@@ -50,7 +51,7 @@ struct SimulationShrinker {
     }
   }
 
-  /// Leaves out steps that the run did not come to: what they would choose is not known, and nothing waits for it.
+  /// Leaves out steps that the run did not reach.
   private mutating func dropUnreached() {
     let reached = plan.steps.lastIndex { $0.choices != nil } ?? -1
     var candidate = plan
@@ -64,7 +65,7 @@ struct SimulationShrinker {
     try removeRuns(plan.steps.count) { candidate, range in candidate.steps.removeSubrange(range) }
   }
 
-  /// Has less of what is under way go on before steps: nothing at all, then half.
+  /// Lets fewer events run before steps: none, then half.
   private mutating func lowerEvents() throws -> Bool {
     var isSmaller = try changeRuns(plan.steps.count, least: 1) { candidate, range in
       for index in range { candidate.steps[index].events = 0 }
@@ -175,7 +176,7 @@ struct SimulationShrinker {
     return isSmaller
   }
 
-  /// Has devices be as most are.
+  /// Makes devices ordinary ones.
   private mutating func simplifyConfiguration() throws -> Bool {
     var isSmaller = false
     for device in plan.configuration.devices.indices {
@@ -237,7 +238,7 @@ struct SimulationShrinker {
     return isSmaller
   }
 
-  /// Changes the plan if it fails still. What changes nothing is not run.
+  /// Takes a changed plan if it still fails. A plan that is not different is not run.
   private mutating func attempt(_ change: (inout SimulationPlan) -> Void) throws -> Bool {
     var candidate = plan
     change(&candidate)
@@ -252,8 +253,8 @@ struct SimulationShrinker {
 }
 
 extension SimulationFailure {
-  /// Whether another failure is of the same kind. What has no invariant of its own must be said in the same words, but for
-  /// those with numbers: else one surprise would shrink to another.
+  /// Whether another failure is of the same kind. Failures without an invariant must have the same words,
+  /// except those with digits: otherwise one surprise would shrink to another.
   fileprivate func isLike(_ other: SimulationFailure) -> Bool {
     guard invariant == other.invariant else { return false }
     return invariant != .noSurprise || words == other.words

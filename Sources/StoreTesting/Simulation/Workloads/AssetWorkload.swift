@@ -1,8 +1,9 @@
 public import EventStore
 public import OperationFormat
 
-/// Values that become assets, and some that are just too short for it: few contents, so that many records, zones and
-/// devices name the same. Now and then one zone names what another one has, whether its file is here or not.
+/// Values that become assets, and some that are just too short to become one. There are few contents, so that
+/// many records, zones and devices name the same asset. Sometimes one zone names an asset of another, even if
+/// its file is not on the device.
 ///
 /// It is for worlds with ``SimulationOptions/assetThresholdBytes``.
 public struct AssetWorkload: SimulationWorkload {
@@ -13,7 +14,7 @@ public struct AssetWorkload: SimulationWorkload {
   private static let records: [Name] = ["a", "b", "c"]
   private static let fields: [Name] = ["photo", "sound"]
   private static let seeds = 6
-  /// Bytes that a value of the least asset has.
+  /// The size of the smallest asset, in bytes.
   private let assetBytesMin: Int
   /// What each asset's bytes have for a hash.
   private let known: Set<AssetReference>
@@ -84,7 +85,7 @@ public struct AssetWorkload: SimulationWorkload {
     }
   }
 
-  /// What a store has in the place of a value; nil for none.
+  /// The value of a field as the store keeps it; nil for none.
   private func stored(_ value: Value) -> Value? {
     switch value {
     case .null: nil

@@ -1,9 +1,9 @@
 public import EventStore
 public import OperationFormat
 
-/// Random changes of few records and fields: what makes the most conflicts. The operations are drawn as ``FoldCheck``
-/// draws its own; what is drawn as a set of the last field becomes a change of one of its cells that merge, and some deletions move
-/// the record to the other zone.
+/// Random changes of few records and fields, which make the most conflicts. Operations are drawn as in
+/// ``FoldCheck``. A set of the last field becomes a change of one of its cells that merge, and some deletions
+/// become moves to the other zone.
 public struct CellWorkload: SimulationWorkload {
   public let name = "cells"
   public let zones: [ZoneID] = [ZoneID(name: "cells"), ZoneID(name: "more")]
@@ -17,7 +17,7 @@ public struct CellWorkload: SimulationWorkload {
   public init() {}
 
   public func write(_ transaction: inout WriteTransaction, _ choices: inout SimulationChoices) throws {
-    // Mostly one zone; now and then one write in two.
+    // Mostly in one zone; sometimes in both.
     let zones = choices.next(below: 8) == 7 ? zones : [choices.next(below: 4) == 3 ? zones[1] : zones[0]]
     let cells = CellOperations(records: records, fields: fields, from: &choices)
     if choices.next(below: 10) == 9 { transaction.author = "somebody" }
@@ -29,10 +29,10 @@ public struct CellWorkload: SimulationWorkload {
       if [.create, .moveAway].contains(operation.kind) { made += 1 }
       // No write may make a record again more often.
       if made > Self.makingsMax { break }
-      // What leaves one zone goes to the other.
+      // A record that leaves one zone moves to the other.
       try transaction.perform(operation, in: zone, movingTo: self.zones.first { $0 != zone })
-      // A write reads what it wrote; of references that depends on their targets.
-      guard operation.kind == .set, !operation.value.value.mayNameRecords else { continue }
+      // A write reads what it wrote. What a reference reads depends on its target.
+      guard operation.setsRegister, !operation.value.value.mayNameRecords else { continue }
       let expected = operation.value == .null ? nil : operation.value.value
       let found = try transaction.value(
         of: operation.fieldName, in: RecordID(zone: zone, name: operation.recordName))
@@ -52,15 +52,15 @@ public struct CellWorkload: SimulationWorkload {
 
   /// A set of the last field, as a change that merges; every other deletion, as a move.
   private func merging(_ operation: FoldOperation, _ index: Int) -> FoldOperation {
-    if operation.kind == .delete, !index.isMultiple(of: 2) {
+    if case .end(nil) = operation.action, !index.isMultiple(of: 2) {
       return FoldOperation(.moveAway, record: operation.record)
     }
-    guard operation.kind == .set, Int(operation.field) == fields - 1 else { return operation }
+    guard operation.setsRegister, Int(operation.field) == fields - 1 else { return operation }
     let number = Int(operation.value.rawValue) + index
     // One record gets many contributions: only where two follow each other can their order be wrong.
     let kind = operation.record == 1 ? .contribute : Self.merges[number % Self.merges.count]
     // What is added to a counter is a small number.
-    let value = kind == .add ? FoldValue(rawValue: UInt8(1 + number % 7)) : operation.value
+    let value = kind.row.uses.contains(.number) ? FoldValue(rawValue: UInt8(1 + number % 7)) : operation.value
     return FoldOperation(
       kind, record: operation.record, field: operation.field, type: operation.type, value: value,
       element: UInt8(number % FoldCells.elements))

@@ -1,8 +1,8 @@
 public import EventStore
 public import OperationFormat
 
-/// Names and values at the edges of what may be: empty, of one byte, of about a page, as long as they may be. Now and then
-/// one is a byte longer: the store refuses it, and the write goes on.
+/// Names and values at the limits: empty, of one byte, of about a page, of the greatest length. Sometimes one
+/// is a byte longer: the store refuses it, and the write continues.
 public struct EdgeWorkload: SimulationWorkload {
   public let name = "edges"
   public let zones: [ZoneID] = [ZoneID(owner: "an/owner", name: Self.longName(Limits.nameBytesMax))]
@@ -12,10 +12,10 @@ public struct EdgeWorkload: SimulationWorkload {
     "r", longName(Limits.recordNameBytesMax), longName(Limits.recordNameBytesMax - 1), "../\u{0}%2F",
   ]
   private static let fields: [Name] = ["f", longName(Limits.nameBytesMax)]
-  /// Bytes of values: about where a count takes another byte, a value moves out of its record's row, and one, two and
-  /// many pages of LMDB are full.
+  /// Bytes of values: about where a count takes another byte, a value moves out of its record's row, and one,
+  /// two and many pages of LMDB are full.
   private static let sizes = [0, 127, 1024, 2048, 4096, 8192, 65_536]
-  /// How far they lie around: what goes with a value in its row takes some tens of bytes.
+  /// How far the sizes are from those: the rest of a value's row takes some tens of bytes.
   private static let spread = 80
 
   /// Creates the workload.
@@ -68,7 +68,7 @@ public struct EdgeWorkload: SimulationWorkload {
   /// Bytes that cannot be packed.
   private static func value(_ choices: inout SimulationChoices) -> Value {
     let size = choices.pick(sizes)
-    // Every other number lies below: 0, 1, −1, 2 …
+    // Every second number is negative: 0, 1, −1, 2 …
     let step = choices.next(in: 0...2 * spread)
     let count = max(0, size + (step.isMultiple(of: 2) ? -step / 2 : step / 2 + 1))
     var random = SeededRandom(seed: UInt64(choices.next(below: 1 << 16)))

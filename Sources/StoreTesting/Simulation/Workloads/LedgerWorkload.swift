@@ -1,8 +1,8 @@
 public import EventStore
 public import OperationFormat
 
-/// Bank transfers, kept as double entries: each makes a debit and a credit in one transaction, so that the entries of
-/// every snapshot of every store add up to nothing, whatever was folded there.
+/// Bank transfers as double entries. Each makes a debit and a credit in one transaction, so the entries of
+/// every read view of every store add up to 0.
 public struct LedgerWorkload: SimulationWorkload {
   public let name = "ledger"
   public let zones: [ZoneID] = [ZoneID(name: "ledger")]
@@ -14,7 +14,7 @@ public struct LedgerWorkload: SimulationWorkload {
     for _ in 0..<choices.next(in: 1...3) {
       let number = choices.next(below: 1 << 30)
       let (debit, credit) = (entry(number, "debit"), entry(number, "credit"))
-      // The number of a transfer is random: one that is there is another's.
+      // The number of a transfer is random: an existing one is of another transfer.
       if try transaction.contains(debit) { continue }
       let amount = Int64(choices.next(in: 1...100))
       try transaction.create(debit, type: "entry", fields: ["amount": .int(-amount)])

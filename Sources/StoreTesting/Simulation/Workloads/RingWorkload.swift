@@ -1,8 +1,8 @@
 public import EventStore
 public import OperationFormat
 
-/// A ring of records that every write links anew, all of them in one transaction: every snapshot has one whole ring of
-/// one write, never a mixture of two.
+/// A ring of records. Every write links all of them again in one transaction: every snapshot has one whole
+/// ring of one write, never a mixture of two.
 public struct RingWorkload: SimulationWorkload {
   public let name = "ring"
   public let zones: [ZoneID] = [ZoneID(name: "ring")]
@@ -34,7 +34,7 @@ public struct RingWorkload: SimulationWorkload {
       next.append(Int(other))
       generations.append(generation)
     }
-    // Before the first write is folded there is none.
+    // There is no ring before the first write is folded.
     if next.isEmpty { return }
     var at = 0
     var seen = 0

@@ -2,7 +2,7 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// Rounds and their effects, as a trace names them.
+/// Rounds and their effects in words, for a trace.
 enum RoundText {
   static func text(_ report: SyncReport) -> String {
     var words = ["sent \(report.sent), received \(report.received)"]

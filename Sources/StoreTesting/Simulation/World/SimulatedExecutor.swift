@@ -1,9 +1,9 @@
 import DequeModule
 import Synchronization
 
-/// Runs the tasks of one world, one job after the other, on the thread of whoever calls ``run()``.
+/// Runs the tasks of one world, one job after the other, on the thread that calls ``run()``.
 ///
-/// The jobs of a world are made by what runs in it, so their order is a function of the seed.
+/// Only the world itself makes jobs, so the seed determines their order.
 final class SimulatedExecutor: TaskExecutor {
   private let jobs = Mutex<Deque<UnownedJob>>([])
 
@@ -12,26 +12,28 @@ final class SimulatedExecutor: TaskExecutor {
     jobs.withLock { $0.append(job) }
   }
 
-  /// Runs until no task can go on.
+  /// Runs until no task has a job.
   func run() {
     while let job = jobs.withLock({ $0.popFirst() }) { job.runSynchronously(on: asUnownedTaskExecutor()) }
   }
 }
 
 extension SimulatedExecutor {
-  /// Runs a task to its end, which must wait for nothing but what this executor runs.
+  /// Runs a task to its end. It may wait only for tasks of this executor.
   func wait<R: Sendable>(_ body: @escaping @Sendable () async throws -> R) throws -> R {
     let result = TaskResult<R>()
     Task(executorPreference: self) {
       do { result.value = .success(try await body()) } catch { result.value = .failure(error) }
     }
     run()
-    guard let value = result.value else { preconditionFailure("the task waits for what never comes") }
+    guard let value = result.value else {
+      preconditionFailure("the task waits for something that never happens")
+    }
     return try value.get()
   }
 }
 
-/// What a task came to.
+/// The result of a task.
 private final class TaskResult<R: Sendable>: Sendable {
   private let mutex = Mutex<Result<R, any Error>?>(nil)
 

@@ -1,12 +1,12 @@
 import HeapModule
 
-/// Something that is to happen in a world.
+/// A scheduled event of a world.
 struct SimulatedEvent: Comparable {
   /// When, in milliseconds since the world began.
   var milliseconds: Int64
-  /// The order among those of one instant: that in which they were made.
+  /// The order among events of one instant: that in which they were scheduled.
   var number: Int
-  /// Whose process it belongs to; nil for what goes on without it. Of a process that is over nothing happens.
+  /// The process that it belongs to; nil for none. The event is dropped once its process is over.
   var process: SimulatedProcess?
   var body: () throws -> Void
 
@@ -14,7 +14,7 @@ struct SimulatedEvent: Comparable {
   static func == (a: Self, b: Self) -> Bool { a.number == b.number }
 }
 
-/// What is to happen, by time.
+/// The scheduled events, by time.
 struct SimulatedQueue {
   private var heap: Heap<SimulatedEvent> = []
   private var count = 0

@@ -4,10 +4,11 @@ import Replicator
 
 /// A world: time, the queue of what happens next, and devices. One seed determines all of it.
 ///
-/// The parts of a world act on it and check it; each is a type of its own (see ``WorldPart``).
+/// The parts of a world act on it and check it. Each is a type of its own (see ``WorldPart``), and the world
+/// knows none of them: ``WorldHooks`` has what the world must call.
 ///
-/// It is `@unchecked Sendable` since all of it runs on the thread that calls ``SimulationRun/run()``: the stores write there,
-/// and tasks run on the world's own executor.
+/// It is `@unchecked Sendable` since all of it runs on one thread, which runs the plan: the stores write
+/// there, and tasks run on the world's own executor.
 final class SimulatedWorld: @unchecked Sendable {
   let plan: SimulationPlan
   let options: SimulationOptions
@@ -19,15 +20,26 @@ final class SimulatedWorld: @unchecked Sendable {
   /// What is true in this world, which the checkers compare stores with.
   let facts = SimulationFacts()
   private(set) var devices: [SimulatedDevice] = []
+  /// What the world calls in its parts. It is set before the first event.
+  var hooks = WorldHooks()
   /// Draws the times of what happens while the world runs.
   var timing: SimulationChoices
+  /// Draws what the network does to calls.
+  var networkChoices: SimulationChoices
+  /// Draws what disks do to commits and files.
+  var diskChoices: SimulationChoices
 
   /// Events and steps of the plan so far.
   private(set) var steps = 0
   /// Whether faults have ended.
   private(set) var isHealed = false
-  /// Whether the facts still hold for all stores. They end where two stores share an identity, or a peer lies.
+  /// Whether the facts still hold for all stores. They end where two stores share an identity, or a peer
+  /// lies.
   private(set) var isModelled = true
+  /// Whether a verification runs, which would report a failed call for an asset's file as damage.
+  private(set) var isVerifying = false
+  /// Whether the world has come to rest once.
+  var hasRested = false
   private(set) var trace: SimulationTrace
   private(set) var coverage = SimulationCoverage()
 
@@ -38,20 +50,13 @@ final class SimulatedWorld: @unchecked Sendable {
   /// The first error of a task, which cannot throw to the world.
   private var surprise: SimulationFailure?
 
-  // MARK: Parts with a state
-
-  private(set) lazy var network = SimulatedNetwork(self)
-  private(set) lazy var disk = SimulatedDisk(self)
-  private(set) lazy var machines = SimulatedMachines(self)
-  private(set) lazy var writes = SimulatedWrites(self)
-  private(set) lazy var settling = SimulatedSettling(self)
-  private(set) lazy var blockedDirectories = BlockedDirectories(self)
-
   init(_ plan: SimulationPlan, _ options: SimulationOptions, isTraceKept: Bool) throws {
     self.plan = plan
     self.options = options
     trace = SimulationTrace(isKept: isTraceKept, sink: options.traceSink)
     timing = plan.choices(.timing)
+    networkChoices = plan.choices(.network)
+    diskChoices = plan.choices(.disk)
     directory = options.scratchDirectory.map { TemporaryDirectory(in: $0) } ?? TemporaryDirectory()
     var bounds = plan.choices(.bounds)
     foldStepsMax = [nil, nil, nil, nil, 1, 100][bounds.next(below: 6)]
@@ -83,17 +88,18 @@ final class SimulatedWorld: @unchecked Sendable {
   /// Milliseconds since the world began.
   var now: Int64 { clock.milliseconds }
 
-  /// What a right wall clock shows, in milliseconds since 1970.
+  /// The time of a correct wall clock, in milliseconds since 1970.
   var wallMilliseconds: Int64 { configuration.startMilliseconds + now }
 
-  /// What a device's wall clock shows.
+  /// The time of a device's wall clock.
   func wall(of device: SimulatedDevice) -> Int64 { wallMilliseconds + device.clockOffset }
 
   /// Schedules an event.
   ///
   /// - Parameters:
   ///   - delay: milliseconds from now.
-  ///   - process: the event is dropped if this process has ended by then; nil for an event that belongs to none.
+  ///   - process: the event is dropped if this process has ended by then; nil for an event that belongs to
+  ///     none.
   ///   - body: the event.
   func schedule(after delay: Int64, in process: SimulatedProcess?, _ body: @escaping () throws -> Void) {
     queue.add(at: now + delay, process, body)
@@ -114,15 +120,30 @@ final class SimulatedWorld: @unchecked Sendable {
   /// Counts a step of the plan.
   func countStep() { steps += 1 }
 
+  // MARK: Devices
+
+  /// Does something in a device's process, and lets the parts check the result.
+  func act(_ device: SimulatedDevice, _ body: () throws -> Void) throws {
+    try body()
+    executor.run()
+    try throwSurprise()
+    try hooks.didAct(device)
+  }
+
+  /// Lets no call for an asset's file fail meanwhile.
+  func whileVerifying<R>(_ body: () throws -> R) rethrows -> R {
+    isVerifying = true
+    defer { isVerifying = false }
+    return try body()
+  }
+
   // MARK: Phases
 
-  /// Ends all faults: what was lost stays lost, and what is late arrives now.
-  func heal() throws {
-    isHealed = true
-    for device in devices {
-      (device.isCutOff, device.isOlder) = (false, false)
-      try RemoteMounts(self).mount(.right, on: device)
-    }
+  /// Ends all faults, except those that devices keep, such as ``SimulatedDevice/isCutOff``.
+  func endFaults() { isHealed = true }
+
+  /// Runs the events that belong to no process, such as late arrivals, now.
+  func runFreeEvents() throws {
     for event in queue.takeFree() {
       try event.body()
       try throwSurprise()
@@ -132,14 +153,14 @@ final class SimulatedWorld: @unchecked Sendable {
   /// Ends the comparison of stores with the facts.
   func endModel() { isModelled = false }
 
-  /// Drops what is still to happen: it refers to the world, and the world to it.
+  /// Drops all scheduled events. They refer to the world, and the world to them.
   func clearQueue() { queue = SimulatedQueue() }
 
   // MARK: Trace, counts and errors
 
   func note(_ line: String) { trace.add("\(steps) +\(now) \(line)") }
 
-  /// Adds lines that are not in the trace's hash. Their maker runs only if somebody reads the trace.
+  /// Adds lines that are not in the trace's hash. The closure runs only if the trace is read.
   func noteDetails(_ lines: () throws -> [String]) rethrows {
     if trace.isRead { for line in try lines() { trace.addDetail(line) } }
   }

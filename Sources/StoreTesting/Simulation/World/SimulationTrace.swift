@@ -1,4 +1,4 @@
-/// What happened in a world, a line an event, and a hash over it that two processes can compare.
+/// What happened in a world: a line for each event, and a hash of the lines that two processes can compare.
 struct SimulationTrace {
   private(set) var lines: [String] = []
   /// FNV-1a over the lines: equal in every process.
@@ -25,7 +25,7 @@ struct SimulationTrace {
   /// Whether anybody gets the lines.
   var isRead: Bool { isKept || sink != nil }
 
-  /// Adds a line that the hash has nothing of: one that is not made where nobody reads it.
+  /// Adds a line that is not in the hash, since it is made only if the trace is read.
   mutating func addDetail(_ line: String) {
     if isKept { lines.append(line) }
     sink?(line)

@@ -1,10 +1,13 @@
 import EventStore
 
-/// A part of a world: it does something to the world, or checks it, and reaches other parts by the world.
+/// A part of a world, which does something to the world or checks it.
 ///
-/// A part refers to its world without owning it.
+/// A part has no state of its own and refers to its world without owning it, so that any part can be made
+/// where it is used.
 protocol WorldPart: Sendable {
   var world: SimulatedWorld { get }
+
+  init(_ world: SimulatedWorld)
 }
 
 extension WorldPart {
@@ -22,6 +25,6 @@ extension WorldPart {
 
   /// Does something in a device's process, and checks its store after.
   func act(_ device: SimulatedDevice, _ body: () throws -> Void) throws {
-    try world.machines.act(device, body)
+    try world.act(device, body)
   }
 }

@@ -1,0 +1,84 @@
+import Replicator
+import Synchronization
+
+/// An object store that records the order of its puts.
+final class KeptObjects: ObjectStore {
+  private let objects: any ObjectStore
+  private let puts: Mutex<[(name: ObjectName, bytes: [UInt8])]>
+
+  init(_ objects: any ObjectStore, marker: [UInt8]) {
+    self.objects = objects
+    puts = Mutex([(.marker, marker)])
+  }
+
+  var name: String { objects.name }
+  var count: Int { puts.withLock { $0.count } }
+
+  func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
+    try await objects.get(name, bytesMax: bytesMax)
+  }
+
+  func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
+    try await objects.getPrefix(name, count)
+  }
+
+  func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
+    let isPut = try await objects.putIfAbsent(name, bytes)
+    if isPut { puts.withLock { $0.append((name, bytes)) } }
+    return isPut
+  }
+
+  func list() async throws(RemoteError) -> [ObjectEntry] { try await objects.list() }
+  func delete(_ name: ObjectName) async throws(RemoteError) { try await objects.delete(name) }
+  func changes() -> AsyncStream<Void> { objects.changes() }
+
+  /// Replaces an object's bytes, or removes the object.
+  func replace(_ name: ObjectName, with bytes: [UInt8]?) async throws(RemoteError) {
+    try await objects.delete(name)
+    if let bytes { _ = try await objects.putIfAbsent(name, bytes) }
+  }
+
+  /// Removes the objects that were put after the first `count`.
+  ///
+  /// - Returns: the removed objects, in the order in which they were put.
+  func takeBack(to count: Int) async throws(RemoteError) -> [(name: ObjectName, bytes: [UInt8])] {
+    let later = puts.withLock { puts in
+      defer { puts.removeSubrange(count...) }
+      return Array(puts[count...])
+    }
+    for (name, _) in later { try await objects.delete(name) }
+    return later
+  }
+
+  func copy() -> MemoryObjects {
+    let copy = MemoryObjects(name: "old copy")
+    let puts = puts.withLock { $0 }
+    copy.contents = Dictionary(puts.map { ($0.name, $0.bytes) }, uniquingKeysWith: { $1 })
+    return copy
+  }
+}
+
+/// An object store that refuses puts, like a copy that is mounted read-only.
+struct ReadOnlyObjects: ObjectStore {
+  private let objects: MemoryObjects
+
+  init(_ objects: MemoryObjects) { self.objects = objects }
+
+  var name: String { objects.name }
+
+  func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
+    try await objects.get(name, bytesMax: bytesMax)
+  }
+
+  func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? {
+    try await objects.getPrefix(name, count)
+  }
+
+  func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
+    throw RemoteError(.denied, "\(self.name) may only be read", hint: "mount it for writing")
+  }
+
+  func list() async throws(RemoteError) -> [ObjectEntry] { try await objects.list() }
+  func delete(_ name: ObjectName) async throws(RemoteError) {}
+  func changes() -> AsyncStream<Void> { objects.changes() }
+}
