@@ -122,7 +122,7 @@ struct MovingLogs {
     let exported = await tool.run("export", store.path)
     let result = await tool.run("import", store.path, input: Array(exported.output.utf8))
     #expect(result.exit == 2)
-    #expect(result.errors.contains("has a log already, up to position 4; nothing was imported"))
+    #expect(result.errors.contains("already has a log, up to position 4; nothing was imported"))
     let after = await tool.run("export", store.path)
     #expect(after.output == exported.output)
   }
@@ -144,7 +144,7 @@ struct MovingLogs {
     case 1: (expected, lines[6]) = ("line 7", #"{"record":"a:b"}"#)
     case 2: (expected, lines[6]) = ("line 7", "[]")
     case 3:
-      expected = "line 7 of standard input: it was changed"
+      expected = "line 7 of standard input: the line was changed"
       replace(7, "Rename", "rename")
     case 4:
       expected = "line 6"
@@ -230,7 +230,7 @@ struct MovingLogs {
     #expect(
       hole.exit == 2 && hole.errors.contains("has 8 lines before its last one, which counts 9"), "\(hole)")
     let more = await tool.run("import", copy, input: Array((lines + [lines[2]]).joined(separator: "\n").utf8))
-    #expect(more.exit == 2 && more.errors.contains("line 11 of standard input: a line behind the last one"))
+    #expect(more.exit == 2 && more.errors.contains("line 11 of standard input: a line after the last one"))
     let nothing = (try? transactions(copy)) ?? []
     #expect(nothing.isEmpty)
     var old = lines.dropLast()
