@@ -144,7 +144,8 @@ struct AssetsBesideLogs {
     #expect(await Tool().run("import", copy, log, "--assets", files).exit == 0)
     let without = await Tool().run("import", copy, log)
     #expect(
-      without.exit == 2 && without.errors.contains("--assets DIRECTORY brings the assets"), "\(without)")
+      without.exit == 2 && without.errors.contains("--assets DIRECTORY imports the missing assets"),
+      "\(without)")
     let store = try ShoppingStore.open(path)
     try await store.write { try $0.create(RecordID(zone: zone, name: "later"), type: "photo") }
     store.close()
@@ -152,7 +153,7 @@ struct AssetsBesideLogs {
     let later = await Tool().run("import", copy, log, "--assets", files)
     #expect(later.exit == 2, "\(later)")
     #expect(later.errors.contains("it does not have all of this log"), "\(later)")
-    #expect(later.errors.contains("has a log already, up to position 3; nothing was imported"), "\(later)")
+    #expect(later.errors.contains("already has a log, up to position 3; nothing was imported"), "\(later)")
   }
 
   @Test("both end when interrupted during the copy of assets; the next run copies the rest")
