@@ -7,16 +7,17 @@ import OperationFormat
   import Darwin
 #endif
 
-/// What is done with assets in another process.
+/// Work with assets in another process.
 extension CrashWriter {
-  /// Imports a stream of so many MiB, and reads it; says the most memory that was resident before and after, in KiB.
+  /// Imports a stream of this many MiB, and reads it; prints the most resident memory before and after, in
+  /// KiB.
   static func importLarge(in directory: String, mebibytes: Int) async throws {
     let store = try open(directory, "unsynced")
     try await store.write { tx in
       try tx.createZone(zones[0])
       try tx.create(RecordID(zone: zones[0], name: "first"), type: "note")
     }
-    // Once small, so that what is loaded then does not count.
+    // First with a small asset, so that what is loaded then does not count.
     var small = try store.openAsset(try await store.importAsset(bytes: [UInt8](repeating: 1, count: 1 << 20)))
     while try small.next() != nil {}
     let before = peakResidentKilobytes()
@@ -41,7 +42,7 @@ extension CrashWriter {
       getrusage(RUSAGE_SELF, &usage)
       return usage.ru_maxrss / 1024
     #else
-      // What getrusage says begins with the parent's.
+      // The figures of getrusage start with the parent's.
       guard let file = fopen("/proc/self/status", "r") else { return 0 }
       defer { fclose(file) }
       var line = [CChar](repeating: 0, count: 256)
@@ -53,7 +54,8 @@ extension CrashWriter {
     #endif
   }
 
-  /// Imports and names assets of growing sizes, one after the other, and says each once it is committed.
+  /// Imports assets of growing sizes, refers to them, one after the other, and prints each when it is
+  /// committed.
   static func writeAssets(in directory: String, from first: Int) async throws {
     let store = try open(directory, "durable")
     try await store.write { tx in _ = try tx.createZone(zones[0]) }
@@ -72,7 +74,7 @@ extension CrashWriter {
   }
 }
 
-/// So many pieces of 1 MiB.
+/// This many pieces of 1 MiB.
 private struct Mebibytes: AsyncSequence, AsyncIteratorProtocol, Sendable {
   var count: Int
 

@@ -8,11 +8,11 @@ import OperationFormat
 #endif
 
 extension CrashWriter {
-  /// Opens copies of a store's data file, each damaged in its own way, and says for each what came of it.
+  /// Opens copies of a store's data file, each with its own damage, and prints the outcome of each.
   ///
   /// - Parameters:
-  ///   - mode: `verify`: the store is verified before it is read, and read only if that finds nothing. `read`: it is
-  ///     read, written and rebuilt. `flip`: the same after the flip of one bit.
+  ///   - mode: `verify`: the store is verified, and read only if that finds no problem. `read`: it is read,
+  ///     written and rebuilt. `flip`: the same after the flip of one bit.
   static func damage(
     from file: String, in directory: String, expected: String, seeds: Range<UInt64>, mode: String
   ) async throws {
@@ -65,7 +65,7 @@ extension CrashWriter {
     }
   }
 
-  /// Flips one bit; each eighth time one of the meta pages.
+  /// Flips one bit; every eighth time in one of the meta pages.
   private static func flip(_ bytes: inout [UInt8], _ seed: UInt64) -> String {
     var next = Draw(seed: seed)
     let isMeta = seed % 8 == 0
@@ -74,7 +74,7 @@ extension CrashWriter {
     return isMeta ? "meta" : "flip"
   }
 
-  /// Flips bits, overwrites or cuts; the seed says which.
+  /// Flips bits, overwrites or cuts, as the seed determines.
   private static func harm(_ bytes: inout [UInt8], _ seed: UInt64) -> String {
     var draw = Draw(seed: seed)
     func next(_ count: Int) -> Int { draw.below(count) }
@@ -91,7 +91,7 @@ extension CrashWriter {
       for offset in page..<page + 4096 { bytes[offset] = 0 }
       return "zeros"
     case 3:
-      // In the first bytes of a page: its header and the places of its entries.
+      // In the first bytes of a page: its header and the offsets of its entries.
       let page = next(bytes.count / 4096) * 4096
       bytes[page + next(64)] ^= 1 << next(8)
       return "header"
@@ -102,7 +102,7 @@ extension CrashWriter {
   }
 }
 
-/// Numbers that a seed tells (SplitMix64).
+/// Numbers that are determined by a seed (SplitMix64).
 private struct Draw {
   private var state: UInt64
 
@@ -118,7 +118,7 @@ private struct Draw {
 }
 
 extension LocalStore {
-  /// All that can be read from a store, as one hash.
+  /// Everything that can be read from a store, as one hash.
   func summary() throws -> String {
     var bytes: [UInt8] = []
     try read { tx in

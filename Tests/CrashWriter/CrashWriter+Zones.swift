@@ -1,9 +1,9 @@
 import EventStore
 import OperationFormat
 
-/// What is done to whole zones in another process.
+/// Work with whole zones in another process.
 extension CrashWriter {
-  /// Deletes the first zone and makes it anew, with another record.
+  /// Deletes the first zone and creates it again, with another record.
   static func replaceZone(in directory: String) async throws {
     let store = try open(directory, "consistent")
     try await store.write { tx in
@@ -37,7 +37,7 @@ extension CrashWriter {
     say("\(report.created.count) created")
   }
 
-  /// Stores the next cut of a zone, and says its last sequence.
+  /// Stores the next cut of a zone, and prints its last sequence.
   static func cut(in directory: String) async throws {
     let store = try open(directory, "consistent")
     guard let cut = try store.nextCut(of: zones[0]) else { return say("nothing") }
@@ -46,7 +46,7 @@ extension CrashWriter {
     say("\(stored.sequences.upperBound)")
   }
 
-  /// Takes away what deleted zones have left, over and over.
+  /// Reclaims the space of deleted zones, repeatedly.
   static func reclaim(in directory: String) async throws {
     let store = try open(directory, "consistent")
     while true {

@@ -7,9 +7,9 @@ import OperationFormat
   import Darwin
 #endif
 
-/// What the tests start in a process of its own: to be killed, or to write beside another.
+/// A program that the tests start as a separate process, to kill it, or to write at the same time.
 ///
-/// It says on its standard output, a line each, what it has done.
+/// It prints on standard output what it has done, one line each.
 @main
 struct CrashWriter {
   static let zones = [ZoneID(name: "notes"), ZoneID(name: "other")]
@@ -44,7 +44,7 @@ struct CrashWriter {
     }
   }
 
-  /// Opens a store; more than one process may make it at the same moment.
+  /// Opens a store; several processes may create it at the same moment.
   static func open(_ directory: String, _ durability: String) throws -> LocalStore {
     var configuration = StoreConfiguration()
     configuration.isUnsynced = durability != "durable" && durability != "consistent"
@@ -58,7 +58,8 @@ struct CrashWriter {
       configuration: configuration)
   }
 
-  /// Writes in some tasks at once, each its own share of the numbers, and says each number once it is committed.
+  /// Writes in several tasks at the same time, each with its share of the numbers, and prints each number
+  /// when it is committed.
   static func write(
     in directory: String, durability: String, prefix: String, tasks: Int, count: Int
   ) async throws {
@@ -97,7 +98,7 @@ struct CrashWriter {
     }
   }
 
-  /// Takes the writer's lock and never lets go.
+  /// Takes the writer's lock and never releases it.
   static func hold(in directory: String) async throws {
     let store = try open(directory, "consistent")
     try await store.write { tx in
@@ -116,7 +117,7 @@ struct CrashWriter {
   }
 }
 
-/// Writes a line to the standard output at once.
+/// Writes a line to standard output immediately.
 func say(_ line: String) {
   let bytes = Array((line + "\n").utf8)
   _ = bytes.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// The checks that keep the sources easy to live in: what `make house` and `make planted` run.
+/// The checks that keep the sources easy to work with: `make house` and `make planted` run them.
 @main
 struct House: ParsableCommand {
   static let configuration = CommandConfiguration(

@@ -57,13 +57,13 @@ struct PlantingBugs {
     #expect(found == "one\ntwo\nthree\nx\ny\n4\nsix\n")
   }
 
-  @Test("a patch finds its lines where they moved to")
+  @Test("a patch finds its lines at their new place")
   func moved() throws {
     let found = try apply([Self.adding("x")], to: "zero\nzero\n" + Self.source)
     #expect(found == "zero\nzero\none\ntwo\nthree\nx\nfour\nfive\nsix\n")
   }
 
-  @Test("a patch that fits nowhere, or at two places, is told by its name")
+  @Test("a patch that fits nowhere, or at two places, is reported with its name")
   func misfits() {
     #expect { try apply([Self.adding("x")], to: "one\ntwo\n") } throws: {
       "\($0)".contains("bug0.patch fits at 0 places")
@@ -115,7 +115,7 @@ struct PlantingBugs {
     }
   }
 
-  @Test("the tenths are all of them, each in one")
+  @Test("each mutant is in exactly one of the tenths")
   func parts() throws {
     let mutants = try (0..<23).map { try Mutant(name: "bug\($0)", text: Self.adding("x")) }
     for count in [1, 2, 3, 10, 100] {
@@ -128,7 +128,7 @@ struct PlantingBugs {
   }
 
   @Test(
-    "no other part is one",
+    "other parts are refused",
     arguments: ["0/10", "11/10", "1/0", "/", "1/", "a/b", "-1/10", "1/2/3", "", "bug"])
   func refuses(_ text: String) throws {
     let mutants = [try Mutant(name: "bug0", text: Self.adding("x"))]

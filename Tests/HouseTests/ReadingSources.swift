@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Reading sources")
 struct ReadingSources {
-  @Test("comments and texts are blanked, and lines stay")
+  @Test("comments and texts are blanked, and lines keep their place")
   func blanks() {
     let source = """
       let a = "x // \\(b("y")) z" // Gone
@@ -80,7 +80,7 @@ struct ReadingSources {
     }
   }
 
-  @Test("places that decide by kind are counted, and which of them the compiler names")
+  @Test("places that distinguish kinds are counted, and those among them that the compiler reports")
   func sites() throws {
     try Repository.withDirectory { directory in
       try Repository.write(

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The sources")
 struct TheSources {
-  /// Arrows that still run back. One that is gone must leave the list, so that it does not come again.
+  /// Arrows that still run back. Remove each one that is gone, so that it does not return.
   private static let knownBack = "Tests/HouseTests/ArrowsBack.txt"
 
   @Test("arrows between folders run one way, in the order of the page Architecture")
@@ -27,13 +27,13 @@ struct TheSources {
     #expect(known.sorted() == [], "these run back no more: take them out of \(Self.knownBack)")
   }
 
-  @Test("all mutants fit, each beside all others")
+  @Test("all mutants fit together")
   func mutants() throws {
     let mutants = try Mutant.all(in: Repository.path)
     #expect(mutants.count >= 88)
     let tree = try MutantTree(repository: Repository.path, mutants)
     for mutant in mutants {
-      // A mutant that no line asks for is none.
+      // Each mutant needs a line that checks it.
       let asks = "PlantedBug.\(mutant.name).isPlanted"
       let helpers = "\(Repository.path)/\(Mutant.directory)/Helpers"
       let names = try FileManager.default.subpathsOfDirectory(atPath: helpers).filter {

@@ -2,7 +2,8 @@ import EventStore
 import Replicator
 import StoreTesting
 
-// What the comments of public types show lies between the marks, which name the file: it is compiled, and not run.
+// The examples in comments of public types are between the marks, which have the file's name. They are
+// compiled, and not run.
 
 private func localStore() async throws {
   // comment LocalStore.swift

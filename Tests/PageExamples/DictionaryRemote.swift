@@ -4,7 +4,8 @@ import StoreTesting
 import Synchronization
 import Testing
 
-// What TestingYourApp.md shows lies between the marks: an app author's code, which may use public API alone.
+// The examples of TestingYourApp.md are between the marks: an app author's code, which may use only public
+// API.
 
 // page
 /// A remote that keeps its logs in dictionaries: what a server of yours would keep in rows.

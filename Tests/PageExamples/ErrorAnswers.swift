@@ -3,7 +3,8 @@ import Replicator
 import StoreTesting
 import Testing
 
-// What HandlingErrors.md shows lies between the marks: an app author's code, which may use public API alone.
+// The examples of HandlingErrors.md are between the marks: an app author's code, which may use only public
+// API.
 
 // page
 /// What an app does after a round.
@@ -49,7 +50,7 @@ struct AnswersToErrors {
     SyncFailure(code: code.rawValue, message: "what", hint: "do", scope: .zone)
   }
 
-  @Test("say of a status who is asked")
+  @Test("say for each status who must act")
   func statuses() {
     for status in [.inSync, .local, .unfinished, .removed, .forked(offset: 1)] as [ZoneStatus] {
       #expect(Answer(status) == .wait)
@@ -66,7 +67,7 @@ struct AnswersToErrors {
     }
   }
 
-  @Test("take a whole round's report")
+  @Test("handle a whole round's report")
   func rounds() async throws {
     let directory = TemporaryDirectory()
     let store = try LocalStore(directory: directory.path + "/store", durability: .consistent)

@@ -7,7 +7,7 @@ struct ExamplesOfThePages {
   private static let sources = ["ShoppingList.swift", "DictionaryRemote.swift", "ErrorAnswers.swift"]
   private static let pages = ["StoreTesting.docc/TestingYourApp.md", "Replicator.docc/HandlingErrors.md"]
 
-  /// The passages of a source between the marks, each without what all of its lines are indented by.
+  /// The passages of a source between the marks, each without its common indentation.
   private func passages(of file: String) throws -> [String] {
     let directory = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     let text = try String(contentsOf: directory.appendingPathComponent(file), encoding: .utf8)
@@ -29,7 +29,7 @@ struct ExamplesOfThePages {
     return try String(contentsOf: root.appendingPathComponent("Sources/\(path)"), encoding: .utf8)
   }
 
-  /// The lines between a line and the next one of another text.
+  /// The lines of a text between two marker lines.
   private static func blocks(_ text: String, from start: String, to end: String) -> [String] {
     var blocks: [String] = []
     var block: [Substring]?
@@ -48,7 +48,7 @@ struct ExamplesOfThePages {
     return blocks
   }
 
-  @Test("are the code that is compiled and run here")
+  @Test("are equal to the code that is compiled and run here")
   func areTheCode() throws {
     let passages = try Self.sources.flatMap(passages)
     let code = try Self.pages.flatMap(code)
@@ -57,7 +57,7 @@ struct ExamplesOfThePages {
     for (shown, compiled) in zip(code, passages) { #expect(shown == compiled) }
   }
 
-  @Test("of comments are compiled too, all but one, whose remote is the reader's")
+  @Test("in comments are compiled too, except one with the reader's own remote")
   func comments() throws {
     var root = URL(fileURLWithPath: #filePath)
     root.deleteLastPathComponent()
@@ -85,7 +85,7 @@ struct ExamplesOfThePages {
     }
   }
 
-  @Test("stand beside a page that names every fault, and every invariant with its number")
+  @Test("belong to a page with every fault, and every invariant with its number")
   func pageIsWhole() throws {
     let page = try text(of: "StoreTesting.docc/Simulating.md")
     for fault in SimulationFault.allCases {
@@ -97,7 +97,7 @@ struct ExamplesOfThePages {
     }
   }
 
-  @Test("stand beside a page that has every step and assertion of a scenario, and that its errors name")
+  @Test("belong to a page with every step and assertion of a scenario, which errors refer to")
   func scenariosAreWhole() throws {
     let page = try text(of: "StoreTesting.docc/ScenarioFiles.md")
     var count = 0
@@ -119,7 +119,7 @@ struct ExamplesOfThePages {
     #expect(error.hint.contains("Sources/StoreTesting/StoreTesting.docc/ScenarioFiles.md"))
   }
 
-  @Test("stand beside a page that names every code of an error, and every status of a zone")
+  @Test("belong to a page with every error code, and every status of a zone")
   func errorsAreWhole() throws {
     let page = try text(of: "Replicator.docc/HandlingErrors.md")
     var count = 0

@@ -2,7 +2,8 @@ import EventStore
 import StoreTesting
 import Testing
 
-// What TestingYourApp.md shows lies between the marks: an app author's code, which may use public API alone.
+// The examples of TestingYourApp.md are between the marks: an app author's code, which may use only public
+// API.
 
 // page
 /// The shopping list of a household. What is bought names its buyer, and what is not names nobody.
@@ -96,11 +97,11 @@ struct BriefShoppingWorkload: SimulationWorkload {
 
 @Suite("A shopping list whose writes are too brief")
 struct BriefShoppingListWorlds {
-  @Test("breaks its rule in some world, which comes down to a few steps")
+  @Test("breaks its rule in some world, which shrinks to a few steps")
   func isFound() throws {
     var options = SimulationOptions(workloads: [BriefShoppingWorkload()])
     options.steps = 100
-    // What comes after a world has come to rest breaks no rule of the app, and takes most of the time.
+    // The checks after a world has come to rest test no rule of the app, and take most of the time.
     options.faults.subtract([.logImported, .peerThatLies, .storeCopied, .remoteDamaged, .remoteTakenBack])
     let simulation = Simulation(options)
     let seed = try #require(

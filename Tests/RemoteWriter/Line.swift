@@ -4,7 +4,7 @@
   import Darwin
 #endif
 
-/// The standard output, at once: what a process has said before it is killed is read.
+/// Writes to standard output immediately, so that the output of a process that is then killed is read.
 enum Line {
   static func print(_ text: String) {
     var text = text

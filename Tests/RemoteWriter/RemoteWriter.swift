@@ -9,7 +9,7 @@ import StoreTesting
   import Darwin
 #endif
 
-/// What the replicator's tests start in processes of its own: the first argument names the part to play.
+/// A program that the replicator's tests start as a separate process. The first argument selects the task.
 @main
 struct RemoteWriter {
   static func main() async throws {
@@ -18,7 +18,7 @@ struct RemoteWriter {
     case "append":
       try await append(
         directory: arguments[1], incarnation: arguments[2], replica: arguments[3], count: arguments[4])
-      // One that is to be killed waits for it, however late that comes.
+      // A process that is to be killed waits for that, however late it comes.
       if arguments.count > 5 { while true { pause() } }
     case "fill": try await fill(directory: arguments[1], incarnation: arguments[2])
     case "round":
@@ -34,7 +34,7 @@ struct RemoteWriter {
     }
   }
 
-  /// Puts one of each kind of object that a remote has, into one that is made if it is not there.
+  /// Puts one object of each kind into a remote, which is created if it does not exist.
   private static func fill(directory: String, incarnation: String) async throws {
     let remote = try await FolderRemote.create(directory: directory)
     let incarnation = IncarnationID(incarnation)!
@@ -49,7 +49,7 @@ struct RemoteWriter {
     _ = try await remote.finishAsset(manifest, of: zone, incarnation)
   }
 
-  /// Appends segments, and says the offset of each once it is acknowledged.
+  /// Appends segments, and prints the offset of each when it is acknowledged.
   private static func append(
     directory: String, incarnation: String, replica: String, count: String
   ) async throws {

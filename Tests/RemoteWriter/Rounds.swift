@@ -10,12 +10,13 @@ import Synchronization
   import Darwin
 #endif
 
-/// Makes rounds at a store: some that end in the middle with the process, some beside others at the same store.
+/// Performs rounds at a store: some end in the middle with the process, some run beside others at the same
+/// store.
 enum Rounds {
   static let zones = [ZoneID(name: "notes"), ZoneID(name: "lists")]
 
-  /// Makes a round effect by effect, in which this process is killed: right before an effect, or so many microseconds
-  /// after one began. A round that had not so many effects says how many it had.
+  /// Performs a round effect by effect, and kills this process: before an effect, or some microseconds after
+  /// one began. If the round has fewer effects, prints how many it had.
   static func killed(
     store directory: String, folder: String, effect last: Int, microseconds: Int?
   ) async throws {
@@ -32,13 +33,13 @@ enum Rounds {
       effects += round.step(await runner.perform(effect))
       count += 1
     }
-    // A round that was quicker than its end has none of what may follow it.
+    // If the round was faster than the kill, nothing else may happen.
     if count > last { kill(getpid(), SIGKILL) }
     store.close()
     Line.print("\(count)\n")
   }
 
-  /// Writes to a store and syncs it, again and again, and says what each write was once it is done.
+  /// Writes to a store and syncs it, repeatedly, and prints each write when it is done.
   static func beside(
     store directory: String, folder: String, writer: String, count: Int
   ) async throws {
@@ -66,7 +67,7 @@ enum Rounds {
     Line.print("over\n")
   }
 
-  /// Writes to a store, and syncs nothing.
+  /// Writes to a store, and does not sync.
   static func write(store directory: String, count: Int) async throws {
     let store = try open(directory, seed: 0)
     for index in 0..<count {
@@ -77,7 +78,7 @@ enum Rounds {
     store.close()
   }
 
-  /// Imports a file, and does nothing with it.
+  /// Imports a file without referring to it.
   static func importAsset(store directory: String, file: String) async throws {
     let store = try open(directory, seed: 0)
     _ = try await store.importAsset(file: file)
@@ -93,13 +94,14 @@ enum Rounds {
     return try LocalStore(directory: directory, durability: .consistent, configuration: configuration)
   }
 
-  /// Random bits that a seed determines, and this process's number, so that no two propose the same incarnation.
+  /// Random bits from a seed and this process's number, so that no two processes propose the same
+  /// incarnation.
   private static func bits(of seed: UInt64) -> @Sendable () -> UInt64 {
     let random = Shared(SeededRandom(seed: seed ^ UInt64(getpid()) << 40))
     return { random.next() }
   }
 
-  /// Kills this process: now, or in a while from another thread.
+  /// Kills this process: now, or later from another thread.
   private static func end(afterMicroseconds microseconds: Int?) {
     guard let microseconds else {
       kill(getpid(), SIGKILL)

@@ -7,14 +7,14 @@ import Testing
 
 @testable import ReplayTool
 
-// One after the other: each store reserves what there is of address space, and other tests run too.
+// One after the other: each store reserves the available address space, and other tests run too.
 @Suite("Assets from the command line", .serialized)
 struct AssetCommands {
   private let temporary = TemporaryDirectory()
   private let zone = ZoneID(name: "album")
   private var path: String { temporary.path + "/album.store" }
 
-  /// A store with two assets, one of which two records name, and one that is not here.
+  /// A store with two assets, one of them in two records, and one asset that is not here.
   private func makeStore() async throws -> [AssetReference] {
     let store = try ShoppingStore.open(path)
     defer { store.close() }
@@ -38,7 +38,7 @@ struct AssetCommands {
     return assets
   }
 
-  @Test("the list says what names each, and whether it is here")
+  @Test("the list has the zones of each, and whether it is here")
   func list() async throws {
     let assets = try await makeStore()
     let listed = await Tool().run("asset", "list", path)
@@ -60,13 +60,13 @@ struct AssetCommands {
     #expect(info.output.contains("3, 3,003 bytes; 1 not here, 1,002 bytes"))
     let json = await Tool().run("info", path, "--json")
     #expect(json.output.contains(#""assets":{"bytes":3003,"count":3,"missing":1,"missingBytes":1002}"#))
-    // Its file was here, and is gone.
+    // Its file was here, and was removed.
     let verified = await Tool().run("verify", path)
     #expect(verified.exit == 1 && verified.output.contains("its file is gone"))
     #expect(verified.output.contains("Log and records are sound."))
   }
 
-  @Test("an asset is copied to a file, by some digits of its hash")
+  @Test("an asset is copied to a file, given some digits of its hash")
   func export() async throws {
     let assets = try await makeStore()
     let file = temporary.path + "/photo"
@@ -113,7 +113,7 @@ struct AssetCommands {
     let shown = await Tool().run("asset", "policy", path, "album")
     #expect(shown.exit == 0 && shown.errors == "")
     #expect(shown.output == "album is lazy: its assets are downloaded when the app asks for them\n")
-    // It is this store's: another one has its own.
+    // The policy belongs to this store: another store has its own.
     _ = await Tool().run("sync", path, "--remote", remote, "--create-remote", "--attach", "album")
     let copy = temporary.path + "/copy.store"
     _ = await Tool().run("sync", copy, "--remote", remote, "--create-store")
@@ -128,7 +128,7 @@ struct AssetCommands {
     }
     let other = await Tool().run("asset", "policy", path, "album", "--json")
     #expect(other.output == #"{"changed":false,"policy":"lazy","zone":"album"}"# + "\n")
-    // A process of its own has done what it says: the next round downloads.
+    // A separate process has done what it says: the next round downloads.
     let synced = await Tool().run("sync", copy, "--remote", remote)
     #expect(synced.output.contains("received 2 assets, 2,001 bytes"), "\(synced.output)")
     for (arguments, exit, words) in [
@@ -144,7 +144,7 @@ struct AssetCommands {
     #expect(!FileManager.default.fileExists(atPath: temporary.path + "/no.store"))
   }
 
-  @Test("a file that is gone or damaged here is brought from the remote again, as verify advises")
+  @Test("a missing or damaged file is downloaded again, as verify advises")
   func download() async throws {
     let assets = try await makeStore()
     let remote = "folder:\(temporary.path)/remote"
@@ -179,7 +179,7 @@ struct AssetCommands {
     #expect(unknown.exit == 2, "\(unknown)")
   }
 
-  @Test("a log that is exported without its assets says how many stay behind")
+  @Test("exporting a log without its assets reports how many are left out")
   func exportTellsAssets() async throws {
     _ = try await makeStore()
     let without = await Tool().run("export", path, "--output", temporary.path + "/log.jsonl")
@@ -195,7 +195,7 @@ struct AssetCommands {
     #expect(with.output.contains(#""assetsNotHere":1,"assetsNotIncluded":0"#), "\(with)")
   }
 
-  @Test("a directory of assets that is not there is refused before anything is imported")
+  @Test("a missing directory of assets is refused before anything is imported")
   func importWithoutDirectory() async throws {
     _ = try await makeStore()
     let (log, copy) = (temporary.path + "/log.jsonl", temporary.path + "/copy.store")
@@ -205,7 +205,7 @@ struct AssetCommands {
     #expect(!FileManager.default.fileExists(atPath: copy))
   }
 
-  @Test("an asset whose manifest is gone at the remote is put there again, as its page advises")
+  @Test("an asset without its manifest at the remote is uploaded again, as its page advises")
   func missingAtRemote() async throws {
     let assets = try await makeStore()
     let store = try ShoppingStore.open(path)
@@ -236,7 +236,7 @@ struct AssetCommands {
   }
 
   @Test(
-    "a file in an asset's place at the remote: a sync says which, ends with 1, and sends the asset once it is away"
+    "a file in an asset's place at the remote: a sync reports it, ends with 1, and later sends the asset"
   )
   func inTheWay() async throws {
     let remote = "folder:\(temporary.path)/remote"
@@ -267,7 +267,7 @@ struct AssetCommands {
     #expect(sent.exit == 0 && sent.output.contains("sent 1 asset, 1,000 bytes"), "\(sent)")
   }
 
-  @Test("a sync says what assets moved, and which did not")
+  @Test("a sync reports which assets moved, and which did not")
   func sync() async throws {
     _ = try await makeStore()
     let sent = await Tool().run(
@@ -287,7 +287,7 @@ struct AssetCommands {
     #expect(remote.output.contains("2, 1 not there"))
     #expect(!remote.output.contains("unnamed"))
     let files = try FileManager.default.subpathsOfDirectory(atPath: temporary.path + "/remote")
-    // What an upload left whose segment never came.
+    // The rest of an upload whose segment was never sent.
     let assets = try #require(files.first { $0.hasSuffix("/00000000") }).split(separator: "/")
     let stray =
       "\(temporary.path)/remote/\(assets[0])/\(assets[1])/assets-ff/\(String(repeating: "f", count: 64))"
@@ -309,7 +309,7 @@ struct AssetCommands {
       try flipped.write(to: url)
       let found = await Tool().run("remote", "folder:\(temporary.path)/remote")
       #expect(found.exit == 1 && found.output.contains(path) && found.output.contains(message))
-      // What it advises puts it right. A manifest alone can be made again without the asset's file.
+      // Its advice repairs it. A missing manifest can be made again without the asset's file.
       #expect(found.output.contains("`replay asset upload STORE "))
       #expect(found.output.contains("--repair") == (name == "manifest"))
       let digits = try #require(

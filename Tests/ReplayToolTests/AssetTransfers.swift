@@ -16,7 +16,7 @@ struct AssetTransfers {
 
   private func open() throws -> LocalStore { try ShoppingStore.open(path) }
 
-  /// Names an asset in a zone, which is made.
+  /// Refers to an asset in a zone, which is created.
   private func name(_ asset: AssetReference, in zone: ZoneID, _ store: LocalStore) async throws {
     try await store.write { tx in
       try tx.createZone(zone)
@@ -34,14 +34,14 @@ struct AssetTransfers {
     return files.filter { $0.hasSuffix("\(asset.hash)/manifest") }.sorted()
   }
 
-  @Test("what no synced zone names is a problem of its own, and what deleted zones named is none")
+  @Test("an asset of no synced zone is a separate problem, and an asset of deleted zones is none")
   func unsyncedZones() async throws {
     let store = try open()
     var assets: [AssetReference] = []
     for number in 0..<4 as Range<UInt8> {
       assets.append(try await store.importAsset(bytes: [UInt8](repeating: number, count: 1000)))
     }
-    // A download takes them in the order of their hashes: the first two stand in the way.
+    // A download takes them in the order of their hashes: the first two are problems.
     assets.sort { "\($0.hash)" < "\($1.hash)" }
     let (own, gone, album) = (ZoneID(name: "private"), ZoneID(name: "gone"), ZoneID(name: "album"))
     for (asset, zone) in zip(assets, [own, gone, album, album]) { try await name(asset, in: zone, store) }
@@ -65,7 +65,7 @@ struct AssetTransfers {
     }
   }
 
-  @Test("an asset comes from any zone whose log has it")
+  @Test("an asset is downloaded from any zone whose log has it")
   func downloadsFromAny() async throws {
     let (store, bytes) = (try open(), [UInt8](repeating: 1, count: 1000))
     let asset = try await store.importAsset(bytes: bytes)
@@ -76,7 +76,7 @@ struct AssetTransfers {
     let manifests = try directories(of: asset)
     try #require(manifests.count == 2)
     for manifest in manifests {
-      // One log alone lacks it, whichever of the two that is.
+      // Only one of the two logs lacks it.
       let kept = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(manifest)"))
       try FileManager.default.removeItem(atPath: "\(folder)/\(manifest)")
       try FileManager.default.removeItem(atPath: file)
@@ -91,7 +91,7 @@ struct AssetTransfers {
     #expect(lacking.output.hasPrefix("asset \(asset.hash) is not at the remote"), "\(lacking)")
   }
 
-  @Test("an asset is sent to each log that takes it, also where another one is closed")
+  @Test("an asset is sent to each log that accepts it, even if another log is closed")
   func uploadsToOpenLogs() async throws {
     let store = try open()
     let asset = try await store.importAsset(bytes: [UInt8](repeating: 1, count: 1000))
@@ -113,7 +113,7 @@ struct AssetTransfers {
     #expect(try directories(of: asset).count == 1)
   }
 
-  @Test("a file that is gone or damaged here is not sent, and the error says where to get it")
+  @Test("a missing or damaged file is not sent, and the error says where to get it")
   func nothingToSend() async throws {
     let store = try open()
     let asset = try await store.importAsset(bytes: [UInt8](repeating: 1, count: 1000))
@@ -135,7 +135,7 @@ struct AssetTransfers {
       let inJSON = await Tool().run("asset", "upload", path, "\(asset.hash)", "--remote", remote, "--json")
       #expect(inJSON.errors.contains(#""code":"\#(code)""#), "\(inJSON)")
     }
-    // What it advises helps.
+    // Its advice helps.
     #expect(await Tool().run("asset", "download", path, "\(asset.hash)", "--remote", remote).exit == 0)
     #expect(await Tool().run("asset", "upload", path, "\(asset.hash)", "--remote", remote).exit == 0)
   }

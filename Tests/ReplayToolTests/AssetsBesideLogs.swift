@@ -25,7 +25,7 @@ struct AssetsBesideLogs {
       try await store.write { tx in
         try tx.createZone(zone)
         let record = RecordID(zone: zone, name: Name("\(number)"))
-        // Two fields: of records each asset is met twice.
+        // Two fields: each asset occurs twice in records.
         try tx.create(record, type: "photo", fields: ["photo": .asset(asset), "cover": .asset(asset)])
       }
       assets.append(asset)
@@ -42,7 +42,8 @@ struct AssetsBesideLogs {
       .count
   }
 
-  @Test("a damaged file is left out of an export and told; the rest goes", arguments: [false, true])
+  @Test(
+    "a damaged file is left out of an export and reported; the rest is exported", arguments: [false, true])
   func exportsTheRest(ofRecords: Bool) async throws {
     let assets = try await makeStore()
     let store = try ShoppingStore.open(path)
@@ -57,7 +58,7 @@ struct AssetsBesideLogs {
     #expect(exported.output.contains(#""assetsFailed":[{"hash":"\#(assets[0].hash)","#), "\(exported)")
     let found = try FileManager.default.contentsOfDirectory(atPath: files).sorted()
     #expect(found == assets.dropFirst().map { "\($0.hash)" })
-    // Also where the lines go to standard output.
+    // Also if the lines go to standard output.
     let plain = await Tool().run(["export", path, "--assets", files] + kind)
     #expect(plain.exit == 1 && plain.lines.count > 3, "\(plain)")
     if !ofRecords {
@@ -67,7 +68,8 @@ struct AssetsBesideLogs {
     }
   }
 
-  @Test("a file of the directory that is damaged is told, the others come; the same command brings the rest")
+  @Test(
+    "a damaged file of the directory is reported, the others are imported; the same command imports the rest")
   func importsTheRest() async throws {
     let assets = try await makeStore()
     #expect(await Tool().run("export", path, "--output", log, "--assets", files).exit == 0)
@@ -92,7 +94,7 @@ struct AssetsBesideLogs {
   }
 
   @Test(
-    "a record whose asset is damaged or missing is not imported, the others are; the same command brings it")
+    "a record with a damaged or missing asset is not imported, the others are; the same command imports it")
   func importsOtherRecords() async throws {
     let assets = try await makeStore()
     #expect(await Tool().run("export", path, "--records", "-o", log, "--assets", files).exit == 0)
@@ -115,34 +117,35 @@ struct AssetsBesideLogs {
     #expect(second.output == "imported 3 records: 2 created, 0 updated, 1 unchanged\n")
   }
 
-  @Test("an import that brings nothing leaves no store")
+  @Test("an import of nothing leaves no store")
   func leavesNoStore() async throws {
     _ = try await makeStore()
     #expect(await Tool().run("export", path, "--records", "-o", log, "--assets", files).exit == 0)
     let refused = await Tool().run("import", copy, log)
     #expect(refused.exit == 2 && refused.errors.contains("give --assets"), "\(refused)")
     #expect(!FileManager.default.fileExists(atPath: copy))
-    // A directory that was there stays, without a store in it.
+    // An existing directory stays, without a store in it.
     try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
     for file in try FileManager.default.contentsOfDirectory(atPath: files) { try damage("\(files)/\(file)") }
     let nothing = await Tool().run("import", copy, log, "--assets", files)
     #expect(nothing.exit == 1 && nothing.output.hasPrefix("imported 0 records"), "\(nothing)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: copy).isEmpty)
-    // What was there before stays as it is.
+    // An existing store stays as it is.
     let store = try ShoppingStore.open(copy)
     store.close()
     #expect(await Tool().run("import", copy, log).exit == 2)
     #expect(await Tool().run("info", copy).exit == 0)
   }
 
-  @Test("a store that has not all of a log is refused, with --assets too")
+  @Test("a store with only a part of a log is refused, even with --assets")
   func refusesOtherLogs() async throws {
     _ = try await makeStore()
     #expect(await Tool().run("export", path, "--output", log, "--assets", files).exit == 0)
     #expect(await Tool().run("import", copy, log, "--assets", files).exit == 0)
     let without = await Tool().run("import", copy, log)
     #expect(
-      without.exit == 2 && without.errors.contains("--assets DIRECTORY brings the assets"), "\(without)")
+      without.exit == 2 && without.errors.contains("--assets DIRECTORY imports the missing assets"),
+      "\(without)")
     let store = try ShoppingStore.open(path)
     try await store.write { try $0.create(RecordID(zone: zone, name: "later"), type: "photo") }
     store.close()
@@ -150,10 +153,10 @@ struct AssetsBesideLogs {
     let later = await Tool().run("import", copy, log, "--assets", files)
     #expect(later.exit == 2, "\(later)")
     #expect(later.errors.contains("it does not have all of this log"), "\(later)")
-    #expect(later.errors.contains("has a log already, up to position 3; nothing was imported"), "\(later)")
+    #expect(later.errors.contains("already has a log, up to position 3; nothing was imported"), "\(later)")
   }
 
-  @Test("interrupted while assets are copied, both end; the next run brings what is missing")
+  @Test("both end when interrupted during the copy of assets; the next run copies the rest")
   func interrupted() async throws {
     _ = try await makeStore()
     var hurried = Tool()
@@ -162,7 +165,7 @@ struct AssetsBesideLogs {
     #expect(export.exit == 130, "\(export)")
     #expect(try FileManager.default.contentsOfDirectory(atPath: files).isEmpty)
     #expect(await Tool().run("export", path, "--output", log, "--assets", files).exit == 0)
-    // It is asked once before the log is written, which is small.
+    // It checks once before the log, which is small, is written.
     let questions = Mutex(0)
     hurried.isInterrupted = {
       questions.withLock { questions in

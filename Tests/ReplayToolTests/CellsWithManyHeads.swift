@@ -5,12 +5,12 @@ import Testing
 
 @testable import ReplayTool
 
-@Suite("Cells with many heads are told in short")
+@Suite("Cells with many heads are printed briefly")
 struct CellsWithManyHeads {
   let temporary = TemporaryDirectory()
   private let zone = ZoneID(name: "home")
 
-  /// A store with a record that so many replicas have written without having seen each other.
+  /// A store with a record that this many replicas have written concurrently.
   private func makeStore(_ count: UInt64) async throws -> String {
     let path = "\(temporary.path)/store"
     var configuration = StoreConfiguration()
@@ -41,7 +41,7 @@ struct CellsWithManyHeads {
     return path
   }
 
-  @Test("text tells of the greatest and counts the rest, JSON tells of all")
+  @Test("text has the greatest and counts the rest, JSON has all")
   func bounds() async throws {
     let path = try await makeStore(60)
     let told = await Tool().run("explain", path, "home:r", "f")

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReplayTool
 
-@Suite("Contributions as the tool shows them")
+@Suite("Contributions in the output")
 struct ContributionsShown {
   let temporary = TemporaryDirectory()
   let tool = Tool()
@@ -25,7 +25,7 @@ struct ContributionsShown {
     return path
   }
 
-  @Test("are explained in their order")
+  @Test("are explained in order")
   func explained() async throws {
     let path = try await makeStore()
     let page = await tool.run("explain", path, "z:r", "moves")
@@ -46,7 +46,7 @@ struct ContributionsShown {
         + "\n")
   }
 
-  @Test("come back from an export, and a copy has the same digest")
+  @Test("are imported from an export, and a copy has the same digest")
   func exported() async throws {
     let path = try await makeStore()
     let exported = await tool.run("export", path)

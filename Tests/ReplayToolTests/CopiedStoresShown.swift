@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReplayTool
 
-@Suite("A store and its copy, which both wrote, are told apart")
+@Suite("A store and its copy, which both wrote, are distinguished")
 struct CopiedStoresShown {
   let temporary = TemporaryDirectory()
   private var remote: String { "folder:\(temporary.path)/remote" }
@@ -29,7 +29,7 @@ struct CopiedStoresShown {
     }
   }
 
-  /// The store `ann` has shipped; `fork` is its copy. Both wrote, `ann` shipped first, and both are in sync.
+  /// The store `ann` has sent; `fork` is its copy. Both wrote, `ann` sent first, and both are in sync.
   private func forked() async throws -> (replica: String, remote: String) {
     try await write("ann", "Milk", at: 0)
     let made = await run(
@@ -47,7 +47,7 @@ struct CopiedStoresShown {
     return (String(replica), remote)
   }
 
-  @Test("explain, log and conflicts show the epoch, and “this store” is the one that is asked")
+  @Test("explain, log and conflicts show the epoch, and “this store” is the opened one")
   func explained() async throws {
     let (replica, _) = try await forked()
     for (name, own, other) in [("fork", "fork", "ann"), ("ann", "ann", "fork")] {
@@ -70,7 +70,7 @@ struct CopiedStoresShown {
     }
   }
 
-  @Test("show and info say which of their identity's transactions are a copy's")
+  @Test("show and info mark the transactions of a copy")
   func shown() async throws {
     _ = try await forked()
     let info = await run("info", path("fork"), seed: 1)
@@ -92,7 +92,7 @@ struct CopiedStoresShown {
     }
   }
 
-  @Test("a position whose entry was issued again is not said to be gone with its zone")
+  @Test("a position whose entry was issued again is not reported as removed with its zone")
   func issuedAgain() async throws {
     _ = try await forked()
     let shown = await run("show", path("fork"), "2", seed: 1)

@@ -9,7 +9,7 @@ import Testing
 struct DamagedStores {
   let tool = Tool()
 
-  /// Changes one byte of a text wherever it stands in a data file; gives the changed files.
+  /// Changes one byte of each occurrence of a text in a data file; returns the changed files.
   private func damaged(_ data: Data, _ text: String) -> [Data] {
     var found: [Data] = []
     var from = data.startIndex
@@ -22,12 +22,12 @@ struct DamagedStores {
     return found
   }
 
-  @Test("a changed byte is found, and what lists the log says where")
+  @Test("a changed byte is found, and commands that list the log say where")
   func findsChangedBytes() async throws {
     let store = try await ShoppingStore()
     let file = URL(fileURLWithPath: store.path + "/data.mdb")
     let files = damaged(try Data(contentsOf: file), "Oat milk")
-    // Old pages hold the text too: those are not checked.
+    // Old pages have the text too: those are not checked.
     #expect(files.count >= 2)
     var exits: [Int32] = []
     for changed in files {
@@ -38,7 +38,7 @@ struct DamagedStores {
       #expect(result.output.hasPrefix("1 problem, "), "\(result.output)")
       #expect(result.errors == "")
       let isLog = result.output.contains("\nlog ")
-      // The advice stands below, once.
+      // The advice is printed once, below.
       #expect(!result.output.contains("(damaged)"), "\(result.output)")
       #expect(isLog || result.output.contains("\nrecord  shopping:milk  "), "\(result.output)")
       #expect(result.output.contains("replay rebuild") == !isLog)
@@ -48,7 +48,7 @@ struct DamagedStores {
       let log = await tool.run("log", store.path)
       #expect(log.exit == (isLog ? 3 : 0))
       #expect(log.errors.contains("position 3") == isLog, "\(log.errors)")
-      // What is before it shows.
+      // Everything before it is printed.
       #expect(log.lines.filter { $0.contains("operation") }.count == (isLog ? 2 : 4), "\(log.output)")
       if isLog {
         let file = store.path + ".jsonl"
@@ -72,7 +72,7 @@ struct DamagedStores {
   }
 
   @Test(
-    "a page that LMDB would end the process over is told before it is read",
+    "a page over which LMDB would end the process is reported before it is read",
     arguments: [["verify"], ["export"], ["export", "--records"]])
   func damagedPages(_ arguments: [String]) async throws {
     let store = try await ShoppingStore()
@@ -82,19 +82,19 @@ struct DamagedStores {
     var exits: [Int32: Int] = [:]
     for first in stride(from: 2 * 4096, to: data.count, by: 4096) {
       var changed = data
-      // Where the entries of the page are: far beyond the end of so small a file.
+      // The offsets of the page's entries: far beyond the end of such a small file.
       for index in first + 16..<first + 80 { changed[index] = 0xFF }
       try changed.write(to: file)
       let result = await tool.run(arguments + [store.path] + output)
       exits[result.exit, default: 0] += 1
       #expect(result.exit == 0 || (result.output + result.errors).contains("\(first / 4096)"), "\(result)")
     }
-    // Pages that are not in use may be anything; the tables of records are not all.
+    // Unused pages may be damaged; the tables of records are not everything.
     #expect(exits[0, default: 0] > 0 && exits[3, default: 0] > 0, "\(exits)")
     #expect(exits.keys.contains(1) == (arguments == ["verify"]), "\(exits)")
   }
 
-  @Test("where only pages of records are damaged, the log comes out whole")
+  @Test("if only pages of records are damaged, the whole log is exported")
   func damagedPagesOfRecords() async throws {
     let store = try await ShoppingStore()
     let file = URL(fileURLWithPath: store.path + "/data.mdb")
@@ -115,7 +115,7 @@ struct DamagedStores {
     #expect(count > 0)
   }
 
-  @Test("who opens what is damaged points to no command that would say the same again")
+  @Test("a command that opens damaged stores points to no command that would fail the same way")
   func damagedMetaPage() async throws {
     let store = try await ShoppingStore()
     let file = URL(fileURLWithPath: store.path + "/data.mdb")

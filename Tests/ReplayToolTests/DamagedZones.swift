@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReplayTool
 
-@Suite("What is sound of a damaged store comes out")
+@Suite("The sound parts of a damaged store are exported")
 struct DamagedZones {
   private let temporary = TemporaryDirectory()
   private let tool = Tool(seed: 1)
@@ -32,10 +32,10 @@ struct DamagedZones {
     #expect(made.exit == 0, "\(made)")
   }
 
-  /// Overwrites the start of the row of a key, in old pages too: those are not read.
+  /// Overwrites the start of the row of a key, also in old pages: those are not read.
   private func damage(_ key: [UInt8], _ row: [UInt8] = [0xFF]) throws {
     var bytes = try Data(contentsOf: data)
-    // In LMDB's pages the key's size stands in front of it, two bytes, little-endian.
+    // In LMDB's pages the key's size precedes it: two bytes, little-endian.
     let node = Data([UInt8(key.count), 0] + key)
     var from = bytes.startIndex
     var count = 0
@@ -48,7 +48,9 @@ struct DamagedZones {
     try bytes.write(to: data)
   }
 
-  @Test("a damaged row of one zone leaves the other one's log and records", arguments: ["zone", "segment"])
+  @Test(
+    "with a damaged row of one zone, the other one's log and records are exported",
+    arguments: ["zone", "segment"])
   func oneZone(_ what: String) async throws {
     try await makeStore()
     let log = await tool.run("export", path, "--zone", "a")
@@ -70,7 +72,7 @@ struct DamagedZones {
     }
   }
 
-  @Test("a record that cannot be read is left out and told; the rest goes")
+  @Test("an unreadable record is left out and reported; the rest is exported")
   func oneRecord() async throws {
     try await makeStore()
     try damage([0, 0, 0, 1] + Array("first".utf8), [UInt8](repeating: 0xFF, count: 12))
@@ -87,7 +89,7 @@ struct DamagedZones {
     #expect(await tool.run("export", path, "--records").exit == 0)
   }
 
-  @Test("whatever page is damaged, a hint names only exports that work")
+  @Test("for any damaged page, hints contain only exports that work")
   func hints() async throws {
     try await makeStore()
     let sound = try Data(contentsOf: data)
@@ -119,7 +121,7 @@ struct DamagedZones {
     #expect(tried > 0)
   }
 
-  @Test("a row that lists an asset is made again by a rebuild; a damaged segment is told once")
+  @Test("a rebuild makes a row that lists an asset again; a damaged segment is reported once")
   func verified() async throws {
     try await makeStore()
     try damage([0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 1])
@@ -136,7 +138,7 @@ struct DamagedZones {
     store.close()
     let file = URL(fileURLWithPath: other + "/data.mdb")
     var bytes = try Data(contentsOf: file)
-    // The zone's list names the asset behind its kind and its number.
+    // The zone's list has the asset after its kind and its number.
     let listed = Data([45, 0, 1, 0, 0, 0, 1])
     var from = bytes.startIndex
     while let found = bytes.range(of: listed, in: from..<bytes.endIndex) {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReplayTool
 
-@Suite("What was emptied or is hidden is told")
+@Suite("Emptied and hidden values are reported")
 struct EmptiedAndHidden {
   let temporary = TemporaryDirectory()
   let tool = Tool()
@@ -31,7 +31,7 @@ struct EmptiedAndHidden {
     }
   }
 
-  @Test("an emptied text or list is empty, and what emptied it is named")
+  @Test("an emptied text or list is reported as empty, with the change that emptied it")
   func emptied() async throws {
     try await fill()
     let record = record
@@ -54,7 +54,7 @@ struct EmptiedAndHidden {
     #expect(nothing.exit == 2 && nothing.errors.contains("has no field “none”"))
   }
 
-  @Test("an element or a key that was removed is explained, also the last one", arguments: [false, true])
+  @Test("a removed element or key is explained, also the last one", arguments: [false, true])
   func removedElements(isLast: Bool) async throws {
     let record = record
     try await write { tx in
@@ -84,7 +84,7 @@ struct EmptiedAndHidden {
     }
   }
 
-  @Test("a record made again explains its former texts as empty")
+  @Test("for a record that was created again, its earlier texts are explained as empty")
   func madeAgain() async throws {
     try await fill()
     let record = record
@@ -96,7 +96,7 @@ struct EmptiedAndHidden {
     #expect(told.exit == 0 && told.output.contains("the record was created again"), "\(told.output)")
   }
 
-  @Test("what was replaced or removed of a list or a text is not denied")
+  @Test("replaced and removed parts of a list or a text are reported")
   func edited() async throws {
     try await fill()
     let whole = await tool.run("explain", path, "z:a", "items")
@@ -114,7 +114,7 @@ struct EmptiedAndHidden {
     }
   }
 
-  @Test("a deleted record shows all that it held, also what merges")
+  @Test("a deleted record is shown with all its fields, also those that merge")
   func hidden() async throws {
     try await fill()
     let record = record

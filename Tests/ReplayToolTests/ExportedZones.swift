@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReplayTool
 
-@Suite("Zones as an exported log tells of them")
+@Suite("Zones in an exported log")
 struct ExportedZones {
   private let temporary = TemporaryDirectory()
   private let tool = Tool(seed: 1)
@@ -27,7 +27,7 @@ struct ExportedZones {
     #expect(made.exit == 0, "\(made)")
   }
 
-  /// Exports the store, after one zone was deleted and the other made eager.
+  /// Exports the store, after one zone was deleted and the other one became eager.
   private func exportDeletion() async throws -> Tool.Result {
     try await makeStore()
     #expect(await tool.run("asset", "policy", path, "b", "eager").exit == 0)
@@ -37,7 +37,7 @@ struct ExportedZones {
     return await tool.run("export", path)
   }
 
-  @Test("a deletion that the remote was not told of, and when assets are downloaded, move with the log")
+  @Test("a deletion that the remote does not know, and the policy of assets, are exported with the log")
   func deletions() async throws {
     let exported = try await exportDeletion()
     #expect(exported.lines[1].hasPrefix(#"{"deletion":{"incarnation":""#), "\(exported)")
@@ -59,7 +59,7 @@ struct ExportedZones {
   }
 
   @Test(
-    "a line that says it otherwise is refused",
+    "a line in another form is refused",
     arguments: [
       (#""zone":"a""#, #""zone":"a","extra":1"#), (#""incarnation":""#, #""incarnation":"g"#),
       (#""zone":"a""#, #""zone":"a","mayLackLog":1"#), (#""deletion""#, #""removal""#),
@@ -73,7 +73,7 @@ struct ExportedZones {
     #expect(refused.exit == 2 && refused.errors.contains("nothing was imported"), "\(refused)")
   }
 
-  @Test("one zone is exported while the log of another one is being read again")
+  @Test("one zone can be exported while the log of another one is being read again")
   func rereading() async throws {
     try await makeStore()
     let store = try ShoppingStore.open(path)

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Checking the fold from the command line")
 struct FoldCheckCommands {
-  @Test("it says what it ran, as text and as data")
+  @Test("it prints what it ran, as text and as data")
   func runs() async throws {
     let tool = Tool()
     let text = await tool.run("foldcheck", "--sequences", "50", "--seed", "3")
@@ -16,7 +16,7 @@ struct FoldCheckCommands {
     #expect(planted.exit == 2 && planted.errors.contains("there is no fault"), "\(planted)")
   }
 
-  @Test("an interrupt ends it after the sequence that is under way", .timeLimit(.minutes(5)))
+  @Test("an interrupt ends it after the current sequence", .timeLimit(.minutes(5)))
   func ends() async throws {
     var tool = Tool()
     tool.isInterrupted = { true }

@@ -30,7 +30,7 @@ struct GitHistories {
     [String(repeating: "d", count: 200), String(repeating: "e", count: 200)].joined(separator: "/")
   }
 
-  /// Two branches and a merge, a clock that goes back, an executable, a link, a submodule, and odd names.
+  /// Two branches and a merge, a clock that goes back, an executable, a link, a submodule, and unusual names.
   private func makeRepository() throws {
     try FileManager.default.createDirectory(atPath: repository, withIntermediateDirectories: true)
     try git("init", "-q", "-b", "main")
@@ -60,7 +60,7 @@ struct GitHistories {
     try git("commit", "-qm", "last", time: 40)
   }
 
-  @Test("the live records are the files of the last commit")
+  @Test("the existing records are the files of the last commit")
   func equalsTheTree() async throws {
     try makeRepository()
     let result = await tool.run("import", path, "--git", repository, "--json")
@@ -111,7 +111,7 @@ struct GitHistories {
     #expect(submodules.count == 3)
   }
 
-  @Test("only the first commits, into a zone that is named, which must be new")
+  @Test("only the first commits, into a given zone, which must be new")
   func importsSome() async throws {
     try makeRepository()
     let none = await tool.run("import", path, "--git", repository, "--zone", "ann/p", "--limit", "0")
@@ -129,7 +129,7 @@ struct GitHistories {
     #expect(again.errors.contains("already has a zone “ann/p”"))
   }
 
-  @Test("a directory that is no repository, one that is not there, one without commits")
+  @Test("a directory without a repository, a missing directory, a repository without commits")
   func refusesOther() async throws {
     let absent = await tool.run("import", path, "--git", temporary.path + "/none")
     #expect(absent.exit == 2)
@@ -144,7 +144,7 @@ struct GitHistories {
     #expect(empty.errors.contains("has no commits"))
   }
 
-  @Test("of a git that fails half-way no commit is written that may not be whole")
+  @Test("if git fails half-way, no commit is written that may be incomplete")
   func distrustsFailures() async throws {
     try makeRepository()
     // The last 60 bytes of the log are missing, and git ends with an error.
@@ -173,18 +173,18 @@ struct GitHistories {
     #expect(last.transaction.label == "merge")
   }
 
-  @Test("without git a command says so")
+  @Test("without git a command reports that")
   func needsGit() throws {
     let error = #expect(throws: ToolError.self) { try GitRepository("/", executable: "/nonexistent/git") }
     #expect(error?.code == "gitMissing")
     #expect(error?.exit == .input)
   }
 
-  @Test("a commit of more changes than a transaction holds is split")
+  @Test("a commit of more changes than a transaction may have is split")
   func splitsLargeCommits() async throws {
     try FileManager.default.createDirectory(atPath: repository, withIntermediateDirectories: true)
     try git("init", "-q", "-b", "main")
-    // 6,000 files of one blob, without writing them out.
+    // 6,000 files with the same blob, without writing the files.
     try put("seed", "x")
     try git("add", "seed")
     let blob = try git("rev-parse", ":seed").prefix(40)

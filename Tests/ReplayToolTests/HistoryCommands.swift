@@ -32,7 +32,7 @@ struct HistoryCommands {
   ]
   private static let final = "a/x\tb3\t11\ntab\there\tb4\t1\n"
 
-  @Test("a git history ends in the files of its last commit", arguments: ["memory", "folder"])
+  @Test("a git history ends with the files of its last commit", arguments: ["memory", "folder"])
   func runsGit(remote: String) async throws {
     let repository = try GitFixture(in: temporary)
     try repository.makeHistory()
@@ -57,7 +57,7 @@ struct HistoryCommands {
     #expect(first.lines.count > 4)
   }
 
-  @Test("a git history by its authors' clocks, a device an author")
+  @Test("a git history by its authors' clocks, a device for each author")
   func runsAuthorsClocks() async throws {
     let repository = try GitFixture(in: temporary)
     try repository.makeHistory()
@@ -73,7 +73,8 @@ struct HistoryCommands {
     #expect(plain.exit == 0, "\(plain.errors)")
     #expect(plain.output.contains(#""areEqual":true"#))
     #expect(plain.output.contains(#""commits":4,"conflicts":0,"devices":["d000","d001"]"#), "\(plain.output)")
-    // Three fields and an existence a put, one write a zone; what was not there is created before it is deleted.
+    // Three fields and an existence for each put, one write for each zone; a missing file is created before
+    // it is deleted.
     #expect(plain.output.contains(#""operations":18"#), "\(plain.output)")
     #expect(plain.output.contains(#""transactions":5"#), "\(plain.output)")
     let packed = await tool.run(
@@ -83,7 +84,7 @@ struct HistoryCommands {
   }
 
   @Test(
-    "a final tree that is wrong is a difference, and the exit code says so",
+    "a wrong final tree is a difference, also in the exit code",
     arguments: [
       (
         "a/x\tb3\t12\n",
@@ -107,7 +108,7 @@ struct HistoryCommands {
   }
 
   @Test(
-    "a line that is wrong is told with its number",
+    "a wrong line is reported with its number",
     arguments: [
       ("{", "byte 1"), ("[]", "an object was expected"),
       (#"{"device":"a","t":3000,"at":1}"#, "“ops” is missing"),
@@ -130,7 +131,7 @@ struct HistoryCommands {
   }
 
   @Test(
-    "a table of files that is wrong is told with its line",
+    "a wrong table of files is reported with its line",
     arguments: ["x", "x\tb", "x\tb\t-", "\tb\t1", "a/x\tb\t1"])
   func tellsTableLines(line: String) async throws {
     let log = try write(Self.log.joined(separator: "\n"), "log.jsonl")
@@ -140,7 +141,7 @@ struct HistoryCommands {
     #expect(result.errors.contains("line 3 of "), "\(result.errors)")
   }
 
-  @Test("a packed file that is damaged or cut is no history")
+  @Test("a damaged or cut compressed file is refused")
   func tellsDamage() async throws {
     let log = try gzip(try write(Self.log.joined(separator: "\n"), "log.jsonl"))
     let final = try write(Self.final, "final.tsv")
@@ -152,7 +153,7 @@ struct HistoryCommands {
     #expect(result.errors.contains("cannot be unpacked"), "\(result.errors)")
   }
 
-  @Test("options that do not fit together, directories and files that are not there")
+  @Test("contradicting options, missing directories and files")
   func refuses() async throws {
     for arguments in [
       ["history"], ["history", "x"], ["history", "--final", "x", "--git", "y"],
@@ -182,7 +183,7 @@ struct HistoryCommands {
     }
   }
 
-  @Test("a folder that has been a remote is refused: what is in it would be taken for a difference")
+  @Test("a folder that has been a remote is refused: its contents would look like a difference")
   func refusesUsedRemotes() async throws {
     let arguments = [
       "history", "--generate", "40", "--devices", "3", "--remote", "folder:\(temporary.path)/r",

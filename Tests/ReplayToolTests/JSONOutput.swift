@@ -28,7 +28,7 @@ struct JSONOutput {
     let second = await tool.run(command)
     #expect(first.exit == 0)
     #expect(first.errors == "")
-    // A rebuild gives back pages, and so the file's size may change: here it has run before or not at all.
+    // A rebuild frees pages, and so may change the file's size: it has run before here, or not at all.
     #expect(first.output == second.output)
     #expect(!first.output.isEmpty)
     for line in first.lines.dropLast() {

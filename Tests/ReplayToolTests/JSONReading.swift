@@ -17,7 +17,7 @@ struct JSONReading {
     ("{\"\u{e9}\":1,\"e\u{301}\":2}", .object(["\u{e9}": .integer(1), "e\u{301}": .integer(2)])),
   ]
 
-  @Test("what is JSON is read", arguments: good)
+  @Test("valid JSON is read", arguments: good)
   func readsJSON(_ text: String, _ expected: JSON) throws {
     let found = try JSONScanner.read(Array(text.utf8))
     #expect(found == expected)
@@ -34,13 +34,13 @@ struct JSONReading {
     String(repeating: "[", count: 100_000),
   ]
 
-  @Test("what is not JSON is an error that names a byte", arguments: bad)
+  @Test("invalid JSON is an error with a byte offset", arguments: bad)
   func refusesOther(_ text: String) {
     let error = #expect(throws: JSONError.self) { try JSONScanner.read(Array(text.utf8)) }
     #expect(error?.place.hasPrefix("byte ") == true)
   }
 
-  @Test("bytes that are not UTF-8 are an error, wherever they stand")
+  @Test("bytes that are not UTF-8 are an error everywhere")
   func refusesOtherBytes() {
     for bytes: [UInt8] in [
       [0xff], [0x22, 0xff, 0x22], [0x22, 0xc0, 0x80, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22], [0],
@@ -66,7 +66,7 @@ struct JSONReading {
 
 @Suite("Values in JSON")
 struct ValuesInJSON {
-  @Test("every value comes back as it was")
+  @Test("every value is read again unchanged")
   func comesBack() throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
@@ -81,7 +81,7 @@ struct ValuesInJSON {
     }
   }
 
-  @Test("the deepest value comes back, a deeper document is refused")
+  @Test("the deepest value is read again, a deeper document is refused")
   func boundsDepth() throws {
     var value: Value = 1
     for level in 1..<Limits.valueDepthMax { value = level % 2 == 0 ? .array([value]) : .map(["k": value]) }
@@ -94,7 +94,7 @@ struct ValuesInJSON {
     #expect(throws: JSONError.self) { try JSONScanner.read(Array(deep.utf8)) }
   }
 
-  @Test("the forms are what the documentation says")
+  @Test("the forms are those of the documentation")
   func hasForms() throws {
     let forms: [(Value, String)] = [
       (.null, "null"), (5, "5"), ("text", #""text""#), (.double(1.5), #"{"double":1.5}"#),
@@ -115,7 +115,7 @@ struct ValuesInJSON {
   }
 
   @Test(
-    "what is no value is an error",
+    "JSON that is not a value is an error",
     arguments: [
       "1.5", "-0", "9223372036854775808", "[1]", "{}", #"{"a":1,"b":2}"#, #"{"thing":1}"#,
       #"{"double":"one"}"#,
@@ -134,7 +134,7 @@ struct ValuesInJSON {
 
 @Suite("Times")
 struct Times {
-  @Test("every count of microseconds is one text")
+  @Test("every count of microseconds has one text")
   func roundTrips() {
     var generator = SeededGenerator(seed: 5)
     let random = (0..<2000).map { _ in
@@ -161,7 +161,7 @@ struct Times {
     }
   }
 
-  @Test("people may leave parts out, and name a zone of the clock")
+  @Test("people may leave out parts, and give a time zone")
   func readsShortForms() {
     let day = CalendarTime.microseconds("2026-01-31")
     let minute = CalendarTime.microseconds("2026-01-31T02:00+02:00")

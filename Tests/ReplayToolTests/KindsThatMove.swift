@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReplayTool
 
-@Suite("Records keep the kinds of their fields, and assets, when they are moved")
+@Suite("Exported and imported records keep the kinds of their fields, and their assets")
 struct KindsThatMove {
   let temporary = TemporaryDirectory()
   let tool = Tool()
@@ -56,7 +56,7 @@ struct KindsThatMove {
     }
   }
 
-  @Test("each field comes back as what it was, and a second import changes nothing")
+  @Test("each field is imported with its kind, and a second import changes nothing")
   func kinds() async throws {
     let path = try await makeStore()
     let exported = await tool.run("export", path, "--records")
@@ -70,7 +70,7 @@ struct KindsThatMove {
     #expect(second.output == "imported 1 record: 0 created, 0 updated, 1 unchanged\n", "\(second.errors)")
     let again = await tool.run("export", copy, "--records")
     #expect(again.output == exported.output)
-    // What differs is brought back.
+    // Differences are reset.
     let store = try ShoppingStore.open(copy)
     let record = post
     try await store.write { tx in
@@ -87,7 +87,7 @@ struct KindsThatMove {
     try expectAllKinds(copy)
   }
 
-  @Test("assets go beside the records, or nothing is written", arguments: [true, false])
+  @Test("assets are exported beside the records, or nothing is written", arguments: [true, false])
   func assets(isLog: Bool) async throws {
     let path = try await makeStore()
     let store = try ShoppingStore.open(path)
@@ -118,7 +118,7 @@ struct KindsThatMove {
     try expectAllKinds(copy)
   }
 
-  @Test("what is no such field is an error")
+  @Test("a wrong field is an error")
   func wrong() async throws {
     for merging in [
       #"{"n":{"counter":"three"}}"#, #"{"n":{"unheard":1}}"#, #"{"n":1}"#, "1", #"{"n":{"text":1}}"#,
@@ -131,7 +131,7 @@ struct KindsThatMove {
   }
 
   @Test(
-    "a value of the wrong shape is told with the right one",
+    "a value of the wrong form is reported with the right form",
     arguments: [
       (#"{"counter":"three"}"#, #"an integer or {"decimal":"1.5"} was expected (merging.n.counter)"#),
       (#"{"counter":1.5}"#, #"an integer or {"decimal":"1.5"} was"#),

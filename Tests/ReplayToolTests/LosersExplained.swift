@@ -29,7 +29,7 @@ struct LosersExplained {
     try await store.write(body)
   }
 
-  @Test("two wrote one key and one element: which stands, which lost to it, and why")
+  @Test("two replicas wrote one key and one element: which won, which lost to it, and why")
   func listsAndMaps() async throws {
     let record = record
     let start = ShoppingStore.start
@@ -67,7 +67,7 @@ struct LosersExplained {
     let short = await tool.run("explain", path("a"), "home:r")
     #expect(short.lines.filter { $0.contains("  lost  ") }.count == 2, "\(short)")
     #expect(short.lines.filter { $0.contains("  won   ") }.count == 2, "\(short)")
-    // Both changes say that the record is there: as `conflicts` has it, none of them lost.
+    // Both changes make the record exist: as in `conflicts`, none of them lost.
     let existence = await tool.run("explain", path("a"), "home:r", "--existence")
     #expect(existence.exit == 0 && !existence.output.localizedCaseInsensitiveContains("lost"), "\(existence)")
     #expect(

@@ -5,7 +5,7 @@ import Testing
 @testable import ReplayTool
 
 /// The milk of ``ShoppingStore`` moves to another zone, while dave changes its title.
-@Suite("Moves are told")
+@Suite("Moves in the output")
 struct MovesTold {
   private static let done = ZoneID(name: "done")
   private static let dave = ReplicaID(rawValue: 0xda7e_0000_0000_0000_0000_0000_0000_0004)
@@ -40,7 +40,7 @@ struct MovesTold {
     return result.output + result.errors
   }
 
-  @Test("the log and a transaction name the other place")
+  @Test("the log and a transaction have the other place")
   func log() async throws {
     let log = try await page("log", "--operations", "--after", "4", isEdited: false)
     #expect(
@@ -128,7 +128,7 @@ struct MovesTold {
     #expect(whyJSON.contains(#""movedTo":"done:milk""#) && !whyJSON.contains("movedFrom"), "\(whyJSON)")
   }
 
-  @Test("what is no more where it was is shown as moved")
+  @Test("a record that has moved is shown as moved")
   func state() async throws {
     let hidden = try await page("state", "shopping", "--hidden", isEdited: false)
     #expect(
@@ -143,7 +143,7 @@ struct MovesTold {
     #expect(one.hasPrefix("error: the record shopping:milk was moved to done:milk\n"), "\(one)")
   }
 
-  @Test("names from elsewhere steer no terminal")
+  @Test("names from other zones cannot control a terminal")
   func hostileNames() async throws {
     let shopping = try await ShoppingStore()
     let store = try ShoppingStore.open(shopping.path)
@@ -169,7 +169,7 @@ struct MovesTold {
     }
   }
 
-  @Test("an exported log, imported, has the same moves")
+  @Test("a log has the same moves after an export and an import")
   func exported() async throws {
     let shopping = try await makeStore()
     let exported = await tool.run("export", shopping.path)

@@ -17,7 +17,7 @@ struct MovingLogs {
   let tool = Tool()
   var copy: String { temporary.path + "/copy" }
 
-  /// A store of random transactions of three replicas in two zones, unknown operations among them.
+  /// A store of random transactions of three replicas in two zones, including unknown operations.
   private func makeRandomStore(_ path: String, seed: UInt64, count: Int) async throws {
     var random = RandomContent(seed: seed)
     let store = try ShoppingStore.open(path)
@@ -55,7 +55,7 @@ struct MovingLogs {
     }
   }
 
-  @Test("random transactions come out with the same bytes, arrivals and digests")
+  @Test("random transactions keep their bytes, arrivals and digests")
   func isLossless() async throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("seed \(seed)")
@@ -79,7 +79,7 @@ struct MovingLogs {
     }
   }
 
-  @Test("places in the remote log, tokens and receive times move too")
+  @Test("places in the remote log, tokens and receive times are moved too")
   func movesSyncState() async throws {
     let store = try await ShoppingStore()
     let exported = await tool.run("export", store.path)
@@ -92,7 +92,7 @@ struct MovingLogs {
       explained.output.contains("Its clock was ahead: the remote received it at 2026-01-31T09:01:40.000Z"))
   }
 
-  @Test("a transaction that is too long for a line comes in its compact form")
+  @Test("a transaction that is too long for a line is exported in its compact form")
   func compactsLongLines() async throws {
     let path = temporary.path + "/large"
     let store = try ShoppingStore.open(path)
@@ -100,7 +100,7 @@ struct MovingLogs {
     try await store.write { tx in
       try tx.createZone(id.zone)
       try tx.create(id, type: "t")
-      // Six bytes of JSON each.
+      // Each is six bytes of JSON.
       for field in 0..<4 {
         try tx.set(Name("f\(field)"), of: id, to: .string(String(repeating: "\u{1}", count: 1_000_000)))
       }
@@ -116,18 +116,18 @@ struct MovingLogs {
     #expect(before == after)
   }
 
-  @Test("a store that has a log is not imported into")
+  @Test("a store that has a log refuses an import")
   func refusesUsedStore() async throws {
     let store = try await ShoppingStore()
     let exported = await tool.run("export", store.path)
     let result = await tool.run("import", store.path, input: Array(exported.output.utf8))
     #expect(result.exit == 2)
-    #expect(result.errors.contains("has a log already, up to position 4; nothing was imported"))
+    #expect(result.errors.contains("already has a log, up to position 4; nothing was imported"))
     let after = await tool.run("export", store.path)
     #expect(after.output == exported.output)
   }
 
-  @Test("a damaged line is told by its number, and nothing is imported", arguments: 0..<19)
+  @Test("a damaged line is reported with its number, and nothing is imported", arguments: 0..<19)
   func refusesDamage(_ kind: Int) async throws {
     let store = try await ShoppingStore()
     var lines = await tool.run("export", store.path).lines
@@ -144,7 +144,7 @@ struct MovingLogs {
     case 1: (expected, lines[6]) = ("line 7", #"{"record":"a:b"}"#)
     case 2: (expected, lines[6]) = ("line 7", "[]")
     case 3:
-      expected = "line 7 of standard input: it was changed"
+      expected = "line 7 of standard input: the line was changed"
       replace(7, "Rename", "rename")
     case 4:
       expected = "line 6"
@@ -177,7 +177,7 @@ struct MovingLogs {
     case 14:
       expected = "line 6"
       replace(6, #""arrived":1"#, #""arrived":999999999"#)
-    // No log has the greatest numbers that there are: the one after is counted with.
+    // No log has the greatest possible numbers, because the next number is computed.
     case 15:
       expected = "first or more, from 1, was expected"
       replace(4, #""last":"#, #""last":18446744073709551615,"was":"#)
@@ -201,7 +201,7 @@ struct MovingLogs {
   }
 
   @Test(
-    "a log that is cut at a line is refused, whichever line it is; a file of version 1 says nothing of its end"
+    "a log that is cut at any line is refused; a file of version 1 does not mark its end"
   )
   func refusesCutLogs() async throws {
     let store = try await ShoppingStore()
@@ -217,20 +217,20 @@ struct MovingLogs {
         #expect(cut.errors.contains("hint: copy the whole file, or export it again with --output"))
       }
     }
-    // A pipe's end is seen last: a part of a line is a cut too.
+    // The end of a pipe is seen last: a partial line is a cut too.
     for line in 1..<lines.count {
       let part = lines.prefix(line).joined(separator: "\n") + "\n" + lines[line].dropLast(3)
       let cut = await tool.run("import", copy, input: Array(part.utf8))
       #expect(cut.exit == 2 && cut.errors.contains("is cut after \(line) line"), "\(cut)")
     }
-    // One that is missing in between, and one that is too many.
+    // One line is missing in the middle, or there is one too many.
     var fewer = lines
     fewer.remove(at: 3)
     let hole = await tool.run("import", copy, input: Array(fewer.joined(separator: "\n").utf8))
     #expect(
       hole.exit == 2 && hole.errors.contains("has 8 lines before its last one, which counts 9"), "\(hole)")
     let more = await tool.run("import", copy, input: Array((lines + [lines[2]]).joined(separator: "\n").utf8))
-    #expect(more.exit == 2 && more.errors.contains("line 11 of standard input: a line behind the last one"))
+    #expect(more.exit == 2 && more.errors.contains("line 11 of standard input: a line after the last one"))
     let nothing = (try? transactions(copy)) ?? []
     #expect(nothing.isEmpty)
     var old = lines.dropLast()
@@ -241,7 +241,7 @@ struct MovingLogs {
     #expect(former.output == "imported 4 transactions\n", "\(former)")
   }
 
-  /// A store whose log, of 12 transactions, is imported in several parts; gives its path.
+  /// A store whose log, of 12 transactions, is imported in several parts; returns its path.
   private func makeLargeStore() async throws -> String {
     let path = temporary.path + "/large"
     let store = try ShoppingStore.open(path)
@@ -257,7 +257,7 @@ struct MovingLogs {
     return path
   }
 
-  @Test("of a large file that is cut nothing is imported: its end is looked at first")
+  @Test("of a large cut file nothing is imported: its end is checked first")
   func refusesLargeCutFiles() async throws {
     let path = try await makeLargeStore()
     let file = temporary.path + "/large.jsonl"
@@ -270,7 +270,7 @@ struct MovingLogs {
     #expect(cut.errors.contains("nothing was imported") && access(copy, F_OK) != 0)
   }
 
-  @Test("a large log goes in by parts, and an error tells how far it came")
+  @Test("a large log is imported in parts, and an error says how far")
   func importsLargeLogsInParts() async throws {
     let path = try await makeLargeStore()
     var lines = await tool.run("export", path).lines
@@ -288,7 +288,7 @@ struct MovingLogs {
     #expect(digests.0.output == digests.1.output && digests.0.exit == 0)
   }
 
-  @Test("a store whose import was killed is refused by every command, which say what to do")
+  @Test("a store whose import was killed is refused by every command, with advice")
   func refusesUnfinishedImports() async throws {
     let source = try await ShoppingStore()
     var lines: [ExportedLine] = []
@@ -322,7 +322,7 @@ struct MovingLogs {
     #expect(again.exit == 0 && again.output == "imported 4 transactions\n", "\(again)")
   }
 
-  @Test("one zone goes alone; a part of its log does not: its place in the remote log says more")
+  @Test("one zone can be exported, but not a part of its log: its place in the remote log would be wrong")
   func filters() async throws {
     let path = temporary.path + "/random"
     try await makeRandomStore(path, seed: 8, count: 40)
@@ -336,7 +336,7 @@ struct MovingLogs {
     #expect(digest.output.hasSuffix("  é\n"))
   }
 
-  @Test("a file gets its name when it is whole")
+  @Test("a file gets its name when it is complete")
   func writesFiles() async throws {
     let store = try await ShoppingStore()
     let file = temporary.path + "/log.jsonl"
@@ -350,7 +350,7 @@ struct MovingLogs {
     #expect(directory.exit == 2)
   }
 
-  @Test("what is no regular file is written in its place, and a link stays one")
+  @Test("other kinds of files are written in place, and a link stays a link")
   func keepsPlaces() async throws {
     let store = try await ShoppingStore()
     let (pipe, link, file) = (temporary.path + "/pipe", temporary.path + "/link", temporary.path + "/file")

@@ -22,7 +22,7 @@ struct MovingRecords {
     return try store.read { transaction in try transaction.lastPosition().rawValue }
   }
 
-  @Test("records are created, then only what differs is set")
+  @Test("records are created, then only differences are set")
   func setsWhatDiffers() async throws {
     let store = try await ShoppingStore()
     let exported = await tool.run("export", store.path, "--records")
@@ -44,7 +44,7 @@ struct MovingRecords {
     #expect(state.output == #"{"fields":{"amount":4},"record":"shopping:milk","type":"item"}"# + "\n")
   }
 
-  @Test("500 lines are a write, and an error keeps those before it")
+  @Test("500 lines are one write, and an error keeps the earlier ones")
   func writesInParts() async throws {
     var lines = (0..<1300).map { line($0) }
     let whole = await tool.run("import", path, input: input(lines))
@@ -58,7 +58,7 @@ struct MovingRecords {
     #expect(part.errors.contains("1,000 records before it were imported"))
   }
 
-  @Test("a record that is too much for one write is written by several")
+  @Test("a record that is too large for one write takes several")
   func dividesLargeRecords() async throws {
     func array(_ values: some Sequence<Int>) -> String {
       "[\(values.map { "\($0)" }.joined(separator: ","))]"
@@ -78,7 +78,7 @@ struct MovingRecords {
     let second = await tool.run("import", path, "--json", input: input([whole]))
     #expect(second.output == #"{"created":0,"fieldsSet":0,"unchanged":1,"updated":0}"# + "\n")
     let written = try last()
-    // What stays of a list and a text is not touched.
+    // The unchanged parts of a list and a text are not touched.
     let changed = line(Array(0..<1200) + [7] + Array(1202..<3000), text + "!")
     let third = await tool.run("import", path, "--json", input: input([changed]))
     #expect(third.output == #"{"created":0,"fieldsSet":2,"unchanged":0,"updated":1}"# + "\n")
@@ -92,7 +92,7 @@ struct MovingRecords {
     #expect(shown == text + "!")
   }
 
-  @Test("a line that the store refuses is told by its number, and its write leaves nothing")
+  @Test("a line that the store refuses is reported with its number, and its write changes nothing")
   func tellsStoreErrors() async throws {
     _ = await tool.run("import", path, input: input([line(1)]))
     let other = await tool.run(
@@ -111,7 +111,7 @@ struct MovingRecords {
   }
 
   @Test(
-    "what is no record is an error",
+    "a line that is not a record is an error",
     arguments: [
       #"{"record":"milk","type":"t","fields":{}}"#, #"{"record":"z:a","fields":{}}"#,
       #"{"record":"z:a","type":1,"fields":{}}"#,
@@ -128,7 +128,7 @@ struct MovingRecords {
     #expect(error.line.contains("nothing was imported"))
   }
 
-  @Test("bytes that are not UTF-8, and lines without end")
+  @Test("bytes that are not UTF-8, and endless lines")
   func refusesOtherBytes() async throws {
     let other = await tool.run("import", path, input: input([line(1)]) + [0x0a, 0x22, 0xff, 0x22])
     #expect(other.exit == 2)
@@ -140,7 +140,7 @@ struct MovingRecords {
     #expect(missing.exit == 2)
   }
 
-  @Test("a store without records is exported as no lines, and these are imported as nothing")
+  @Test("a store without records is exported as an empty file, whose import does nothing")
   func movesNothing() async throws {
     let empty = temporary.path + "/empty"
     try ShoppingStore.open(empty).close()
@@ -156,14 +156,14 @@ struct MovingRecords {
     #expect(await tool.run("info", path).exit == 3)
   }
 
-  @Test("lines may end in CR LF, the last one in nothing")
+  @Test("lines may end in CR LF, and the last line may have no end")
   func readsLineEnds() async throws {
     let result = await tool.run(
       "import", path, "--limit", "2", input: Array("\(line(1))\r\n\r\n\(line(2))\n\(line(3))".utf8))
     #expect(result.output == "imported 2 records: 2 created, 0 updated, 0 unchanged\n")
   }
 
-  @Test("a field that has a kind gets no other one by an import")
+  @Test("an import gives a field no second kind")
   func refusesSecondKinds() async throws {
     let path = temporary.path + "/kinds"
     func lines(_ fields: String) -> [UInt8] { Array("{\"record\":\"z:r\",\"type\":\"t\",\(fields)}".utf8) }

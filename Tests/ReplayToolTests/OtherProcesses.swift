@@ -6,7 +6,7 @@ import Testing
 
 @testable import ReplayTool
 
-/// The command as a process of its own, as it was built beside the tests.
+/// The command as a separate process, as it was built beside the tests.
 @Suite("As a process")
 struct OtherProcesses {
   let temporary = TemporaryDirectory()
@@ -53,7 +53,7 @@ struct OtherProcesses {
   }
 
   @Test(
-    "following sees what another process writes, and Ctrl-C ends it well",
+    "--follow prints what another process writes, and Ctrl-C ends it with 0",
     .enabled(if: OtherProcess.replay != nil))
   func follows() async throws {
     let path = temporary.path + "/store"

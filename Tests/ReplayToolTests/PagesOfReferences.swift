@@ -13,7 +13,7 @@ struct PagesOfReferences {
 
   private func record(_ name: Name) -> RecordID { RecordID(zone: Self.zone, name: name) }
 
-  /// A post that was deleted, its attachment, and a list of it in another zone.
+  /// A deleted post, its attachment, and a list in another zone that refers to it.
   private func makeStore() async throws -> String {
     let path = temporary.path + "/store"
     let store = try ShoppingStore.open(path, TestClock(ShoppingStore.start))
@@ -52,7 +52,7 @@ struct PagesOfReferences {
     #expect(wrong.exit == 2 && wrong.errors.contains("nowhere"))
   }
 
-  @Test("what a cascade hides says with whom")
+  @Test("a hidden record is shown with the record that hides it")
   func hidden() async throws {
     let path = try await makeStore()
     try await delete(path)
@@ -77,7 +77,7 @@ struct PagesOfReferences {
     #expect(holders.output == "lists:best  posts  set  none\n")
   }
 
-  @Test("a reference that reads as missing says so where it is explained")
+  @Test("the explanation of a reference that reads as missing says so")
   func nullified() async throws {
     let path = temporary.path + "/nullified"
     let store = try ShoppingStore.open(path, TestClock(ShoppingStore.start))

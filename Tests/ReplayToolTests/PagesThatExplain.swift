@@ -126,7 +126,7 @@ struct PagesThatExplain {
     ),
   ]
 
-  @Test("the page is as ever", arguments: pages.indices)
+  @Test("the page is unchanged", arguments: pages.indices)
   func isAsEver(_ index: Int) async throws {
     let page = Self.pages[index]
     let found = try await print(page)

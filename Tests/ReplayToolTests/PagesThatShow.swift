@@ -2,14 +2,14 @@ import Testing
 
 @testable import ReplayTool
 
-/// A page of one command over the shopping store, as people read it.
+/// The output of one command for the shopping store, for people.
 typealias GoldenPage = (title: String, arguments: [String], text: String)
 
 func print(_ page: GoldenPage) async throws -> String {
   let store = try await ShoppingStore()
   let result = await Tool().run([page.arguments[0], store.path] + page.arguments.dropFirst())
   var text = result.errors + result.output.replacing(store.path, with: "STORE")
-  // Tables and sizes are LMDB's, and the machine's pages'.
+  // Tables and sizes depend on LMDB, and on the machine's page size.
   if let tables = text.firstRange(of: "\ntable  ") { text.removeSubrange(tables.lowerBound...) }
   return text.replacing(/file {5}[0-9,]+ bytes/, with: "file     N bytes")
 }
@@ -191,7 +191,7 @@ struct PagesThatShow {
     ),
   ]
 
-  @Test("the page is as ever", arguments: pages.indices)
+  @Test("the page is unchanged", arguments: pages.indices)
   func isAsEver(_ index: Int) async throws {
     let page = Self.pages[index]
     let found = try await print(page)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Addresses of remotes")
 struct RemoteAddresses {
-  @Test("are read")
+  @Test("are parsed")
   func areRead() throws {
     #expect(try RemoteAddress("folder:/a:b").directory == "/a:b")
   }
@@ -21,7 +21,7 @@ struct RemoteAddresses {
     #expect(text == "memory" || error?.hint.contains("memory") == false)
   }
 
-  @Test("open what is there, and make what is not if told")
+  @Test("open an existing remote, and create a missing one if requested")
   func open() async throws {
     let directory = TemporaryDirectory()
     let address = try RemoteAddress("folder:\(directory.path)/remote")

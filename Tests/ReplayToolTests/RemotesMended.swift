@@ -7,7 +7,7 @@ import Testing
 @testable import ReplayTool
 @testable import Replicator
 
-@Suite("Remotes that are mended from the command line")
+@Suite("Repairing remotes from the command line")
 struct RemotesMended {
   let temporary = TemporaryDirectory()
   private var folder: String { temporary.path + "/remote" }
@@ -23,7 +23,7 @@ struct RemotesMended {
     await Tool(seed: seed).run(["sync", path(name), "--remote", remote] + more)
   }
 
-  /// Makes a record in a store, which is made if there is none.
+  /// Creates a record in a store, which is created if there is none.
   private func write(_ name: String, _ record: String, seed: UInt64) async throws {
     let store = try ShoppingStore.open(path(name), TestClock(ShoppingStore.start), SharedBits(seed))
     try await store.write { tx in
@@ -34,7 +34,7 @@ struct RemotesMended {
     store.close()
   }
 
-  /// A store that has shipped three segments.
+  /// A store that has sent three segments.
   private func shipped() async throws {
     try await write("a", "first", seed: 10)
     let made = await sync("a", "--create-remote", "--attach", "notes")
@@ -53,7 +53,7 @@ struct RemotesMended {
 
   private func digest(_ name: String) async -> String { await run("digest", path(name)).output }
 
-  @Test("zeros at the end: told, no store has what was there, given up, and all read on")
+  @Test("zeros at the end: reported, in no store, given up, and all read on")
   func quarantine() async throws {
     try await shipped()
     try Data(count: 300).write(to: try await file(4))
@@ -86,7 +86,7 @@ struct RemotesMended {
     #expect(digests.0 == digests.1 && digests.0.contains("notes"))
   }
 
-  @Test("offsets are told in decimal, as the options take them", arguments: [17, 18])
+  @Test("offsets are printed in decimal, as in options", arguments: [17, 18])
   func decimalOffsets(offset: UInt64) async throws {
     try await shipped()
     for number in 4...18 {
@@ -109,7 +109,7 @@ struct RemotesMended {
   }
 
   @Test(
-    "a folder of the remote is lost: told, never taken for empty, made and filled by --repair alone",
+    "a folder of the remote is lost: reported, not treated as empty, and only --repair creates and fills it",
     arguments: ["zones", "logs"])
   func lostFolder(name: String) async throws {
     try await shipped()
@@ -127,7 +127,7 @@ struct RemotesMended {
       listed.exit == 1 && listed.output.contains("problem  \(name)/: this folder is missing"), "\(listed)")
     #expect(listed.output.contains("`replay remote \(remote) --repair STORE`"), "\(listed)")
     #expect(!listed.output.contains("--quarantine"), "\(listed)")
-    // A store of another remote, and one of none, make nothing.
+    // A store of another remote, and one without a remote, create nothing.
     try await write("other", "first", seed: 20)
     let local = await run("remote", remote, "--repair", path("other"))
     #expect(local.exit != 0 && (local.output + local.errors).contains("has no folder `\(name)`"), "\(local)")
@@ -148,7 +148,7 @@ struct RemotesMended {
     #expect(digests.0 == digests.1 && digests.0 != before)
   }
 
-  @Test("a directory at the next offset: what was never written there is given up, and nothing is lost")
+  @Test("a directory at the next offset: the entry was never written, it is given up, and nothing is lost")
   func foreignDirectory() async throws {
     try await shipped()
     let foreign = try await file(4)
@@ -173,7 +173,7 @@ struct RemotesMended {
     #expect(digests.0 == digests.1)
   }
 
-  @Test("a hole in the middle: told, put back from a store that has it, and read on")
+  @Test("a hole in the middle: reported, put back from a store that has it, and read on")
   func repair() async throws {
     try await shipped()
     try FileManager.default.removeItem(at: try await file(2))
@@ -189,7 +189,7 @@ struct RemotesMended {
     #expect(digests.0 == digests.1)
   }
 
-  @Test("an event of the list of zones that nobody can read: told, and given up")
+  @Test("an unreadable event of the list of zones: reported, and given up")
   func quarantineOfAnEvent() async throws {
     try await shipped()
     let file = URL(fileURLWithPath: "\(folder)/\(ObjectName.zoneEvent(2))")
@@ -202,7 +202,7 @@ struct RemotesMended {
     #expect(await sync("d", seed: 4).exit == 0)
   }
 
-  @Test("an event that named a log is given up: the log is told, and a store of its zone adds an event")
+  @Test("the event of a log is given up: the log is reported, and a store of its zone adds an event")
   func eventOfALogGivenUp() async throws {
     try await shipped()
     let file = URL(fileURLWithPath: "\(folder)/\(ObjectName.zoneEvent(1))")
@@ -221,7 +221,7 @@ struct RemotesMended {
     #expect(digests.0 == digests.1 && digests.0.contains("notes"))
   }
 
-  @Test("the last event of the list of zones is lost: told, with what helps, and put back")
+  @Test("the last event of the list of zones is lost: reported with advice, and put back")
   func lostEvent() async throws {
     try await shipped()
     let file = URL(fileURLWithPath: "\(folder)/\(ObjectName.zoneEvent(1))")
@@ -237,7 +237,7 @@ struct RemotesMended {
     #expect(await sync("a").exit == 0)
   }
 
-  @Test("an event whose zone was made again since is not put back: readers would lose the new log")
+  @Test("an event whose zone was created again is not put back: readers would lose the new log")
   func madeAgain() async throws {
     try await shipped()
     let file = URL(fileURLWithPath: "\(folder)/\(ObjectName.zoneEvent(1))")
@@ -252,7 +252,7 @@ struct RemotesMended {
     #expect(again.output.contains("sent 1 transaction"), "\(again)")
   }
 
-  @Test("a log of another remote was copied in: it is told what may be done, and nothing that does not help")
+  @Test("a copied log of another remote: the advice applies to it")
   func copiedLog() async throws {
     try await shipped()
     let logs = URL(fileURLWithPath: "\(folder)/logs")
@@ -268,7 +268,7 @@ struct RemotesMended {
     #expect(await run("remote", remote).output.hasSuffix("\nsound\n"))
   }
 
-  @Test("what says which remote it is, is put back by a store that was synced there, and by no other")
+  @Test("the marker of the remote is put back by a store that was synced there, and by no other")
   func marker() async throws {
     try await shipped()
     let file = URL(fileURLWithPath: "\(folder)/\(ObjectName.marker)")
@@ -294,7 +294,7 @@ struct RemotesMended {
   }
 
   @Test(
-    "what was folded and given up since is sent again by the store that has it, and goes through export and import"
+    "a given-up entry is sent again by the store that has folded it, also after export and import"
   )
   func standsOnIt() async throws {
     try await shipped()
@@ -317,7 +317,7 @@ struct RemotesMended {
   }
 
   @Test(
-    "an entry is given up that its writer had read past: all that readers leave out is told, and what mends it"
+    "giving up an entry that its writer had read past: reports all that readers leave out, and the remedy"
   )
   func closedLane() async throws {
     try await shipped()
@@ -335,14 +335,14 @@ struct RemotesMended {
     #expect(listed.output.contains("`\(command)`"), "\(listed)")
     let json = await run("remote", remote, "--json")
     #expect(json.output.contains(command) && json.output.contains(#""closedAt":3"#), "\(json)")
-    // What it says helps.
+    // Its advice helps.
     #expect(await sync("a", "--reread", "notes@2").exit == 0)
     #expect(await sync("c", seed: 3).exit == 0)
     let digests = (await digest("a"), await digest("c"))
     #expect(digests.0 == digests.1)
   }
 
-  @Test("a log that was tampered with and put right is read again with --reread")
+  @Test("a log that was tampered with and repaired is read again with --reread")
   func reread() async throws {
     try await shipped()
     let third = try await file(3)
@@ -380,7 +380,7 @@ struct RemotesMended {
     #expect(await sync("b", seed: 5).exit == 0)
   }
 
-  @Test("what lies behind an entry that nobody can read is no problem of its own")
+  @Test("entries after an unreadable one are not separate problems")
   func behindDamage() async throws {
     try await shipped()
     try Data(count: 300).write(to: try await file(2))
@@ -391,7 +391,7 @@ struct RemotesMended {
     #expect(repaired.exit == 0 && repaired.output.contains("\nsound\n"), "\(repaired)")
   }
 
-  @Test("a segment whose writer begins at sequence 5 is left out, and every device and the audit say why")
+  @Test("a segment whose writer begins at sequence 5 is left out; every device and the audit say why")
   func beginsAtFive() async throws {
     try await shipped()
     let incarnation = try #require(
@@ -413,7 +413,7 @@ struct RemotesMended {
     let info = await run("info", path("a"))
     #expect(
       info.output.contains("offset 4 of ") && info.output.contains("do not follow its writer's last one"))
-    // A rejected segment stays one through export and import.
+    // A rejected segment stays rejected after export and import.
     let log = "\(temporary.path)/log.jsonl"
     #expect(await run("export", path("a"), "--output", log).exit == 0)
     #expect(await run("import", path("i"), log, seed: 6).exit == 0)

@@ -9,9 +9,9 @@ import Testing
   import Glibc
 #endif
 
-@Suite("Remotes that are shown")
+@Suite("The output of `replay remote`")
 struct RemotesShown {
-  @Test("a sound one is told, and one with a segment cut short")
+  @Test("a sound remote, and one with a cut segment")
   func areChecked() async throws {
     let directory = TemporaryDirectory()
     let path = directory.path + "/remote"
@@ -24,7 +24,7 @@ struct RemotesShown {
     #expect(sound.exit == 0, "\(sound.errors)")
     #expect(sound.output.contains("up to sequence 3"))
     #expect(sound.output.contains("sound"))
-    // A file that went from the middle of a log is told.
+    // A missing file in the middle of a log is reported.
     let second = "\(path)/logs/\(incarnation)/0000000000000/0000000000000002"
     #expect(rename(second, directory.path + "/elsewhere") == 0)
     let hole = await Tool().run("remote", "folder:\(path)")

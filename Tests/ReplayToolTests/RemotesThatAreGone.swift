@@ -31,7 +31,7 @@ struct RemotesThatAreGone {
 
   private func digest(_ name: String) async -> String { await run(["digest", path(name)], seed: 1).output }
 
-  /// Writes a record into a store, which is made if there is none.
+  /// Writes a record into a store, which is created if there is none.
   private func write(_ name: String, _ record: String, _ zone: ZoneID, seed: UInt64) async throws {
     let store = try ShoppingStore.open(path(name), TestClock(ShoppingStore.start), SharedBits(seed))
     try await store.write { tx in
@@ -42,7 +42,8 @@ struct RemotesThatAreGone {
     store.close()
   }
 
-  /// Two stores that have each written and read two zones. A copy of the remote from before the second zone is kept.
+  /// Two stores that have each written and read two zones. A copy of the remote from before the second zone
+  /// is kept.
   private func twoStores() async throws {
     let (notes, lists) = (ZoneID(name: "notes"), ZoneID(name: "lists"))
     try await write("a", "first", notes, seed: 10)
@@ -60,14 +61,14 @@ struct RemotesThatAreGone {
     try FileManager.default.moveItem(atPath: other, toPath: folder)
   }
 
-  @Test("a copy from before a zone was made: what one store has puts back the zone, and all of its log")
+  @Test("a copy from before a zone was created: one store puts back the zone, and its whole log")
   func zoneIsLost() async throws {
     try await twoStores()
     let digests = await digest("a")
     try replaceRemote(with: folder + ".old")
     let stuck = await sync("a")
     #expect(stuck.exit == 4 && stuck.errors.contains("--repair \(path("a"))`"), "\(stuck)")
-    // The one that wrote what is lost is gone.
+    // The writer of the lost zone is gone.
     try FileManager.default.removeItem(atPath: path("b"))
     let repaired = await repair("a")
     #expect(repaired.exit == 0 && repaired.output.contains("put back  lists@1"), "\(repaired)")
@@ -78,7 +79,7 @@ struct RemotesThatAreGone {
     #expect(await digest("c") == digests)
   }
 
-  @Test("an imported log does not belong to a remote that has none of its zones, and a new one can take them")
+  @Test("an imported log does not belong to a remote without its zones, and a new remote can take them")
   func remoteIsGone() async throws {
     try await twoStores()
     let digests = await digest("a")
@@ -92,7 +93,7 @@ struct RemotesThatAreGone {
     let wrong = await sync("e", at: other, seed: 4)
     #expect(wrong.exit == 4 && wrong.errors.contains("has none of the logs"), "\(wrong)")
     #expect(await digest("e") == digests)
-    // It belongs to none yet: the right one takes it.
+    // It belongs to no remote yet: the right one accepts it.
     #expect(await sync("e", seed: 4).exit == 0)
     try FileManager.default.removeItem(atPath: folder)
     let changed = await sync("a", "--create-remote", at: new)

@@ -32,7 +32,9 @@ struct ScenarioCommands {
       - {assert: count, dev: a, eq: 2}
     """
 
-  @Test("a line a scenario, the counts last, and 1 if any failed", arguments: ["memory", "folder"])
+  @Test(
+    "a line for each scenario, the counts last, and exit code 1 if any failed",
+    arguments: ["memory", "folder"])
   func runs(remote: String) async throws {
     let remote = remote == "memory" ? remote : "folder:\(temporary.path)/remotes"
     let result = await tool.run("scenario", "-", "--remote", remote, input: Array(Self.yaml.utf8))
@@ -76,7 +78,7 @@ struct ScenarioCommands {
     #expect(documents[3] == .object(["passed": .integer(1), "failed": .integer(1), "skipped": .integer(1)]))
   }
 
-  @Test("a file that is wrong is told with its line, before anything runs")
+  @Test("a wrong file is reported with its line, before anything runs")
   func refuses() async throws {
     let wrong = await tool.run("scenario", "-", input: Array((Self.yaml + "\n- 3").utf8))
     #expect(wrong.exit == 2)
@@ -88,7 +90,7 @@ struct ScenarioCommands {
     #expect(missing.exit == 2)
     let unknown = await tool.run("scenario", "-", "--only", "x", input: Array(Self.yaml.utf8))
     #expect(unknown.errors.contains("there are good, later, wrong"))
-    // A directory that cannot be made is one error, not one of each scenario.
+    // A directory that cannot be created is one error, not one for each scenario.
     let file = temporary.path + "/file"
     #expect(FileManager.default.createFile(atPath: file, contents: nil))
     let unusable = await tool.run(

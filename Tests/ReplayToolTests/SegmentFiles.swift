@@ -93,7 +93,8 @@ struct SegmentFiles {
     }
   }
 
-  @Test("a damaged file says where, and shows what can be read: with any byte changed, or cut anywhere")
+  @Test(
+    "a damaged file is shown with the place of the damage and its readable parts: any byte changed, any cut")
   func damage() async throws {
     let bytes = try GoldenFile.read("envelope")
     for index in 4..<bytes.count {
@@ -101,7 +102,7 @@ struct SegmentFiles {
       changed[index] ^= 0x10
       let result = await tool.run("segment", "-", input: changed)
       #expect(result.exit == 1, "byte \(index)")
-      // With other first bytes, what the envelope holds is no segment.
+      // With other first bytes, the content of the envelope is not a segment.
       let word = 34..<38 ~= index ? "not as the format asks" : "damaged"
       #expect(result.output.contains("\(word), at byte "), "byte \(index)")
       // The envelope has 34 bytes, the header 136.
@@ -122,7 +123,8 @@ struct SegmentFiles {
     #expect(!json.output.contains("transactions"))
   }
 
-  @Test("what is no segment: another file, an entry of the list of zones, nothing, a file that is not there")
+  @Test(
+    "files that are not segments: another file, an entry of the list of zones, an empty file, a missing file")
   func others() async throws {
     let event = try GoldenFile.read("zone-event-created")
     for input in [[], Array("TRS".utf8), Array("{\"zone\":1}".utf8), event] {

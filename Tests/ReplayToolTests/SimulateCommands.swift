@@ -11,7 +11,7 @@ struct SimulateCommands {
   let tool = Tool()
   let temporary = TemporaryDirectory()
 
-  /// Runs the command as a process of its own, which starts others.
+  /// Runs the command as a separate process, which starts others.
   private func replay(_ arguments: String...) async throws -> (output: String, exit: Int32) {
     try await OtherProcess.run(try #require(OtherProcess.replay), ["simulate"] + arguments)
   }
@@ -20,7 +20,7 @@ struct SimulateCommands {
     try JSONMembers(try JSONScanner.read(Array(text.utf8)), in: "")
   }
 
-  @Test("as many workers as there may be come to what one comes to", .enabled(if: OtherProcess.replay != nil))
+  @Test("the most workers have the same result as one", .enabled(if: OtherProcess.replay != nil))
   func countsEqually() async throws {
     var outputs: [JSONMembers] = []
     for jobs in ["1", "3"] {
@@ -74,7 +74,7 @@ struct SimulateCommands {
   }
 
   #if os(Linux)
-    @Test("a worker that takes more memory than it may is ended", .enabled(if: OtherProcess.replay != nil))
+    @Test("a worker that exceeds its memory limit is ended", .enabled(if: OtherProcess.replay != nil))
     func limitsMemory() throws {
       for (mebibytes, isEnough) in [("1", false), ("512", true)] {
         let process = try ChildProcess(
@@ -89,7 +89,7 @@ struct SimulateCommands {
     }
   #endif
 
-  @Test("a page for people, with what happened in it", .enabled(if: OtherProcess.replay != nil))
+  @Test("a page for people, with the events that occurred", .enabled(if: OtherProcess.replay != nil))
   func printsPage() async throws {
     let (output, exit) = try await replay("--seeds", "2", "--steps", "20", "--faults", "none")
     #expect(exit == 0, "\(output)")
@@ -101,7 +101,7 @@ struct SimulateCommands {
     #expect(lines.last == "no failures")
   }
 
-  @Test("the seeds of a file, of which there may be none", .enabled(if: OtherProcess.replay != nil))
+  @Test("the seeds of a file, which may be empty", .enabled(if: OtherProcess.replay != nil))
   func readsFiles() async throws {
     let path = temporary.path + "/seeds.txt"
     try "# found before\n 2 # a crash\n\n5#x\n".write(toFile: path, atomically: true, encoding: .utf8)
@@ -134,7 +134,7 @@ struct SimulateCommands {
     #expect(shrunk.exit == 0)
   }
 
-  @Test("the faults with what they are")
+  @Test("the faults with their descriptions")
   func listsFaults() async throws {
     let text = await tool.run("simulate", "--faults", "list")
     #expect(text.exit == 0)

@@ -6,10 +6,11 @@ import Testing
 
 @testable import ReplayTool
 
-/// What runs seeds in processes, with processes that are scripts: they answer, die and hang as they are told.
-@Suite("Worlds in processes of their own")
+/// The pool that runs seeds in processes; here the processes are scripts that answer, crash and hang as
+/// instructed.
+@Suite("Worlds in separate processes")
 struct SimulationPools {
-  /// What a script does at a seed before it answers.
+  /// The action of a script for a seed before it answers.
   private func run(
     _ seeds: ClosedRange<UInt64>, _ limits: SimulationPool.Limits, _ atSeed: String,
     goesOn: (SimulationTally) -> Bool = { _ in true }
@@ -55,7 +56,7 @@ struct SimulationPools {
     #expect(processes == jobs)
   }
 
-  @Test("a process that dies is one seed's failure, and the seeds that it had ahead are run by others")
+  @Test("a process that crashes is one seed's failure, and its remaining seeds are run by others")
   func survivesDeaths() throws {
     let (tally, isWhole, _) = try run(
       1...30, limits(),
@@ -75,19 +76,19 @@ struct SimulationPools {
     #expect(failures[1].message == "its process ended with 3")
   }
 
-  @Test("a world without end is killed after its time")
+  @Test("an endless world is killed after its time limit")
   func killsHanging() throws {
     var limits = limits()
     limits.seedMilliseconds = 300
     let (tally, isWhole, _) = try run(1...10, limits, "if [ $seed = 4 ]; then while :; do :; done; fi")
     #expect(isWhole)
     #expect(tally.seeds == 10)
-    // On a machine that is busy a seed may take longer than its time: those are failures of the same kind.
+    // On a busy machine a seed may take longer than its time: those are failures of the same kind.
     #expect(tally.failures.contains { $0.seed == 4 })
     #expect(tally.failures.allSatisfy { $0.kind == .noEnd })
   }
 
-  @Test("a seed is repeated in another process, also where one runs at a time", arguments: [1, 2])
+  @Test("a seed is repeated in another process, even if only one runs at a time", arguments: [1, 2])
   func repeats(jobs: Int) throws {
     let (tally, _, processes) = try run(1...20, limits(jobs: jobs, repeatEvery: 5), "")
     #expect(tally.seeds == 20 && tally.repeats == 4 && tally.failures == [])
@@ -113,7 +114,7 @@ struct SimulationPools {
     #expect(tally.failures.allSatisfy { $0.kind == .invariant(.tokenIsNotAhead) && $0.step == 4 })
   }
 
-  @Test("who wants it to end is heard, whatever the worlds do")
+  @Test("the user can end it, whatever the worlds do")
   func isInterrupted() throws {
     let (tally, isWhole, _) = try run(1...100, limits(), "if [ $seed -ge 5 ]; then while :; do :; done; fi") {
       $0.seeds < 4
@@ -123,7 +124,7 @@ struct SimulationPools {
     #expect(tally.failures == [])
   }
 
-  @Test("what is no answer is told")
+  @Test("an invalid answer is reported")
   func refusesNoise() throws {
     #expect(throws: ToolError.self) { _ = try run(1...3, limits(), "echo hello") }
     #expect(throws: ToolError.self) { _ = try run(1...3, limits(), "seed=99") }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReplayTool
 
-@Suite("What is said of many worlds")
+@Suite("The report about many worlds")
 struct SimulationReports {
   private let sink = CapturedSink()
   private var output: Output { Output(sink, isTerminal: false, usesColor: false) }
@@ -18,7 +18,7 @@ struct SimulationReports {
     return SimulationPage(tally: tally, seconds: 31, cores: 2, faults: Set(SimulationFault.allCases))
   }
 
-  @Test("a failure has the commands that look into it, in the order of the seeds")
+  @Test("a failure has the commands to examine it, in the order of the seeds")
   func printsFailures() throws {
     var page = makePage([
       SeedFailure(40, .processEnded, "its process ended with 3"),
@@ -53,7 +53,7 @@ struct SimulationReports {
     #expect(line == "seed 17 (step 301): tokenIsNotAhead: a\\u{1B}[2J token\\nis ahead")
   }
 
-  @Test("time, rates, and what a thousand seeds never met")
+  @Test("time, rates, and what never occurred in a thousand seeds")
   func printsSummary() throws {
     var page = makePage([], seeds: 1000)
     page.tally.steps = 300_000
@@ -83,7 +83,7 @@ struct SimulationReports {
     #expect(fewer["never"] == nil)
   }
 
-  @Test("a worker's line is read as it was written, and nothing else is")
+  @Test("a worker's line is parsed as it was written, and no other text")
   func readsLines() throws {
     let line =
       #"{"counts":{"codes":{"full":2},"faults":{"crash":1},"marks":{"writes":9}},"failure":{"invariant":6,"#
@@ -105,7 +105,7 @@ struct SimulationReports {
     }
   }
 
-  @Test("faults chosen and left out are written as they are read")
+  @Test("chosen and excluded faults are written as they are parsed")
   func choosesFaults() throws {
     let all = Set(SimulationFault.allCases)
     let sets: [Set<SimulationFault>] = [
@@ -121,7 +121,7 @@ struct SimulationReports {
     #expect(without == all.subtracting([.crash, .sleep]))
   }
 
-  @Test("seeds are taken one after the other, to the last one that there is")
+  @Test("seeds are taken one after the other, up to the greatest one")
   func takesSeeds() throws {
     var list = try SeedList("18446744073709551614..18446744073709551615")
     #expect(list.count == 2)

@@ -15,12 +15,12 @@ struct SyncCommands {
 
   private func path(_ name: String) -> String { "\(temporary.path)/\(name).store" }
 
-  /// A tool whose random bits are its own.
+  /// A tool with its own random bits.
   private func tool(_ seed: UInt64 = 1) -> Tool {
     Tool(seed: seed)
   }
 
-  /// Makes a store whose zones are local, each with as many records.
+  /// Creates a store with local zones that have this many records each.
   private func makeStore(_ name: String, zones: [String], records: Int = 2, seed: UInt64) async throws {
     let store = try ShoppingStore.open(path(name), TestClock(ShoppingStore.start), SharedBits(seed))
     for zone in zones.map({ ZoneID(name: Name($0)) }) {
@@ -36,7 +36,7 @@ struct SyncCommands {
 
   private func digest(_ name: String) async -> String { await tool().run("digest", path(name)).output }
 
-  @Test("a zone that neither side has is told; a store with a remote is given no other")
+  @Test("a zone that neither side has is reported; a store with a remote does not get another")
   func wrongZoneAndRemote() async throws {
     try await makeStore("a", zones: ["notes"], seed: 10)
     let made = await tool().run(
@@ -47,7 +47,7 @@ struct SyncCommands {
     #expect(typo.output == "")
     let right = await tool().run("sync", path("a"), "--remote", remote, "--zone", "notes")
     #expect(right.exit == 0)
-    // A zone that is the remote's alone comes with the round.
+    // A zone that only the remote has is received in the round.
     let other = await tool(2).run(
       "sync", path("b"), "--remote", remote, "--create-store", "--zone", "notes")
     #expect(other.exit == 0)
@@ -59,7 +59,7 @@ struct SyncCommands {
     #expect(!FileManager.default.fileExists(atPath: temporary.path + "/second"))
   }
 
-  @Test("the first device makes the remote and attaches its zones, the second one gets them in a new store")
+  @Test("the first device creates the remote and attaches its zones, the second one gets them in a new store")
   func firstSync() async throws {
     try await makeStore("a", zones: ["notes", "lists"], seed: 10)
     let first = await tool().run(
@@ -81,7 +81,7 @@ struct SyncCommands {
     #expect(again.lines.filter { $0.contains("sent nothing") && $0.contains("received nothing") }.count == 2)
   }
 
-  @Test("a local zone of which the remote has the name: the hint joins the two, whatever the name is")
+  @Test("a local zone with the name of a remote zone: the hint joins the two, for any name")
   func namesakes() async throws {
     for (index, name) in ["home", "-z", "z@3", "it's here"].enumerated() {
       let (first, other) = ("a\(index)", "b\(index)")
@@ -108,7 +108,7 @@ struct SyncCommands {
     #expect(again.exit == 0, "\(again)")
   }
 
-  @Test("a zone that is parked says what moves: nothing where its user must decide, or its log is read again")
+  @Test("a parked zone reports what moves: nothing if its user must decide, or its log is read again")
   func parked() throws {
     func told(_ code: String, shipping: String?) throws -> String {
       func failure(_ code: String) -> SyncFailure {
@@ -136,7 +136,7 @@ struct SyncCommands {
     for text in [closed, rereading, other] { #expect(!text.contains("is still sent"), "\(text)") }
   }
 
-  @Test("a zone that the remote refuses is a problem of the zone; a remote that cannot be used is one of all")
+  @Test("a zone that the remote refuses is a problem of the zone; an unusable remote is one of all zones")
   func exits() {
     func exit(_ code: String, of scope: SyncFailure.Scope) -> ToolError.Exit? {
       let failure = SyncFailure(code: code, message: "it is \(code)", hint: "wait", scope: scope)
@@ -158,7 +158,7 @@ struct SyncCommands {
     #expect(exit("full", of: .zone) == .store)
   }
 
-  @Test("what the remote has not refused cannot be let go of")
+  @Test("transactions that the remote has not refused cannot be let go")
   func neverSynced() async throws {
     try await makeStore("a", zones: ["notes"], seed: 10)
     let made = await tool().run("sync", path("a"), "--remote", remote, "--create-remote")
@@ -169,7 +169,7 @@ struct SyncCommands {
     #expect(unknown.exit == 2 && unknown.errors.contains("no zone “nope”"), "\(unknown)")
   }
 
-  @Test("a zone that is local stays here, and so do others than the chosen ones")
+  @Test("a local zone stays here, and so do zones that were not chosen")
   func chosenZones() async throws {
     try await makeStore("a", zones: ["notes", "lists", "own"], seed: 10)
     let first = await tool().run(
@@ -186,7 +186,7 @@ struct SyncCommands {
     #expect(second.exit == 0 && second.lines.count == 2 && second.lines[0].hasPrefix("lists"))
   }
 
-  @Test("an empty store and an empty remote: it says what to do")
+  @Test("an empty store and an empty remote: it gives advice")
   func nothingToDo() async throws {
     let result = await tool().run(
       "sync", path("a"), "--remote", remote, "--create-remote", "--create-store")
@@ -216,7 +216,7 @@ struct SyncCommands {
     #expect(second.output.contains(#""createdZones":["notes"]"#) && second.output.contains(#""received":2"#))
   }
 
-  @Test("a zone that cannot be synced is told with its reason, and the code is 1; mended, it is 0")
+  @Test("a zone that cannot be synced is reported with its reason, with exit code 1; after a repair it is 0")
   func parkedZone() async throws {
     try await makeStore("a", zones: ["notes", "other"], seed: 10)
     _ = await tool().run(
@@ -240,7 +240,7 @@ struct SyncCommands {
     #expect(await digest("a") == digest("b"))
   }
 
-  @Test("what is paused or forked says so, and what works, as text and as data")
+  @Test("paused and forked zones are reported with what still works, as text and as data")
   func pausedAndForked() throws {
     let zone = ZoneID(name: "notes")
     for (status, words) in [
@@ -261,7 +261,7 @@ struct SyncCommands {
     }
   }
 
-  @Test("what is wrong with the address, the zones, the store or the remote, each by its own code")
+  @Test("problems of the address, the zones, the store and the remote, each with its own code")
   func exitCodes() async throws {
     try await makeStore("a", zones: ["notes"], seed: 10)
     func run(_ arguments: String...) async -> Tool.Result { await tool().run(["sync"] + arguments) }
@@ -308,7 +308,7 @@ struct SyncCommands {
   }
 
   @Test(
-    "--watch goes on until it is interrupted, and tells what moves", .timeLimit(.minutes(20)),
+    "--watch continues until it is interrupted, and reports what moves", .timeLimit(.minutes(20)),
     arguments: [false, true])
   func watches(printsJSON: Bool) async throws {
     try await makeStore("a", zones: ["notes"], seed: 10)
@@ -338,7 +338,7 @@ struct SyncCommands {
     #expect(await digest("a") == digest("b"))
   }
 
-  @Test("--watch waits for a remote that is not there; a store that has none ends", .timeLimit(.minutes(5)))
+  @Test("--watch waits for a missing remote; with a store without a remote it ends", .timeLimit(.minutes(5)))
   func watchesForRemote() async throws {
     try await makeStore("a", zones: ["notes"], seed: 10)
     let never = await tool().run("sync", path("a"), "--remote", remote, "--watch")
@@ -354,7 +354,7 @@ struct SyncCommands {
     let isBack = Mutex(false)
     watching.sink = sink
     watching.isInterrupted = {
-      // The command asks while it waits: the disk is mounted then.
+      // The command checks while it waits: the disk is mounted then.
       isBack.withLock { isBack in
         if !isBack { isBack = rename(away, folder) == 0 }
       }
@@ -366,7 +366,7 @@ struct SyncCommands {
     #expect(result.errors == "waiting for the remote: there is no folder \(folder)\n", "\(result)")
   }
 
-  @Test("--watch ends after the first round where neither side has the zone", .timeLimit(.minutes(5)))
+  @Test("--watch ends after the first round if neither side has the zone", .timeLimit(.minutes(5)))
   func watchesNoUnknownZone() async throws {
     try await makeStore("a", zones: ["notes"], seed: 10)
     #expect(
@@ -377,7 +377,7 @@ struct SyncCommands {
     #expect(result.output == "")
   }
 
-  @Test("interrupted in a round it says so, and the next run goes on")
+  @Test("an interruption in a round is reported, and the next run continues")
   func interrupted() async throws {
     try await makeStore("a", zones: (0..<8).map { "zone \($0)" }, seed: 10)
     var arguments = ["sync", path("a"), "--remote", remote, "--create-remote"]
@@ -385,7 +385,7 @@ struct SyncCommands {
     var hurried = tool()
     hurried.isInterrupted = { true }
     let result = await hurried.run(arguments)
-    // The round may be over first.
+    // The round may end first.
     if result.exit != 0 {
       #expect(result.exit == 130 && result.errors.contains("interrupted"))
     }

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Text for terminals")
 struct TextForTerminals {
-  @Test("nothing in the data steers the terminal")
+  @Test("nothing in the data can control the terminal")
   func escapesControls() async throws {
     let hostile = "\u{1B}[2J\u{9B}31m\u{202E}\r\n\t\0\u{7F}"
     let temporary = TemporaryDirectory()
@@ -37,7 +37,7 @@ struct TextForTerminals {
     }
   }
 
-  @Test("colours show on terminals alone")
+  @Test("colours are used only on terminals")
   func colours() async throws {
     let store = try await ShoppingStore()
     var tool = Tool()
@@ -61,7 +61,7 @@ struct TextForTerminals {
     }
   }
 
-  @Test("progress shows on terminals alone")
+  @Test("progress is shown only on terminals")
   func showsProgress() async throws {
     let store = try await ShoppingStore()
     var tool = Tool()
@@ -74,7 +74,7 @@ struct TextForTerminals {
     #expect(loud.output == quiet.output)
   }
 
-  @Test("a reader that goes away ends the command quietly")
+  @Test("a reader that closes its pipe ends the command quietly")
   func endsQuietly() async throws {
     let store = try await ShoppingStore()
     var tool = Tool()
@@ -86,7 +86,7 @@ struct TextForTerminals {
     }
   }
 
-  @Test("an interrupt ends the command, and is told")
+  @Test("an interrupt ends the command, and is reported")
   func isInterrupted() async throws {
     let store = try await ShoppingStore()
     var tool = Tool()
@@ -107,7 +107,7 @@ struct TextForTerminals {
     #expect(verified.exit == 0)
   }
 
-  @Test("numbers, spans and names")
+  @Test("numbers, durations and names")
   func formats() {
     let counts = [0, 999, 1000, -1000, 1_234_567].map { Display.count($0) }
     #expect(counts == ["0", "999", "1,000", "-1,000", "1,234,567"])

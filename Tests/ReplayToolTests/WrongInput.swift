@@ -26,7 +26,7 @@ struct WrongInput {
     await tool.run(arguments.map { $0 == "STORE" ? store : $0 })
   }
 
-  @Test("a directory that is not there, is empty, or holds other files", arguments: readers)
+  @Test("a directory that is missing, is empty, or has other files", arguments: readers)
   func needsStore(_ arguments: [String]) async throws {
     mkdir(temporary.path + "/empty", 0o777)
     for directory in ["/none", "/empty", ""] {
@@ -51,7 +51,7 @@ struct WrongInput {
     #expect(left != 0)
   }
 
-  @Test("a data file of another program, or cut short", arguments: readers)
+  @Test("a data file of another program, and a cut one", arguments: readers)
   func refusesDamagedFiles(_ arguments: [String]) async throws {
     let store = try await ShoppingStore()
     let file = store.path + "/data.mdb"
@@ -97,7 +97,7 @@ struct WrongInput {
     (["log", "STORE", "--replica", "xyz"], 2, "is not the start of a replica"),
   ]
 
-  @Test("what is not there, and what cannot be meant", arguments: unknown)
+  @Test("missing names, and invalid ones", arguments: unknown)
   func tellsUnknown(_ arguments: [String], _ exit: Int32, _ text: String) async throws {
     let store = try await ShoppingStore()
     let result = await run(arguments, store.path)
@@ -110,7 +110,7 @@ struct WrongInput {
     #expect(error.line.hasPrefix(#"{"error":{"code":"#))
   }
 
-  @Test("a list in a hint that is cut says how many more there are")
+  @Test("a cut list in a hint says how many more there are")
   func cutLists() async throws {
     let path = temporary.path + "/many"
     let store = try ShoppingStore.open(path)
@@ -138,7 +138,7 @@ struct WrongInput {
   }
 
   @Test(
-    "arguments that make no command",
+    "arguments that are not a command",
     arguments: [
       [], ["none"], ["info"], ["show", "x"], ["show", "x", "one"], ["log", "x", "--follow", "--reverse"],
       ["log", "x", "--limit", "-1"], ["import", "x", "file", "--git", "y"], ["import", "x", "--zone", "y"],
@@ -146,7 +146,7 @@ struct WrongInput {
     ])
   func refusesUsage(_ arguments: [String]) async throws {
     let result = await tool.run(arguments)
-    // Without arguments the help shows.
+    // Without arguments the help is printed.
     #expect(result.exit == (arguments.isEmpty ? 0 : 2))
     #expect(arguments.isEmpty || result.errors.hasPrefix("error: "), "\(result.errors)")
     let json = await tool.run(arguments + ["--json"])
@@ -155,7 +155,7 @@ struct WrongInput {
     #expect(error.line.contains(#""code":"usage""#))
   }
 
-  @Test("a store that cannot be written ends each command alike: what is imported is not to blame")
+  @Test("a store that cannot be written ends each command the same way: the import is not blamed")
   func unwritableStores() {
     for code in [StoreError.Code.full, .commitFailed, .commitUncertain, .readOnly, .system] {
       let error = ToolError(StoreError(code, "the disk is full", hint: "make room"))
@@ -169,7 +169,7 @@ struct WrongInput {
     #expect(large.exit == .problem && large.ofInput("line 3").exit == .input)
   }
 
-  @Test("an interrupt says that nothing was changed where nothing was")
+  @Test("an interrupt reports that nothing was changed if nothing was")
   func interruptsTellTheTruth() async throws {
     let store = try await ShoppingStore()
     var interrupted = tool
@@ -183,7 +183,7 @@ struct WrongInput {
     #expect(rebuilt.exit != 130 || rebuilt.errors.contains("no record has changed"), "\(rebuilt)")
   }
 
-  @Test("a command or a remote that is nearly right is told")
+  @Test("for a nearly right command or remote, the right one is suggested")
   func tellsWhatIsMeant() async throws {
     for (wrong, right) in [("inof", "info"), ("exprot", "export"), ("syn", "sync"), ("exlpain", "explain")] {
       let result = await tool.run([wrong, "x"])
@@ -200,7 +200,7 @@ struct WrongInput {
     #expect(bare.exit == 2 && bare.errors.contains("hint: did you mean folder:shared?"), "\(bare.errors)")
   }
 
-  @Test("a hint's command names the store and the remote that were given")
+  @Test("a hint's command has the given store and remote")
   func fillsHints() async throws {
     let store = try await ShoppingStore()
     let wrong = await tool.run("explain", store.path, "shopping:nope", "title")

@@ -15,7 +15,7 @@ struct ZonesDeletedElsewhere {
     await Tool(random).run(["sync", path, "--remote", remote] + arguments)
   }
 
-  /// A store that has a zone which another one has deleted at the remote, and one with something to send.
+  /// A store with a zone that another one has deleted at the remote, and a zone with something to send.
   private func makeStores() async throws {
     let zones = (["gone", "notes"] as [Name]).map { ZoneID(name: $0) }
     let store = try ShoppingStore.open(first)
@@ -38,14 +38,14 @@ struct ZonesDeletedElsewhere {
     again.close()
   }
 
-  @Test("the report tells of it, and of the others; a zone that neither side has is an error behind it")
+  @Test("the report has it and the others; a zone that neither side has is an error after the report")
   func once() async throws {
     try await makeStores()
     let told = await sync(first, "--zone", "gone", "--zone", "notes", "--zone", "nope")
     #expect(told.exit == 2 && told.errors.contains("the store has no zone “nope”"), "\(told)")
     #expect(told.lines.contains { $0.hasPrefix("gone") && $0.contains("removed") }, "\(told)")
     #expect(told.lines.contains { $0.hasPrefix("notes") && $0.contains("sent 1 transaction") }, "\(told)")
-    // It is gone here too now.
+    // It is deleted here too now.
     let after = await sync(first, "--zone", "gone")
     #expect(after.exit == 2 && after.errors.contains("the store has no zone “gone”"), "\(after)")
   }

@@ -6,7 +6,7 @@ import Testing
 @testable import ReplayTool
 @testable import Replicator
 
-@Suite("Entries of a zone that was deleted and made again, mended from the command line")
+@Suite("Repairing entries of a zone that was created again, from the command line")
 struct ZonesMadeAgainMended {
   private let temporary = TemporaryDirectory()
   private let random = SharedBits(1)
@@ -39,8 +39,8 @@ struct ZonesMadeAgainMended {
     }
   }
 
-  /// Store a has shipped three segments of the zone's first life and knows no other; b has read one of them, and has
-  /// something to send. Store c has deleted the zone and made it again, with three segments.
+  /// Store a has sent three segments of the zone's first incarnation and knows no other; b has read one of
+  /// them, and has something to send. Store c has deleted the zone and created it again, with three segments.
   ///
   /// - Returns: both logs.
   private func twoLives() async throws -> [IncarnationID] {
@@ -74,7 +74,7 @@ struct ZonesMadeAgainMended {
     FileManager.default.fileExists(atPath: "\(folder)/\(ObjectName.amendment(of: log, offset))")
   }
 
-  @Test("an entry of the first life is told with the log's name, put back from a store, and holds up nobody")
+  @Test("an entry of the first incarnation is reported with its log, put back from a store, and stops nobody")
   func putBack() async throws {
     let lives = try await twoLives()
     try damage(lives[0], 2)
@@ -88,7 +88,7 @@ struct ZonesMadeAgainMended {
     #expect(mended.output.hasSuffix("\nsound\n"), "\(mended)")
   }
 
-  @Test("a store that had not read so far ends with the first life, and keeps what it had to send")
+  @Test("a store that had not read so far ends the first incarnation, and keeps what it had to send")
   func ends() async throws {
     let lives = try await twoLives()
     try damage(lives[0], 2)
@@ -99,10 +99,10 @@ struct ZonesMadeAgainMended {
         "it was deleted at the remote, but is kept here because some of it was never sent"))
   }
 
-  @Test("an entry is given up in the log that is named, and in no other", arguments: [2, 4] as [UInt64])
+  @Test("an entry is given up in the given log, and in no other", arguments: [2, 4] as [UInt64])
   func givenUp(offset: UInt64) async throws {
     let lives = try await twoLives()
-    // The seal of the first life is at 4.
+    // The seal of the first incarnation is at 4.
     try damage(lives[0], offset)
     try damage(lives[1], offset)
     let refused = await run("remote", remote, "--quarantine", "notes@\(offset)")
@@ -115,13 +115,13 @@ struct ZonesMadeAgainMended {
     #expect(first.exit == 1 && first.output.contains("problem  \(lives[1])@\(offset)  "), "\(first)")
     #expect(!first.output.contains("problem  \(lives[0])") && !first.output.contains("--reread"), "\(first)")
     #expect(exists(lives[0], amendment: offset) && !exists(lives[1], amendment: offset))
-    // One alone is left that can be meant.
+    // Only one log is left that can be meant.
     let second = await run("remote", remote, "--quarantine", "notes@\(offset)")
     #expect(second.exit == 0 && second.output.contains("--reread notes@\(offset)`"), "\(second)")
     #expect(exists(lives[1], amendment: offset))
   }
 
-  @Test("the zone's name stands for the one log of it that has lost the entry; what can be read is refused")
+  @Test("the zone's name means its only log that lost the entry; a readable entry is refused")
   func named() async throws {
     let lives = try await twoLives()
     try damage(lives[0], 3)

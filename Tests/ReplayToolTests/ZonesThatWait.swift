@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReplayTool
 
-@Suite("Zones that wait are told")
+@Suite("Waiting zones are reported")
 struct ZonesThatWait {
   let temporary = TemporaryDirectory()
   let tool = Tool()
@@ -33,7 +33,7 @@ struct ZonesThatWait {
     return store
   }
 
-  /// The log's segment at an offset, of one transaction.
+  /// The log's segment at an offset, with one transaction.
   private func segment(_ replica: ReplicaID, _ sequence: UInt64, at offset: UInt64) throws -> RemoteSegment {
     let bytes = try LogTransaction(
       replica: replica, epoch: 0, sequence: sequence, zone: zone, base: nil,
@@ -46,7 +46,7 @@ struct ZonesThatWait {
       transactions: [bytes])
   }
 
-  @Test("a zone in which nothing waits says nothing of it")
+  @Test("a zone in which nothing waits is not reported")
   func nothing() async throws {
     try await makeStore("s").close()
     let told = await tool.run("info", path("s"))
@@ -58,12 +58,12 @@ struct ZonesThatWait {
     #expect(!json.output.contains("rereadFrom"))
   }
 
-  @Test("a log that is being read again, and records that are behind the log then")
+  @Test("a log that is being read again, and records that then lag behind the log")
   func rereading() async throws {
     let store = try await makeStore("s")
     _ = try await store.ingest([try segment(ReplicaID(rawValue: 1), 1, at: 1)])
     try await store.beginRereading(zone, from: 1)
-    // The log's first segment is another one now.
+    // The log has another first segment now.
     var other = try segment(ReplicaID(rawValue: 1), 1, at: 1)
     let bytes = try LogTransaction(
       replica: ReplicaID(rawValue: 1), epoch: 0, sequence: 1, zone: zone, base: nil,
@@ -80,7 +80,7 @@ struct ZonesThatWait {
     let json = await tool.run("info", path("s"), "--json")
     #expect(
       json.output.contains(#""rereadFrom":1"#) && json.output.contains(#""isFoldingAgain":true"#), "\(json)")
-    // Nothing is wrong with it, and nobody has compared the records.
+    // There is no problem, but nobody has compared the records.
     let verified = await tool.run("verify", path("s"))
     #expect(verified.exit == 0 && verified.output.hasPrefix("no problem so far, "), "\(verified)")
     #expect(verified.output.contains("Not all records were compared"), "\(verified)")
@@ -94,7 +94,7 @@ struct ZonesThatWait {
     #expect(sound.exit == 0 && sound.output.hasPrefix("sound, "), "\(sound)")
   }
 
-  @Test("a lane that the log has closed")
+  @Test("a closed lane")
   func closed() async throws {
     let store = try await makeStore("s")
     _ = try await store.reject(try segment(store.identity.replica, 5, at: 1), .hole)

@@ -130,7 +130,7 @@ struct ZoneLifecycles {
   }
 
   @Test(
-    "A zone deleted while another device had unsent work is kept and reported there, until it is deleted there",
+    "A zone deleted while another device had unsent work is kept and reported there, until deleted there",
     arguments: [false, true])
   func deletedElsewhere(isMadeAgain: Bool) async throws {
     let devices = try devices(2)

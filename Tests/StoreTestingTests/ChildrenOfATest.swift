@@ -10,11 +10,11 @@ import Testing
 
 @Suite("A process that a test starts")
 struct ChildrenOfATest {
-  @Test("inherits no descriptor, whatever its number: who reads a pipe to its end does not wait for it")
+  @Test("inherits no descriptor, whatever its number: a reader of a pipe does not wait for it")
   func inheritsNothing() throws {
     var ends: [Int32] = [0, 0]
     try #require(pipe(&ends) == 0)
-    // Hundreds of open stores take the low numbers.
+    // Hundreds of open stores use the low numbers.
     let high = fcntl(ends[1], F_DUPFD, 1500)
     try #require(high >= 1500)
     let child = try ChildProcess(path: "/bin/cat", [], environment: [], takesInput: true)
@@ -30,7 +30,7 @@ struct ChildrenOfATest {
     #expect(child.wait() == .exit(0))
   }
 
-  @Test("its errors are kept, and more of them than a pipe holds do not stop it")
+  @Test("its errors are kept, and more errors than fit into a pipe do not stop it")
   func keepsErrors() throws {
     let script = "for i in {1..20000}; do echo \"line $i\" >&2; done; echo done; echo last >&2; exit 3"
     let child = try ChildProcess(path: "/bin/bash", ["-c", script], environment: [], errors: .kept)
@@ -42,7 +42,7 @@ struct ChildrenOfATest {
     #expect(child.wait() == .exit(3), "its end is known")
   }
 
-  @Test("ignores and holds back no signal, whatever who started it does")
+  @Test("ignores and blocks no signal, whatever its parent does")
   func signals() throws {
     signal(SIGPIPE, SIG_IGN)
     signal(SIGQUIT, SIG_IGN)
@@ -60,7 +60,7 @@ struct ChildrenOfATest {
     }
   }
 
-  @Test("one that is not there is refused, and leaves no descriptor open")
+  @Test("a missing program is refused, and leaves no descriptor open")
   func refusesPrograms() throws {
     let start = try #require(lowestFree())
     for _ in 0..<100 {
@@ -69,7 +69,7 @@ struct ChildrenOfATest {
       }
     }
     let end = try #require(lowestFree())
-    // Other tests open files meanwhile, though not hundreds.
+    // Other tests open files meanwhile, but not hundreds.
     #expect(end < start + 200)
   }
 

@@ -1,7 +1,7 @@
 import EventStore
 import OperationFormat
 
-/// Counts what a fold asks its storage for.
+/// Counts the requests of a fold to its storage.
 final class CountingFoldStorage: FoldStorage {
   private let storage: MemoryFoldStorage
   /// How often a transaction's place was looked up.

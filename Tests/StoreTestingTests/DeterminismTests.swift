@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-@Suite("What a simulator drives asks the world for nothing")
+@Suite("Simulated code is deterministic")
 struct DeterminismTests {
-  /// The files that may, what for, and why.
+  /// The files that may use banned things, which ones, and why.
   private static let adapters: [(file: String, bans: [SourceBan], reason: String)] = [
     (
       "EventStore/Common/SystemEnvironment.swift", [.clockTime, .systemGenerator],
@@ -36,7 +36,7 @@ struct DeterminismTests {
   ]
 
   @Test(
-    "outside the adapters no source asks for time, randomness, threads or files, and each adapter still does")
+    "outside the adapters no source uses time, randomness, threads or files, and each adapter still does")
   func sources() throws {
     var root = URL(fileURLWithPath: #filePath)
     for _ in 0..<3 { root.deleteLastPathComponent() }
@@ -64,7 +64,7 @@ struct DeterminismTests {
     SourceBan.violations(in: source, file: "Sample.swift").map(\.ban)
   }
 
-  @Test("each banned thing is found in a plain use of it", arguments: SourceBan.allCases)
+  @Test("a plain use of each banned thing is found", arguments: SourceBan.allCases)
   func found(_ ban: SourceBan) {
     let word = ban.rawValue
     let use = word.hasPrefix(".") ? "x\(word)" : word
@@ -75,14 +75,14 @@ struct DeterminismTests {
     if !word.hasPrefix(".") { #expect(bans("let a = my\(call)") == []) }
   }
 
-  @Test("a violation names file and line")
+  @Test("a violation has file and line")
   func place() {
     let found = SourceBan.violations(in: "/* one\ntwo */\n\n  let a = Date()\n", file: "F.swift")
     #expect(found == [SourceBan.Violation(file: "F.swift", line: 4, ban: .date)])
     #expect(found.first?.description == "F.swift:4: Date()")
   }
 
-  @Test("a draw from a generator that is named is allowed, whatever its other arguments are")
+  @Test("a draw from a given generator is allowed, whatever its other arguments are")
   func generators() {
     #expect(bans("let a = UInt8.random(in: .min ... .max, using: &random)") == [])
     #expect(bans("let a = list.shuffled(using: &random)") == [])
@@ -94,7 +94,7 @@ struct DeterminismTests {
     #expect(bans("self.random = random.stream(2); let a = plan.random(.identities)") == [])
   }
 
-  @Test("words that only look alike are allowed")
+  @Test("words that only look similar are allowed")
   func lookalikes() {
     #expect(bans("WriterThread(); let threads = MyThread(); currentThreadNumber()") == [])
     #expect(bans("Display.time(t); Self.time(left); let uptime(x)\nfunc time(_ a: Int) {}") == [])
@@ -104,7 +104,7 @@ struct DeterminismTests {
     #expect(bans("Thread.sleep(forTimeInterval: 1)") == [.thread])
   }
 
-  @Test("comments and strings do not count; code within a string does")
+  @Test("comments and strings do not count; code inside a string does")
   func text() {
     #expect(bans("/* a /* Date() */ UUID() */ let a = UUID()") == [.uuid])
     #expect(bans("let a = \"Date() \\\"UUID()\\\" \\\\\" + f(UUID())") == [.uuid])

@@ -4,14 +4,14 @@ import Testing
 
 @Suite("Drawn operations")
 struct DrawnOperations {
-  /// Choices that were made before; 0 after their end.
+  /// Choices that were recorded before; 0 after their end.
   private struct Recorded: ChoiceSource {
     var choices: [Int]
 
     mutating func next(below bound: Int) -> Int { choices.isEmpty ? 0 : choices.removeFirst() % bound }
   }
 
-  /// Writes down what a seed chooses.
+  /// Records the choices of a seed.
   private struct Recorder: ChoiceSource {
     var random: SeededRandom
     var choices: [Int] = []
@@ -28,7 +28,7 @@ struct DrawnOperations {
     return (0..<transactions).map { _ in operations.draw(upTo: 5, from: &source) }
   }
 
-  @Test("recorded choices draw what the seed drew")
+  @Test("recorded choices draw the same as the seed")
   func repeatable() {
     var recorder = Recorder(random: SeededRandom(seed: 3))
     let drawn = draw(200, from: &recorder)
@@ -39,7 +39,7 @@ struct DrawnOperations {
     #expect(draw(200, from: &other) != drawn)
   }
 
-  @Test("they are of all kinds, on all records and fields, with all values, and no others")
+  @Test("they have all kinds, records, fields and values, and no others")
   func areOfAllKinds() {
     var random = SeededRandom(seed: 5)
     let drawn = draw(2000, from: &random).flatMap(\.self)
@@ -51,7 +51,7 @@ struct DrawnOperations {
     #expect(Set(drawn.map(\.value.rawValue)) == Set(0..<FoldValue.count))
   }
 
-  @Test("as many of them add to counters as are asked for, small numbers")
+  @Test("the requested share of them adds small numbers to counters")
   func addToCounters() {
     var random = SeededRandom(seed: 6)
     var operations = CellOperations(records: 3, fields: 2, from: &random)
@@ -74,7 +74,7 @@ struct DrawnOperations {
     #expect(Set(drawn.map(\.kind)) == Set(FoldOperation.Kind.allCases))
   }
 
-  @Test("where all choices are 0, a transaction is one short operation")
+  @Test("if all choices are 0, a transaction is one short operation")
   func simplest() {
     var zeros = Recorded(choices: [])
     #expect(draw(1, from: &zeros) == [[FoldOperation(.delete, record: 0)]])

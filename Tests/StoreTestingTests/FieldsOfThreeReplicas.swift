@@ -1,14 +1,14 @@
 import StoreTesting
 import Testing
 
-/// A record that three replicas have, of which each then sets some of three fields, without having seen the others.
+/// Three replicas have a record, and each then sets some of three fields without having seen the others.
 @Suite("Three replicas set three fields of one record")
 struct FieldsOfThreeReplicas {
   static let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
 
   /// - Parameters:
-  ///   - writes: which fields each replica sets, a bit each.
-  ///   - order: who ships when.
+  ///   - writes: the fields that each replica sets, one bit each.
+  ///   - order: the order in which they send.
   static func schedule(_ writes: [Int], _ order: [Int], seed: Int) -> FoldSchedule {
     var schedule = FoldSchedule(replicas: 3, records: 1, fields: 3, seed: UInt64(seed))
     let before = (0..<3 as Range<UInt8>).map {
@@ -25,7 +25,7 @@ struct FieldsOfThreeReplicas {
       let operations = (0..<3 as Range<UInt8>).filter { writes[replica] & 1 << Int($0) != 0 }.map { field in
         FoldOperation(.set, record: 0, field: field, value: FoldValue(rawValue: UInt8(replica + 1)))
       }
-      // The clocks tell another order than the replicas' numbers.
+      // The order of the clocks differs from that of the replicas' numbers.
       schedule.steps.append(
         .write(replica: replica, wallMilliseconds: Int64(3000 - replica * 100), operations: operations))
     }
@@ -37,12 +37,13 @@ struct FieldsOfThreeReplicas {
   }
 
   @Test(
-    "every choice of fields, shipped in every order: a field has the value of each that set it, and no other")
+    "every choice of fields, sent in every order: a field has the value of each that set it, and no other")
   func allChoices() throws {
     var number = 0
     for choice in 0..<512 {
       let writes = [choice & 7, choice >> 3 & 7, choice >> 6]
-      // The greatest first: the earlier the replica, the later its clock. What nobody set is as it was.
+      // The greatest first: the earlier the replica, the later its clock. A field that nobody set is
+      // unchanged.
       let expected = (0..<3).map { field in
         let writers = (0..<3).filter { writes[$0] & 1 << field != 0 }
         return writers.isEmpty ? ["7"] : writers.map { "\($0 + 1)" }

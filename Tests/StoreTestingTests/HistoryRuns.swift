@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Many writers' histories")
 struct HistoryRuns {
-  /// A history whose final tree was tampered with.
+  /// A history whose final tree was changed.
   private struct Tampered: HistorySource {
     let history: GeneratedHistory
     let change: HistoryChange
@@ -36,7 +36,7 @@ struct HistoryRuns {
   }
 
   @Test(
-    "end equal on every device, whatever the schedule of syncs and the remote", .serialized,
+    "end equal on every device, for any schedule of syncs and any remote", .serialized,
     arguments: schedules,
     [3] as [UInt64])
   func endEqual(schedule: (devices: Int, syncEvery: Int, offline: Double), seed: UInt64) async throws {
@@ -51,18 +51,18 @@ struct HistoryRuns {
       #expect(report.files == (try history.finalTree().count))
       #expect(report.segments > 0 && report.bytesShipped > 0 && report.remoteCalls > 0)
       #expect(report.mostContested != nil)
-      // Every transaction reaches every other device, once.
+      // Every transaction reaches every other device once.
       #expect(report.folded == report.transactions * (schedule.devices - 1))
       if schedule.devices == 1 || schedule.syncEvery == 1 && schedule.offline == 0 {
         #expect(report.conflicts == 0)
       }
       reports.append(report)
     }
-    // One seed determines everything, and the remote changes nothing.
+    // One seed determines everything, and the remote does not matter.
     #expect(reports[0].stateDigest == reports[1].stateDigest, "seed \(seed), \(schedule)")
   }
 
-  @Test("a device an author, and authors' clocks where causality alone decides")
+  @Test("a device for each author, and authors' clocks if only causality decides")
   func followsCausality() async throws {
     let history = GeneratedHistory(commits: 120, seed: 9)
     var options = HistoryOptions(remote: .memory)
@@ -73,7 +73,7 @@ struct HistoryRuns {
     #expect(report.conflicts == 0)
   }
 
-  @Test("authors' clocks that are wrong show, where not only causality decides")
+  @Test("wrong authors' clocks are noticed if not only causality decides")
   func showsWrongClocks() async throws {
     var options = HistoryOptions(remote: .memory)
     options.clock = .author
@@ -81,7 +81,7 @@ struct HistoryRuns {
     options.offlineChance = 0.7
     let report = try await HistoryRunner(options).run(GeneratedHistory(commits: 200, seed: 9))
     let difference = try #require(report.difference)
-    // The devices agree all the same: it is the tree that is another.
+    // The devices still agree: only the tree differs.
     #expect(difference.device == "d000")
     #expect(!difference.place.hasPrefix("zone"))
   }
@@ -94,7 +94,7 @@ struct HistoryRuns {
     #expect(report.difference == nil)
   }
 
-  @Test("a planted difference is found: a file too many, too few, or other")
+  @Test("a planted difference is found: an additional, a missing, or a changed file")
   func findsDifferences() async throws {
     let history = GeneratedHistory(commits: 60, seed: 5)
     let files = try history.finalTree().files
@@ -116,7 +116,7 @@ struct HistoryRuns {
     }
   }
 
-  @Test("a path that is no name becomes its hash, with the path a field")
+  @Test("a path that is not a valid name becomes its hash, with the path in a field")
   func namesPaths() {
     let long = Array((String(repeating: "d", count: 200) + "/" + String(repeating: "e", count: 100)).utf8)
     let record = HistoryRecord(path: long)
@@ -129,7 +129,7 @@ struct HistoryRuns {
     #expect(HistoryRecord(path: []).id.name.rawValue.utf8.count == 64)
   }
 
-  @Test("a run ends where its user wants it to")
+  @Test("a run ends when its user ends it")
   func stops() async throws {
     await #expect(throws: Stopped.self) {
       _ = try await HistoryRunner(HistoryOptions(remote: .memory)).run(GeneratedHistory(commits: 20, seed: 1))

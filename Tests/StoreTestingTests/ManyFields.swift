@@ -38,7 +38,7 @@ struct ManyFields {
     var fold = makeFold()
     let storage = fold.storage
     for index in 0..<count {
-      // Every field once: the step and the count have no common divisor.
+      // Each field once: the step and the count have no common divisor.
       try change(kind, scattered ? index * 7919 % count : index, index, &fold)
     }
     try fold.flush()
@@ -46,7 +46,7 @@ struct ManyFields {
   }
 
   @Test(
-    "a transaction that changes each once moves as many bytes for each, however many they are",
+    "a transaction that changes each once moves the same number of bytes for each, however many there are",
     arguments: [OperationKind.set, .add], [false, true])
   func inOneTransaction(kind: OperationKind, scattered: Bool) throws {
     let once = try bytesPerField(kind, 10_000, scattered: scattered)
@@ -55,7 +55,7 @@ struct ManyFields {
     #expect(twice <= once + once / 4 + 10)
   }
 
-  @Test("one more change moves a block and not the record, and what is there can be read")
+  @Test("one more change moves a block and not the record, and everything can be read")
   func oneMore() throws {
     var moved: [Int] = []
     for count in [5000, 20_000] {
@@ -78,7 +78,7 @@ struct ManyFields {
     #expect(moved.allSatisfy { $0 < 8000 })
   }
 
-  @Test("a creation that saw them all clears them")
+  @Test("a creation that has seen all of them clears them")
   func cleared() throws {
     var fold = makeFold()
     let storage = fold.storage

@@ -2,7 +2,7 @@ import EventStore
 import OperationFormat
 import Testing
 
-/// Thousands of replicas that set one field without having seen each other.
+/// Thousands of replicas that set one field concurrently.
 @Suite("Many heads in one cell")
 struct ManyHeads {
   private let name = Array("record".utf8)
@@ -10,7 +10,7 @@ struct ManyHeads {
   private let field = NameNumber(rawValue: 1)
   private let type = NameNumber(rawValue: 2)
 
-  /// The place of replica n's one transaction is n.
+  /// The place of replica n's only transaction is n.
   private func makeStorage(_ replicas: Int) -> CountingFoldStorage {
     let identities = (1...replicas + 1).map { ReplicaID(rawValue: UInt128($0 &* 0x9e37_79b9 % 1_000_003)) }
     return CountingFoldStorage(
@@ -34,7 +34,7 @@ struct ManyHeads {
       index: index)
   }
 
-  @Test("10,000 that never saw anything: each costs a few rows, and one that saw all of them clears them")
+  @Test("10,000 that have seen nothing: each costs a few rows, and one that has seen all of them clears them")
   func thatSawNothing() throws {
     let count = 10_000
     let storage = makeStorage(count)
@@ -42,7 +42,7 @@ struct ManyHeads {
     for replica in 1...count { try set(&fold, replica: replica, base: 0) }
     #expect(storage.lookUps == 0)
     #expect(storage.elementsRead <= 3 * count)
-    // A row each and one in the index, of two cells.
+    // One row for each and one in the index, for two cells.
     #expect(storage.elementCount == 4 * (count - 4) + 2)
     #expect(storage.elementsChanged < 9 * count)
 
@@ -60,14 +60,14 @@ struct ManyHeads {
     #expect(storage.elementsRead < 6 * count)
   }
 
-  @Test("that lose to a large value: none of them reads it")
+  @Test("that lose to a large value do not read it")
   func thatLoseToALargeValue() throws {
     let storage = makeStorage(2)
     var fold = Fold(storage: storage)
     fold.context = CausalContext(
       zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: 1), epoch: 1, sequence: 1, base: nil)
     fold.timestamp = Timestamp(milliseconds: 1_000_000, counter: 0)
-    // By its bytes it might name records.
+    // Its bytes could be those of references.
     let value = try Value.bytes([UInt8](repeating: 10, count: 100_000)).encoded()
     try fold.change(
       .set, field, of: name.span.bytes, in: state, type: type, operand: value.span.bytes, index: 0)
@@ -92,10 +92,10 @@ struct ManyHeads {
     return (work / count, storage)
   }
 
-  @Test("100,000 that had seen something else cost as few, and one more sets the field 2,000 times")
+  @Test("100,000 that have seen something else cost as little, and one more sets the field 2,000 times")
   func thatSawSomethingElse() throws {
     let count = 100_000
-    // Offset 1 is of another cell: everyone has seen it, and nobody has seen the others.
+    // Offset 1 belongs to another cell: all have seen it, and none has seen the others.
     let (perSet, storage) = try work(count) { _ in 1 }
     #expect(perSet < 40)
     var fold = Fold(storage: storage)
@@ -109,7 +109,7 @@ struct ManyHeads {
     #expect(heads.last { $0.head.id.replica.rawValue == count + 2 }?.head.id.index == 1999)
   }
 
-  @Test("those that had seen all but the last so many before them", arguments: [1, 30, 1000])
+  @Test("those that have seen all but the last few before them", arguments: [1, 30, 1000])
   func thatSawOthers(unseen: Int) throws {
     let (once, small) = try work(2000) { max(0, $0 - 1 - unseen) }
     let (twice, _) = try work(4000) { max(0, $0 - 1 - unseen) }
@@ -121,12 +121,12 @@ struct ManyHeads {
     #expect(Set(heads.map { Int($0.head.id.replica.rawValue) }) == Set(2001 - unseen...2001))
   }
 
-  @Test("those that each had seen the greatest of them alone: the next greatest comes into the row")
+  @Test("those that have each seen only the greatest: the next greatest moves into the row")
   func thatSawTheGreatest() throws {
     let count = 2000
     let storage = makeStorage(2 * count + 1)
     var fold = Fold(storage: storage)
-    // The first have times from high to low, those that see them one by one a lower one than all.
+    // The times of the first go from high to low; those that see them one by one have a lower time than all.
     for replica in 1...count {
       try set(&fold, replica: replica, base: 0, milliseconds: UInt64(1_000_000 - replica))
     }

@@ -3,7 +3,7 @@ import OperationFormat
 import StoreTesting
 import Testing
 
-/// Very many replicas that each insert a little at one place of a sequence, unseen by each other.
+/// Very many replicas that each insert a little at one place of a sequence, concurrently.
 @Suite("Many writers at one place")
 struct ManyWritersAtOnePlace {
   private let name = Array("record".utf8)
@@ -11,7 +11,7 @@ struct ManyWritersAtOnePlace {
   private let field = NameNumber(rawValue: 1)
   private let type = NameNumber(rawValue: 2)
 
-  /// The places are those of transactions by their replicas and sequences.
+  /// The places of transactions, by replica and sequence.
   private func makeStorage(
     _ replicas: Int, places: @escaping (_ replica: Int, _ sequence: UInt64) -> UInt64?
   ) -> MemoryFoldStorage {
@@ -38,7 +38,9 @@ struct ManyWritersAtOnePlace {
     UnitReference(maker: UnitMaker(replica: replica, epoch: 0), number: number)
   }
 
-  @Test("each insertion or move looks up as much, however many were before it", arguments: [0, 1, 2])
+  @Test(
+    "each insertion or move takes the same number of look-ups, however many came before",
+    arguments: [0, 1, 2])
   func cost(_ kind: Int) throws {
     let count = 2000
     let memory = makeStorage(count + 1) { replica, _ in UInt64(replica) }
@@ -63,20 +65,20 @@ struct ManyWritersAtOnePlace {
     #expect(storage.lookUps < 30 * count, "\(storage.lookUps)")
   }
 
-  @Test("are as without what the fold keeps between operations", arguments: 0..<40 as Range<UInt64>)
+  @Test("are the same without the fold's caches between operations", arguments: 0..<40 as Range<UInt64>)
   func areAsWithout(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let replicas = 12
     let isText = seed % 2 == 0
     var places: [[UInt64]] = Array(repeating: [], count: replicas + 1)
-    /// By offset, from 1: who inserted, and the number of the unit.
+    /// By offset, from 1: the writer, and the number of the unit.
     var units: [(replica: Int, number: UInt64)] = []
     var edits: [(change: FieldChange, replica: Int, sequence: UInt64, base: UInt64)] = []
     var bases = Array(repeating: 0 as UInt64, count: replicas + 1)
     let identities = makeStorage(replicas) { _, _ in nil }
     for offset in 1...80 as ClosedRange<UInt64> {
       let replica = 1 + random.next(below: replicas)
-      // Few bases, so that many have the same.
+      // Few bases, so that many are equal.
       let base = max(bases[replica], (offset - 1) / 20 * 20)
       bases[replica] = base
       let seen = units.enumerated().filter { $0.offset < Int(base) || $0.element.replica == replica }

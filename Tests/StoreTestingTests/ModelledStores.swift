@@ -6,23 +6,23 @@ import Synchronization
 
 /// Real stores that sync one zone through a remote in memory, and the model of the zone.
 final class ModelledStores {
-  /// One store, and what it has by what it was seen to do.
+  /// A store, and what it has as far as the test has seen.
   struct Device {
     let store: LocalStore
     let replicator: LogReplicator
     var view = ZoneView()
-    /// Up to where its log was read.
+    /// How far its log was read.
     var position = Position.start
   }
 
-  /// What the model was told, in order.
+  /// The facts that the model got, in order.
   enum Fact {
     case made(LogTransaction)
     case placed(TransactionID, offset: UInt64)
   }
 
   static let zone = ZoneID(name: "notes")
-  /// Where records go that leave the zone, and come back from.
+  /// The zones to which records move, and from which they return.
   private static let elsewhere = [ZoneID(name: "elsewhere"), ZoneID(owner: "o", name: "beyond")]
   private let zone = ModelledStores.zone
   private let directory = TemporaryDirectory()
@@ -31,10 +31,10 @@ final class ModelledStores {
   private(set) var devices: [Device] = []
   private(set) var model = ZoneModel(zone: ModelledStores.zone)
   private(set) var facts: [Fact] = []
-  /// When the remote received which transaction, and where.
+  /// When and where the remote received which transaction.
   private var receipts: [(number: Int, offset: UInt64, milliseconds: UInt64?)] = []
   private var token: ChangeToken?
-  /// How many conflicts were compared, and how many heads whose timestamp was capped.
+  /// How many conflicts were compared, and how many heads had a capped timestamp.
   private(set) var conflicts = 0
   private(set) var capped = 0
 
@@ -49,7 +49,7 @@ final class ModelledStores {
 
   /// Opens a store for each clock.
   ///
-  /// - Parameter skews: what each clock is off by, in milliseconds.
+  /// - Parameter skews: the error of each clock, in milliseconds.
   init(seed: UInt64, skews: [Int64]) async throws {
     let now = Now()
     self.now = now
@@ -79,10 +79,10 @@ final class ModelledStores {
     }
   }
 
-  /// Random bits, apart from what is captured by an initializer.
+  /// Random bits, separate because an initializer captures them.
   private struct Bits { let next: @Sendable () -> UInt64 }
 
-  // MARK: Verbs
+  // MARK: Actions
 
   func wait(milliseconds: Int64) { now.milliseconds += milliseconds }
 
@@ -91,7 +91,7 @@ final class ModelledStores {
     devices[device].view.policies[type] = policy
   }
 
-  /// Writes at a store, tells the model, and compares the records that were touched.
+  /// Writes at a store, adds it to the model, and compares the changed records.
   func write(_ operations: [FoldOperation], at device: Int) async throws {
     let zone = zone
     try await devices[device].store.write { tx in
@@ -105,7 +105,7 @@ final class ModelledStores {
     }
   }
 
-  /// Does what an operation says; what is created comes back from where it went, if it is there.
+  /// Performs an operation; a created record returns from the place to which it moved, if it exists there.
   private static func perform(
     _ operation: FoldOperation, in zone: ZoneID, _ tx: inout WriteTransaction
   ) throws {
@@ -125,7 +125,7 @@ final class ModelledStores {
     try tx.perform(operation, in: zone, movingTo: other)
   }
 
-  /// Makes a round at a store, tells the model, and compares everything.
+  /// Performs a round at a store, adds it to the model, and compares everything.
   func sync(_ device: Int) async throws {
     _ = try await devices[device].replicator.syncOnce()
     try await readRemote(by: device)
@@ -157,7 +157,7 @@ final class ModelledStores {
     }
   }
 
-  /// Compares a store with another model, or as if it had something else.
+  /// Compares a store with another model, or with another view.
   func compareAll(_ device: Int, _ model: ZoneModel, _ view: ZoneView) throws(OracleMismatch) {
     do {
       try devices[device].store.read { read in try model.compareAll(read, view) }
@@ -170,9 +170,9 @@ final class ModelledStores {
 
   // MARK: Helpers
 
-  /// Tells the model what a store's log has that was not read yet.
+  /// Adds the unread part of a store's log to the model.
   ///
-  /// - Returns: the numbers of it.
+  /// - Returns: its numbers.
   private func readLog(of device: Int) throws -> [Int] {
     var entries: [LogEntry] = []
     try devices[device].store.read { read in
@@ -192,7 +192,7 @@ final class ModelledStores {
     return numbers
   }
 
-  /// Tells the model what the remote's log has that was not read yet.
+  /// Adds the unread part of the remote's log to the model.
   private func readRemote(by device: Int) async throws {
     if token == nil {
       let state = try devices[device].store.syncState().zones.first { $0.zone == zone }

@@ -29,7 +29,7 @@ struct ModelsOfAZone {
     return view
   }
 
-  @Test("a record is its heads: fields by name, cleared ones and all, greatest first")
+  @Test("a record is its heads: fields by name, including cleared ones, greatest first")
   func heads() throws {
     var model = ZoneModel(zone: zone)
     let first = transaction(1, .create(record: "r", type: "note"), set("b", to: 1), set("a", to: .null))
@@ -43,14 +43,14 @@ struct ModelsOfAZone {
     #expect(
       model.record(record, view(2))
         == Record(id: RecordID(zone: zone, name: "r"), type: "task", fields: ["b": 2]))
-    // The two say another type each, so they disagree about the record's existence too.
+    // The two have different types, so they disagree about the record's existence too.
     #expect(record.conflicts.map(\.field) == [nil, "b"])
     #expect(model.heads(of: "b", in: "r", view(1)).map(\.content) == [.value(1)])
     #expect(model.heads(of: nil, in: "r", view(0)) == [])
     #expect(model.heads(of: "c", in: "r", view(2)) == [] && model.heads(of: nil, in: "s", view(2)) == [])
   }
 
-  @Test("the policy of the winner's type decides whether a record is there")
+  @Test("the policy of the winner's type decides whether a record exists")
   func policies() throws {
     var model = ZoneModel(zone: zone)
     _ = try model.append(transaction(1, at: 1, set("a", to: 1)))
@@ -67,7 +67,7 @@ struct ModelsOfAZone {
     #expect(late.visibleType(["task": .deleteWins]) == "note")
   }
 
-  @Test("a creation clears the fields it has seen, also in its own transaction, and no others")
+  @Test("a creation clears the fields that it has seen, also in its own transaction, and no others")
   func creationClears() throws {
     var model = ZoneModel(zone: zone)
     _ = try model.append(transaction(1, set("a", to: 1), .create(record: "r", type: "note"), set("b", to: 1)))
@@ -92,7 +92,7 @@ struct ModelsOfAZone {
     #expect(model.records(touchedBy: number) == ["r"])
   }
 
-  @Test("an identity goes on from its parent: the first transaction names it")
+  @Test("an identity continues its parent: the first transaction has it")
   func parent() throws {
     var model = ZoneModel(zone: zone)
     let first = transaction(1, set("a", to: 1))
@@ -104,7 +104,7 @@ struct ModelsOfAZone {
     #expect(model.heads(of: "a", in: "r", view(4)).map(\.content) == [.value(4), .value(2)])
   }
 
-  @Test("a transaction that comes again has its number already; another one under its identity cannot be")
+  @Test("a repeated transaction keeps its number; another one with its identity is impossible")
   func identities() throws {
     var model = ZoneModel(zone: zone)
     let made = transaction(1, set("a", to: 1))
@@ -115,7 +115,7 @@ struct ModelsOfAZone {
     #expect(throws: OracleMismatch.self) { try model.append(transaction(1, set("a", to: 2))) }
   }
 
-  @Test("a base past the log's end, or of another life of it, cannot be")
+  @Test("a base beyond the log's end, or in another incarnation, is impossible")
   func bases() throws {
     var model = ZoneModel(zone: zone)
     #expect(throws: OracleMismatch.self) { try model.append(transaction(2, base: 1, set("a", to: 1))) }
@@ -131,7 +131,7 @@ struct ModelsOfAZone {
     #expect(model.transactions.count == 2)
   }
 
-  @Test("a mismatch says record, field, what was expected and what was found")
+  @Test("a mismatch has record, field, the expected and the found value")
   func mismatchIsReadable() {
     let mismatch = OracleMismatch(
       "heads", of: RecordID(zone: zone, name: "r"), field: "a", expected: "[]", found: "[null]")

@@ -2,10 +2,11 @@ import OperationFormat
 import StoreTesting
 import Testing
 
-/// Histories that are longer than a word has bits, whose outcome is plain from the rule for conflicts.
+/// Histories with more transactions than a word has bits, whose outcome is obvious from the rule of
+/// conflicts.
 @Suite("Oracles of many transactions")
 struct OraclesOfManyTransactions {
-  /// One cell that replicas write to, each in a lane of its own.
+  /// One cell that replicas write, each in its own lane.
   private struct Cell {
     var oracle = Oracle()
     let cell: Int
@@ -30,7 +31,7 @@ struct OraclesOfManyTransactions {
       return number
     }
 
-    /// Opens the lane after another one, which continues its first transaction.
+    /// Opens a new lane, which continues the first transaction of another one.
     mutating func openNext(after lane: Int) {
       sequences.append(0)
       let parent = OracleLane.Parent(lane: lane, through: 1)
@@ -45,7 +46,7 @@ struct OraclesOfManyTransactions {
     }
   }
 
-  @Test("of a thousand writes of one replica the last that was folded is the head")
+  @Test("of a thousand writes of one replica, the last folded one is the head")
   func oneReplica() {
     var cell = Cell(replicas: 1)
     for _ in 0..<1000 { _ = cell.write(0) }
@@ -56,7 +57,7 @@ struct OraclesOfManyTransactions {
   }
 
   @Test(
-    "two hundred that never saw each other are heads, the latest first, until one saw the first hundred and fifty"
+    "two hundred concurrent ones are heads, the latest first, until one has seen the first hundred and fifty"
   )
   func manyReplicas() {
     var cell = Cell(replicas: 201)
@@ -68,11 +69,11 @@ struct OraclesOfManyTransactions {
     #expect(cell.oracle.seen(by: last) == TransactionSet(below: 150))
     let left = Set(cell.heads(TransactionSet(below: 201)))
     #expect(left == Set(150...200))
-    // Without the one that saw them, all are there still.
+    // Without the one that has seen them, all are still heads.
     #expect(cell.heads(all).count == 200)
   }
 
-  @Test("replicas that take turns, each having seen all before, leave one head, whatever their clocks say")
+  @Test("replicas that take turns, each having seen all before, leave one head, whatever their clocks show")
   func turns() {
     var cell = Cell(replicas: 3)
     for turn in 0..<300 {
@@ -82,7 +83,7 @@ struct OraclesOfManyTransactions {
     }
   }
 
-  @Test("the first place counts, and an own transaction is seen before it has one")
+  @Test("the first place counts, and an own transaction is seen before it has a place")
   func places() {
     var cell = Cell(replicas: 2)
     let first = cell.write(0)
@@ -97,7 +98,7 @@ struct OraclesOfManyTransactions {
     #expect(Set(cell.heads(TransactionSet([first, second, other]))) == [second, other])
   }
 
-  @Test("an identity has seen what its parents held, over several generations")
+  @Test("an identity has seen what its parents had, over several generations")
   func lineage() {
     var cell = Cell(replicas: 1)
     var held: [Int] = []
@@ -112,7 +113,7 @@ struct OraclesOfManyTransactions {
     #expect(cell.oracle.seen(by: last) == TransactionSet(held))
   }
 
-  @Test("each observer has its own times of receipt, and a time that is not known caps nothing")
+  @Test("each observer has its own times of receipt, and an unknown time caps nothing")
   func receipts() {
     var cell = Cell(replicas: 2)
     let early = cell.write(0, at: 500_000)

@@ -3,13 +3,13 @@ import Testing
 
 @Suite("Planted faults")
 struct PlantedFaults {
-  @Test("each is found, and made small", arguments: FoldCheckFault.allCases)
+  @Test("each is found, and shrunk", arguments: FoldCheckFault.allCases)
   func isFound(fault: FoldCheckFault) throws {
     let check = FoldCheck(seed: 1, fault: fault)
     let report = check.run(sequences: 0..<2000)
     let failure = try #require(report.failure, "\(fault) was not found in \(report.sequences) sequences")
     #expect(failure.schedule.steps.count <= stepsMax(fault), "\(failure)")
-    // What is left fails still, and only for the fault.
+    // The rest still fails, and only because of the fault.
     var coverage = FoldCheckCoverage()
     let again = check.run(failure.schedule, coverage: &coverage)
     #expect(again != nil)
@@ -17,12 +17,13 @@ struct PlantedFaults {
     #expect(sound == nil)
   }
 
-  /// Some need more than two replicas' writes: five heads of which one goes, or two places and someone between them.
+  /// Some need the writes of more than two replicas: five heads of which one is removed, or two places with
+  /// something between them.
   private func stepsMax(_ fault: FoldCheckFault) -> Int {
     fault == .apartRowsReturn || fault == .lastPlaceCounts ? 8 : 6
   }
 
-  @Test("no smaller schedule fails: each step that is left matters")
+  @Test("no smaller schedule fails: each remaining step matters")
   func isMinimal() throws {
     let check = FoldCheck(seed: 1, fault: .baseTooLow)
     let failure = try #require(check.run(sequences: 0..<2000).failure)
@@ -35,7 +36,7 @@ struct PlantedFaults {
     }
   }
 
-  @Test("a failure says how to run it again, what happened, and what was expected")
+  @Test("a failure has its command, the events, and what was expected")
   func failureIsReadable() throws {
     let failure = try #require(FoldCheck(seed: 1, fault: .everythingSeen).run(sequences: 0..<2000).failure)
     let lines = failure.description.split(separator: "\n")

@@ -11,7 +11,7 @@ struct RandomSequences {
     #expect(report.sequences == 200)
   }
 
-  @Test("a seed that nobody chose is as sound")
+  @Test("a random seed is sound too")
   func randomSeedIsSound() {
     var generator = SystemRandomNumberGenerator()
     let seed = generator.next()
@@ -21,7 +21,7 @@ struct RandomSequences {
     #expect(failure == nil)
   }
 
-  @Test("they come to where faults may lie")
+  @Test("they reach the places of possible faults")
   func coversWhatMatters() {
     let coverage = FoldCheck(seed: 4).run(sequences: 0..<1200).coverage
     for (name, count) in coverage.named {
@@ -30,7 +30,7 @@ struct RandomSequences {
     #expect(coverage.headsMax > 4)
   }
 
-  @Test("a sequence is the same whatever ran before it")
+  @Test("a sequence does not depend on earlier ones")
   func sequenceStandsAlone() {
     let check = FoldCheck(seed: 5)
     let all = check.run(sequences: 20..<23).coverage
@@ -53,7 +53,7 @@ struct RandomSequences {
     #expect(counts.last! <= FoldSchedule.transactionsMax)
   }
 
-  @Test("a run stops when it is told to")
+  @Test("a run stops on request")
   func stopsWhenTold() {
     let report = FoldCheck(seed: 8).run(sequences: 0..<1500) { _ in false }
     #expect(report.sequences == 1)

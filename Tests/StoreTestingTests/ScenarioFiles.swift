@@ -18,7 +18,7 @@ struct ScenarioFiles {
     }
   }
 
-  @Test("steps, devices and values are what the file says")
+  @Test("steps, devices and values are those of the file")
   func reads() throws {
     let yaml = file(
       """
@@ -49,7 +49,7 @@ struct ScenarioFiles {
     #expect(scenario.steps[2].devices == ["b", "a"])
   }
 
-  @Test("repetitions and bulk creations are written out, each with its own number")
+  @Test("repetitions and bulk creations are expanded, each with its own number")
   func numbers() throws {
     let yaml = file(
       """
@@ -74,7 +74,7 @@ struct ScenarioFiles {
   }
 
   @Test(
-    "what is wrong is told with its line",
+    "an error is reported with its line",
     arguments: [
       ("  - {op: create, dev: a}", 6, "has no “rec”"),
       ("  - {op: create, rec: r}", 6, "has no “dev”"),
@@ -109,7 +109,7 @@ struct ScenarioFiles {
     #expect(found.line == line || line == 9 && found.line > 5, "\(found)")
   }
 
-  @Test("other formats, empty files, ids that stand twice, devices of one name")
+  @Test("other formats, empty files, repeated ids, devices with the same name")
   func refusesFiles() throws {
     #expect(error("")?.message == "the file is empty")
     #expect(error("format: scenarios/2\nscenarios: []")?.message == "the format is “scenarios/2”")
@@ -125,7 +125,7 @@ struct ScenarioFiles {
         == "an assertion has no “assert”")
   }
 
-  @Test("nesting, repetition and aliases without a bound are refused before they take memory")
+  @Test("unlimited nesting, repetition and aliases are refused before they take memory")
   func refusesBombs() throws {
     for count in [100, 10_000, 1_000_000] {
       let deep = error("format: " + String(repeating: "[", count: count))
@@ -179,7 +179,7 @@ struct ScenarioFiles {
     }
   }
 
-  @Test("what no runner can do yet is named")
+  @Test("features that no runner has yet are reported")
   func namesCapabilities() throws {
     let cases = [
       ("{op: clone_store, dev: a, from: b}", "clone-store"),

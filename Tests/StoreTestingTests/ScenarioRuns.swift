@@ -31,7 +31,7 @@ struct ScenarioRuns {
     return await ScenarioRunner(remote: remote).run(scenario)
   }
 
-  @Test("the files are there")
+  @Test("the files exist")
   func hasFiles() { #expect(Self.files.count > 10) }
 
   @Test("every scenario passes, over memory and over a folder", arguments: files)
@@ -54,7 +54,7 @@ struct ScenarioRuns {
   }
 
   @Test(
-    "a wrong expectation fails, and says what was expected and found",
+    "a wrong expectation fails, with the expected and the found value",
     arguments: [
       ("{assert: exists, dev: '*', rec: q}", "expected q to be on a, found no such record"),
       ("{assert: absent, dev: b, rec: r}", "expected no r on b, found a record"),
@@ -105,7 +105,7 @@ struct ScenarioRuns {
     #expect(result.devices[1].digests.isEmpty)
   }
 
-  @Test("offline devices ship nothing and fetch nothing")
+  @Test("offline devices send nothing and fetch nothing")
   func staysOffline() async throws {
     let result = try await run(
       """
@@ -122,7 +122,7 @@ struct ScenarioRuns {
     #expect(result.outcome == .passed, "\(result.line)")
   }
 
-  @Test("equal runs end in equal digests, over whatever remote; another seed in others")
+  @Test("equal runs end in equal digests over any remote; another seed in other digests")
   func isDeterministic() async throws {
     let steps = """
       {op: bulk_create, dev: a, count: 5, prefix: r, fields: {n: '#i'}}

@@ -3,8 +3,9 @@ import OperationFormat
 import StoreTesting
 import Testing
 
-/// Two copies of a store offer the same transactions in segments of different cuts: each then lies at two offsets, of
-/// which the first counts. The fold does right by that in `FoldCheck`; this is the store around it.
+/// Two copies of a store offer the same transactions in segments of different cuts. Each transaction then has
+/// two offsets, of which the first counts. `FoldCheck` tests the fold for that; this tests the store around
+/// it.
 @Suite("Segments that overlap")
 struct SegmentsThatOverlap {
   let directory = TemporaryDirectory()
@@ -45,14 +46,14 @@ struct SegmentsThatOverlap {
   }
 
   @Test(
-    "a transaction's place is its first, also if a later one was acknowledged before the first was fetched")
+    "a transaction's place is its first, also if a later place was acknowledged before the first was fetched")
   func firstPlaceCounts() async throws {
     let store = try await makeStore()
     try await store.write { tx in try tx.create(note, type: "note", fields: ["title": "ours"]) }
     let ours = try store.read { tx in
       try tx.bytes(at: try tx.pending(in: zone)[0].position)
     }
-    // A copy of this store had shipped it at offset 1, another replica answered at offset 2, and ours comes at 3.
+    // A copy of this store had sent it at offset 1, another replica answered at offset 2, and ours is at 3.
     let answer = try transaction(base: 1, title: "answer")
     _ = try await store.acknowledge(
       Acknowledgement(
@@ -69,7 +70,7 @@ struct SegmentsThatOverlap {
     #expect(verification.problems == [])
   }
 
-  @Test("of a run that was acknowledged whole, only what lay at an earlier offset moves there")
+  @Test("of an acknowledged run, only transactions that were at an earlier offset move there")
   func runIsSplit() async throws {
     let store = try await makeStore()
     for number in 1...5 {
@@ -96,7 +97,7 @@ struct SegmentsThatOverlap {
     #expect(verification.problems == [])
   }
 
-  @Test("the time of receipt at the first place counts, also if that of a later one was learnt before")
+  @Test("the time of receipt at the first place counts, also if that of a later place was known before")
   func firstReceiptCounts() async throws {
     let store = try await makeStore(wallMilliseconds: 4_000_000_000_000)
     try await store.write { tx in try tx.create(note, type: "note", fields: ["title": "ours"]) }

@@ -12,7 +12,7 @@ struct SetsOfNumbers {
     }
   }
 
-  @Test("they hold what was put in, in order, whatever the order was")
+  @Test("they have the inserted numbers in ascending order")
   func holdNumbers() {
     for subset in subsets() {
       let set = NumberSet(subset.reversed())
@@ -23,7 +23,7 @@ struct SetsOfNumbers {
     }
   }
 
-  @Test("they compare as sets do")
+  @Test("they compare like sets")
   func compare() {
     let all = subsets().map { (numbers: Set($0), set: NumberSet($0)) }
     for (index, a) in all.enumerated() {
@@ -46,7 +46,7 @@ struct SetsOfNumbers {
     }
   }
 
-  @Test("their stable hash tells them apart, and is the same in every process")
+  @Test("their stable hash distinguishes them, and is the same in every process")
   func stableHash() {
     let all = subsets()
     #expect(Set(all.map { NumberSet($0).stableHash }).count == all.count)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import StoreTesting
 
-@Suite("A failing world is made smaller")
+@Suite("Shrinking a failing world")
 struct ShrunkWorlds {
   /// A plan of a seed as if it had run: every step has choices.
   private func makePlan(seed: UInt64, steps: Int) -> SimulationPlan {
@@ -33,7 +33,7 @@ struct ShrunkWorlds {
     return isFound ? SimulationFailure(.stateIsOracles, "found") : nil
   }
 
-  @Test("to what fails, and nothing else", .serialized, arguments: 1...20 as ClosedRange<UInt64>)
+  @Test("keeps what fails, and nothing else", .serialized, arguments: 1...20 as ClosedRange<UInt64>)
   func findsTheCore(seed: UInt64) throws {
     var plan = makePlan(seed: seed, steps: 400)
     plan.recorded[.network]?[4] = 500
@@ -57,7 +57,7 @@ struct ShrunkWorlds {
     #expect(smallest.recorded[.network]?.dropLast().allSatisfy { $0 == 0 } == true)
   }
 
-  @Test("and never to what fails in another way")
+  @Test("never gives another failure")
   func keepsInvariant() throws {
     let plan = makePlan(seed: 3, steps: 60)
     let count = plan.steps.count
@@ -69,7 +69,7 @@ struct ShrunkWorlds {
     #expect(shrinker.failure.invariant == .clockIsBounded)
   }
 
-  @Test("nor from one surprise to another, which have no invariant of their own")
+  @Test("does not replace one unexpected failure by another, although both have no invariant")
   func keepsSurprise() throws {
     let plan = makePlan(seed: 3, steps: 60)
     let count = plan.steps.count
@@ -83,7 +83,7 @@ struct ShrunkWorlds {
     #expect(shrinker.failure.message == "d\(count / 2 + 1) is full")
   }
 
-  @Test("within a number of runs, each of which is told, and until it is told to end")
+  @Test("takes a limited number of runs, reports each, and ends on request")
   func isBounded() throws {
     let plan = makePlan(seed: 5, steps: 400)
     let failure = SimulationFailure(.stateIsOracles, "always")
@@ -110,7 +110,7 @@ struct ShrunkWorlds {
     #expect(ended.plan != plan, "what was found before stays")
   }
 
-  @Test("steps that the run did not come to go at once")
+  @Test("immediately removes steps that the run did not reach")
   func dropsUnreached() throws {
     var plan = makePlan(seed: 7, steps: 200)
     for index in 5..<plan.steps.count { plan.steps[index].choices = nil }
@@ -119,7 +119,7 @@ struct ShrunkWorlds {
     #expect(shrinker.plan.steps.count == 5)
   }
 
-  @Test("a real world whose workload fails once a record has a value comes down to one write")
+  @Test("reduces a real world whose workload fails for one value to one write")
   func shrinksWorkload() throws {
     var options = SimulationOptions(workloads: [BadNumber()])
     options.steps = 60
@@ -141,7 +141,7 @@ struct ShrunkWorlds {
     #expect(shrunk.trace.last?.contains("FAILED") == true)
   }
 
-  @Test("a seed that does not fail has nothing to shrink")
+  @Test("has nothing to do for a seed that does not fail")
   func passes() throws {
     var options = SimulationOptions(workloads: [BadNumber(isHarmless: true)])
     options.steps = 20

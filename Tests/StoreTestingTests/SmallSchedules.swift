@@ -1,7 +1,7 @@
 import StoreTesting
 import Testing
 
-/// All schedules of two replicas that write to one field of one record, each transaction one operation.
+/// All schedules of two replicas that write to one field of one record; each transaction is one operation.
 @Suite("All small schedules")
 struct SmallSchedules {
   static let operations = [
@@ -9,15 +9,16 @@ struct SmallSchedules {
     FoldOperation(.delete, record: 0),
   ]
 
-  /// What a replica does next: it writes, or it ships all that it has and fetches all that there is.
+  /// The next action of a replica: it writes, or it sends and fetches everything.
   enum Act: CaseIterable {
     case writesFirst, writesSecond, syncsFirst, syncsSecond
     var replica: Int { self == .writesFirst || self == .syncsFirst ? 0 : 1 }
     var isWrite: Bool { self == .writesFirst || self == .writesSecond }
   }
 
-  /// All orders of so many writes of each replica and up to so many syncs, without a sync that follows another of the
-  /// same replica and ones after the last write, which the end of a schedule brings anyway.
+  /// All orders of this many writes of each replica and up to this many syncs, without a sync that follows
+  /// another of the same replica and without syncs after the last write, which the end of a schedule has
+  /// anyway.
   static func orders(writes: Int, syncs: Int) -> [[Act]] {
     var found: [[Act]] = []
     func extend(_ acts: [Act], _ first: Int, _ second: Int, _ syncs: Int) {
@@ -33,7 +34,7 @@ struct SmallSchedules {
     return found
   }
 
-  /// A schedule of the acts. Where the clocks differ, the first replica's is an hour ahead.
+  /// A schedule of the actions. If the clocks differ, the first replica's is an hour ahead.
   static func schedule(_ acts: [Act], choice: Int, clocksDiffer: Bool) -> FoldSchedule {
     var choice = choice
     var schedule = FoldSchedule(replicas: 2, records: 1, fields: 1, seed: UInt64(choice))
@@ -52,7 +53,7 @@ struct SmallSchedules {
     return schedule
   }
 
-  /// Runs every `stride`-th of the schedules, and gives how many ran.
+  /// Runs every `stride`-th of the schedules, and returns how many ran.
   private func run(writes: Int, syncs: Int, stride: Int) -> Int {
     var sizes = FoldCheckSizes()
     sizes.orders = 0
@@ -96,7 +97,7 @@ struct SmallSchedules {
     #expect(count == Self.orders(writes: 2, syncs: Self.syncs).count * 81)
   }
 
-  @Test("three transactions each, up to three syncs: evenly chosen ones")
+  @Test("three transactions each, up to three syncs: an even selection")
   func threeEach() {
     let count = run(writes: 3, syncs: 3, stride: Self.stride)
     #expect(count == Self.orders(writes: 3, syncs: 3).count * 729 / Self.stride)
@@ -114,7 +115,7 @@ struct SmallSchedules {
   }
 
   @Test(
-    "a write that has seen the other replica's is the only head, also where the other's clock is an hour ahead"
+    "a write that has seen the other replica's is the only head, also if the other's clock is an hour ahead"
   )
   func successors() throws {
     var successors = [0, 0]
@@ -129,7 +130,7 @@ struct SmallSchedules {
         }
       }
     }
-    // The replica whose clock is behind comes second as often as the other one.
+    // The replica with the slower clock is second as often as the other one.
     #expect(successors[0] > 0 && successors[0] == successors[1])
   }
 

@@ -1,4 +1,4 @@
-/// What code that a simulator drives must not ask the world for: it would be different each time.
+/// Things that simulated code must not use, because they differ each time.
 enum SourceBan: String, CaseIterable {
   case date = "Date()"
   case uuid = "UUID()"
@@ -24,7 +24,7 @@ enum SourceBan: String, CaseIterable {
   case getRandom = "getrandom"
   case hashValue = ".hashValue"
 
-  /// One use of what is banned.
+  /// One use of a banned thing.
   struct Violation: Equatable, CustomStringConvertible {
     var file: String
     var line: Int
@@ -47,7 +47,7 @@ enum SourceBan: String, CaseIterable {
     return found
   }
 
-  /// Whether a word may start there, or the dot of a member.
+  /// Whether a word, or the dot of a member, may start there.
   private static func isStart(_ offset: Int, in code: [UInt8]) -> Bool {
     if code[offset] == UInt8(ascii: ".") { return true }
     return isWordByte(code[offset]) && (offset == 0 || !isWordByte(code[offset - 1]))
@@ -76,8 +76,8 @@ enum SourceBan: String, CaseIterable {
     }
   }
 
-  /// Whether the arguments of a call, which begin there, are those of a draw from the system's generator: none, or `in:`
-  /// without `using:`. Others are of a function of ours.
+  /// Whether the arguments of a call, which start there, draw from the system's generator: no arguments, or
+  /// `in:` without `using:`. Other arguments belong to a function of ours.
   private static func namesNoGenerator(_ start: Int, in code: [UInt8]) -> Bool {
     let arguments = code[start...].drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
     guard arguments.first == UInt8(ascii: ")") || arguments.starts(with: "in:".utf8) else { return false }
@@ -93,7 +93,7 @@ enum SourceBan: String, CaseIterable {
     return true
   }
 
-  /// Whether a call is none of a member of ours, and no declaration.
+  /// Whether a call is not a member of ours, and not a declaration.
   private static func isFunctionOfC(_ offset: Int, in code: [UInt8]) -> Bool {
     let before = String(decoding: code[max(0, offset - 16)..<offset], as: UTF8.self)
     if before.hasSuffix("Glibc.") || before.hasSuffix("Darwin.") { return true }

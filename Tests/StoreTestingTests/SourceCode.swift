@@ -1,13 +1,15 @@
-/// The code of a Swift source: comments and the text of string literals are blank, all else lies where it lay.
+/// The code of a Swift source: comments and the text of string literals are blank, everything else keeps its
+/// place.
 ///
-/// What is interpolated into a string is code. A slash is taken for a division, never for the start of a pattern.
+/// Interpolations in a string are code. A slash counts as a division, never as the start of a regular
+/// expression.
 struct SourceCode {
   /// As many bytes as the source has.
   private(set) var bytes: [UInt8]
 
   private var offset = 0
 
-  /// What encloses the place at hand: strings, and the parentheses of interpolations within them.
+  /// What encloses the current place: strings, and the parentheses of interpolations inside them.
   private var open: [Enclosure] = []
 
   private enum Enclosure {
@@ -37,7 +39,7 @@ struct SourceCode {
     }
   }
 
-  /// A comment ends where those inside it have ended.
+  /// A comment ends after the comments inside it.
   private mutating func skipComment() {
     var depth = 0
     repeat {
@@ -47,7 +49,7 @@ struct SourceCode {
     } while depth > 0 && offset < bytes.count
   }
 
-  /// Begins a string, with the number signs and the one or three quotes that also end it.
+  /// Starts a string, with the number signs and the one or three quotes that also end it.
   private mutating func scanQuote() {
     let start = offset
     while isAt("#") { offset += 1 }
@@ -87,7 +89,7 @@ struct SourceCode {
     blank { $0.offset < end }
   }
 
-  /// Blanks what is there, but for line ends, while a condition holds.
+  /// Blanks bytes while a condition holds, except line ends.
   private mutating func blank(while condition: (SourceCode) -> Bool) {
     while offset < bytes.count, condition(self) {
       if bytes[offset] != UInt8(ascii: "\n") { bytes[offset] = UInt8(ascii: " ") }

@@ -3,12 +3,12 @@ import OperationFormat
 import StoreTesting
 import Testing
 
-/// Three stores that write at random and sync now and then; one clock is in 2099, one two seconds slow.
+/// Three stores that write at random and sync now and then; one clock is in 2099, one is two seconds slow.
 @Suite("Stores and their model")
 struct StoresAndTheirModel {
   private static let skews: [Int64] = [0, -2000, 2_340_000_000_000]
 
-  /// Lets stores write, compared with the model at each step, and gives them settled.
+  /// Lets stores write, compares them with the model at each step, and returns them settled.
   private func run(seed: UInt64, writes: Int, records: Int = 4, fields: Int = 3) async throws
     -> ModelledStores
   {
@@ -25,7 +25,7 @@ struct StoresAndTheirModel {
     return stores
   }
 
-  @Test("after 500 writes, and at each step before, a store is what the model says")
+  @Test("after 500 writes, and at each step before, a store equals the model")
   func areEqual() async throws {
     let seed = UInt64.random(in: 0 ... .max)
     print("stores and their model: seed \(seed)")
@@ -40,7 +40,7 @@ struct StoresAndTheirModel {
     #expect(stores.devices.allSatisfy { $0.view.folded == all })
   }
 
-  @Test("the model of other facts is found out: a transaction less, another place, another time of receipt")
+  @Test("a model with other facts is detected: a missing transaction, another place, another time of receipt")
   func wrongFactsAreFound() async throws {
     let stores = try await run(seed: 7, writes: 60)
     try await stores.settle()
@@ -61,11 +61,11 @@ struct StoresAndTheirModel {
       other.receive(number, atMilliseconds: 1)
       if differs(stores, stores.model, other) { late += 1 }
     }
-    // What left a head has another timestamp now; what left none does not.
+    // Transactions with heads have another timestamp now; others do not.
     #expect(late > 0 && late < count)
 
     #expect(!differs(stores, try model(of: stores, placedLaterBy: 0), view))
-    // As if nobody had seen anything of others. Not every settled state shows it, but of eight some do.
+    // As if nobody had seen anything of others. Not every settled state shows it, but some of eight do.
     var unseen = 0
     for seed in 0..<8 as Range<UInt64> {
       let stores = try await run(seed: seed, writes: 60)
@@ -76,7 +76,7 @@ struct StoresAndTheirModel {
     #expect(unseen > 0)
   }
 
-  @Test("a place that is one too late is found out: what was seen there counts as not seen")
+  @Test("a place that is one too late is detected: what was seen there counts as not seen")
   func laterPlaceIsFound() async throws {
     let stores = try await ModelledStores(seed: 1, skews: [0, 0])
     for (device, value) in [1, 2 as UInt8].enumerated() {
@@ -92,7 +92,7 @@ struct StoresAndTheirModel {
     #expect(stores.model.heads(of: "f0", in: "r0", view).map(\.content) == [.value(2)])
   }
 
-  @Test("another policy, and a record that the store does not have, are found out")
+  @Test("another policy, and a record that the store does not have, are detected")
   func wrongPoliciesAreFound() async throws {
     let stores = try await ModelledStores(seed: 1, skews: [0, 0])
     try await stores.write([FoldOperation(.create, record: 0)], at: 0)
@@ -124,7 +124,7 @@ struct StoresAndTheirModel {
     #expect(mismatch?.subject == "presence" && mismatch?.expected == "no such record")
   }
 
-  @Test("a field that the store has and the model lacks is found out, and one that the model has alone")
+  @Test("a field that only the store has is detected, and one that only the model has")
   func fieldsAreFound() async throws {
     let stores = try await ModelledStores(seed: 1, skews: [0])
     for field in 0..<2 as Range<UInt8> {
@@ -168,7 +168,7 @@ struct StoresAndTheirModel {
     mismatch(stores, model, view) != nil
   }
 
-  /// The model of the same transactions, which lie some offsets after the places that they have.
+  /// The model of the same transactions, placed some offsets later.
   private func model(of stores: ModelledStores, placedLaterBy shift: UInt64) throws -> ZoneModel {
     var model = ZoneModel(zone: ModelledStores.zone)
     guard let incarnation = stores.model.incarnation else { return model }

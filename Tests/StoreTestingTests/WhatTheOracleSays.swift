@@ -1,9 +1,9 @@
 import StoreTesting
 import Testing
 
-/// Small histories whose outcome is plain from the rule for conflicts: the oracle must know it, else an equal mistake
-/// in fold and oracle would go unseen. What heads there are is read from a run's counts.
-@Suite("What the oracle says")
+/// Small histories whose outcome is obvious from the rule of conflicts. The oracle must know it; otherwise an
+/// equal mistake in fold and oracle would be unnoticed. The heads are read from a run's counts.
+@Suite("The results of the oracle")
 struct WhatTheOracleSays {
   private func write(_ replica: Int, at wall: Int64, _ operations: FoldOperation...) -> FoldStep {
     .write(replica: replica, wallMilliseconds: wall, operations: operations)
@@ -33,14 +33,14 @@ struct WhatTheOracleSays {
     #expect(found == ["2", "1"])
   }
 
-  @Test("what saw the other replaces it, though its clock is in 1970")
+  @Test("a write that has seen the other replaces it, although its clock is in 1970")
   func successor() throws {
     let steps = [write(0, at: 2_000_000_000_000, one)] + sync(0) + sync(1) + [write(1, at: 0, two)]
     let found = try heads(steps, of: 0)
     #expect(found == ["2"])
   }
 
-  @Test("a delete and an update that did not see each other are both heads, and the field stays")
+  @Test("a concurrent delete and update are both heads, and the field stays")
   func deleteAgainstUpdate() throws {
     let start = [write(0, at: 1000, create, one)] + sync(0) + sync(1)
     let steps = start + [write(0, at: 2000, delete), write(1, at: 3000, two)]
@@ -50,7 +50,7 @@ struct WhatTheOracleSays {
     #expect(field == ["2"])
   }
 
-  @Test("two moves that did not see each other are both heads, and a later creation takes both away")
+  @Test("two concurrent moves are both heads, and a later creation removes both")
   func moves() throws {
     let start = [write(0, at: 1000, create, one)] + sync(0) + sync(1)
     let places = (0..<2).map { FoldOperation(.moveAway, record: 0, element: $0) }
@@ -61,7 +61,7 @@ struct WhatTheOracleSays {
     #expect(after == ["alive"])
   }
 
-  @Test("a creation clears what it saw of the fields, and nothing else")
+  @Test("a creation clears the fields that it has seen, and nothing else")
   func creationClears() throws {
     let start = [write(0, at: 1000, one)] + sync(0) + sync(1)
     let found = try heads(start + [write(0, at: 2000, delete, create), write(1, at: 1500, two)], of: 0)
@@ -70,7 +70,7 @@ struct WhatTheOracleSays {
     #expect(alone == [])
   }
 
-  @Test("an identity has seen what its parent held, and not what came after")
+  @Test("an identity has seen what its parent had, and not what came after")
   func lineage() throws {
     let held = [
       write(0, at: 1000, one), .copy(from: 0, to: 2, identity: nil), write(2, at: 2000, two),
@@ -81,7 +81,7 @@ struct WhatTheOracleSays {
     #expect(later == ["1", "2"])
   }
 
-  @Test("a clock in 2099 counts no later than five minutes after the receipt")
+  @Test("a clock in 2099 counts at most five minutes after the receipt")
   func cap() throws {
     let year2099: Int64 = 4_070_908_800_000
     let steps = [

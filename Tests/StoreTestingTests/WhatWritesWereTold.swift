@@ -2,7 +2,7 @@ import Testing
 
 @testable import StoreTesting
 
-@Suite("What writes were told is what the log has")
+@Suite("The results of writes match the log")
 struct WhatWritesWereTold {
   private func invariant(_ told: [ToldWrite], logged: [Int]) -> SimulationFailure.Invariant? {
     do {
@@ -18,7 +18,7 @@ struct WhatWritesWereTold {
   private let unknown = ToldWrite(operationCounts: [3], isLogged: nil)
   private let empty = ToldWrite(operationCounts: [], isLogged: true)
 
-  @Test("An acknowledged write is there whole")
+  @Test("An acknowledged write is there completely")
   func acknowledged() {
     #expect(invariant([done, empty, done], logged: [2, 1, 2, 1]) == nil)
     #expect(invariant([done], logged: []) == .acknowledgedIsInLog)
@@ -27,14 +27,14 @@ struct WhatWritesWereTold {
     #expect(invariant([done, done], logged: [2, 1]) == .acknowledgedIsInLog)
   }
 
-  @Test("One that failed is not there")
+  @Test("A failed write is not there")
   func failedOnes() {
     #expect(invariant([failed, done], logged: [2, 1]) == nil)
     #expect(invariant([failed], logged: [4]) == .transactionsAreAtomic)
     #expect(invariant([], logged: [1]) == .transactionsAreAtomic)
   }
 
-  @Test("One of which nobody knows is there whole, or not at all")
+  @Test("A write with an unknown outcome is there completely, or not at all")
   func unknownOnes() {
     #expect(invariant([unknown], logged: []) == nil)
     #expect(invariant([unknown, done], logged: [3, 2, 1]) == nil)

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Worlds of an app's own workloads")
 struct WorldsOfAnApp {
-  /// Writes one record; its closure may throw, or its check.
+  /// Writes one record; its closure or its check may throw.
   private struct Notes: SimulationWorkload {
     var name = "notes"
     var zones: [ZoneID] = [ZoneID(name: "notes")]
@@ -32,23 +32,23 @@ struct WorldsOfAnApp {
     return Simulation(options).run(seed: seed)
   }
 
-  @Test("Nothing fails where every write does", arguments: 1...3 as ClosedRange<UInt64>)
+  @Test("Nothing else fails if every write fails", arguments: 1...3 as ClosedRange<UInt64>)
   func failingWrites(seed: UInt64) {
     let result = run([Notes(throwsAlways: true)], seed: seed)
     #expect(result.failure == nil)
     #expect(result.coverage.markCounts.contains { $0.mark == .writesFailed && $0.count > 0 })
   }
 
-  @Test("Nor where workloads share a zone, or have none", arguments: 1...3 as ClosedRange<UInt64>)
+  @Test("Nor if workloads share a zone, or have none", arguments: 1...3 as ClosedRange<UInt64>)
   func sharedZones(seed: UInt64) {
     #expect(run([Notes(), Notes(name: "others")], seed: seed).failure == nil)
     #expect(run([Notes(), Notes(name: "nowhere", zones: [])], seed: seed).failure == nil)
   }
 
-  @Test("Nor where nothing is done", arguments: [0, -1, Int.min])
+  @Test("Nor if nothing is done", arguments: [0, -1, Int.min])
   func noSteps(steps: Int) { #expect(run([Notes()], steps: steps, seed: 1).failure == nil) }
 
-  @Test("What an app's check says fails the world, and so in every run")
+  @Test("A failed check of an app fails the world, in every run")
   func failingCheck() {
     let results = (0..<2).map { _ in run([Notes(holds: false)], seed: 1) }
     #expect(results[0].failure?.invariant == .workloadHolds)
@@ -56,7 +56,7 @@ struct WorldsOfAnApp {
     #expect(results[0].traceHash == results[1].traceHash)
   }
 
-  @Test("A failure does not say where its world lay, which differs from run to run")
+  @Test("A failure does not contain the world's directory, which differs from run to run")
   func failureWithoutDirectory() throws {
     let options = SimulationOptions()
     let world = try SimulatedWorld(SimulationPlan(seed: 1, options), options, isTraceKept: false)

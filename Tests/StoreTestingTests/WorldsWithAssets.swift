@@ -32,7 +32,7 @@ struct WorldsWithAssets {
     #expect(results[0].steps == results[1].steps)
   }
 
-  @Test("what a world without assets draws is the same, whatever their bytes would be")
+  @Test("the draws of a world without assets do not depend on the bytes of assets")
   func othersAreAsBefore() {
     var options = SimulationOptions()
     options.steps = 100
@@ -41,7 +41,7 @@ struct WorldsWithAssets {
     #expect(!before.trace.contains { $0.contains("asset") })
   }
 
-  @Test("the workload says what a reader must not find")
+  @Test("the workload reports what a reader must not find")
   func strangeAsset() throws {
     let directory = TemporaryDirectory()
     var configuration = StoreConfiguration()

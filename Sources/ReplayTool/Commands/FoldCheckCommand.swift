@@ -29,7 +29,7 @@ struct FoldCheckCommand: ReplayCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Plant a fault in the check itself, to see that it is found:  "
+      "Plant a fault in the check itself, to see that it is found: "
         + FoldCheckFault.allCases.map(\.rawValue).joined(separator: ", ") + ".", valueName: "fault"),
     transform: Self.fault)
   var plant: FoldCheckFault?

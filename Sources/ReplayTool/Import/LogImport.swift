@@ -24,7 +24,7 @@ struct LogImport {
       let log = isPresent ? nil : Display.count(transactions, "transaction")
       let files = assets.map { Display.count($0.imported, "asset") }
       let imported = [log, files].compactMap(\.self).joined(separator: " and ")
-      return "\(isPresent ? "the store already has this log:  " : "")imported \(imported)"
+      return "\(isPresent ? "the store already has this log: " : "")imported \(imported)"
     }
 
     var json: JSON {

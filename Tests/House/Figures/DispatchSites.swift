@@ -1,6 +1,6 @@
 import Foundation
 
-/// The places that decide by kind of field or of operation.
+/// The places that distinguish kinds of fields or operations.
 struct DispatchSites {
   /// A `switch` with two or more cases that are kinds, or a comparison with a kind.
   struct Site {
@@ -8,7 +8,7 @@ struct DispatchSites {
     var file: String
     /// From 1.
     var line: Int
-    /// Whether the compiler names the place when a kind is added.
+    /// Whether the compiler reports the place when a kind is added.
     var isEnforced: Bool
   }
 
@@ -84,7 +84,7 @@ struct DispatchSites {
     return found
   }
 
-  /// Lines that compare with a kind, or take it apart by `if case`.
+  /// Lines that compare with a kind, or match it with `if case`.
   private static func comparisons(_ tokens: [Token], _ kinds: Kinds) -> [Int] {
     var lines: Set<Int> = []
     for index in tokens.indices.dropFirst(2).dropLast()

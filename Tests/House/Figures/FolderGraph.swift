@@ -1,14 +1,14 @@
 /// Which folders and files of a target refer to types that others declare.
 struct FolderGraph {
-  /// A use of a type in one place that another place declares.
+  /// The use, in one place, of a type that another place declares.
   struct Arrow {
     var from: String
     var to: String
-    /// The types that are used, each with a file that does.
+    /// The types used, each with a file that uses it.
     var uses: [(type: String, file: String)]
   }
 
-  /// Arrows between folders, in the order of their names.
+  /// Arrows between folders, ordered by name.
   var folders: [Arrow] = []
   /// Folders that have Swift files.
   var names: [String]
@@ -16,7 +16,7 @@ struct FolderGraph {
   var largestFileCycle: [String]
 
   init(_ tree: SourceTree) {
-    // Types at the top of files. A name that two folders declare says nothing.
+    // Types at the top level of files. A name that two folders declare is ignored.
     var homes: [String: Set<Int>] = [:]
     for (index, file) in tree.files.enumerated() {
       for one in file.declarations where one.isType && one.path.isEmpty {
@@ -26,7 +26,7 @@ struct FolderGraph {
     var uses: [String: [String: [(type: String, file: String)]]] = [:]
     var fileEdges: [String: Set<String>] = [:]
     for file in tree.files {
-      // A nested type hides one of its name that stands elsewhere.
+      // A nested type hides another type with its name.
       let own = Set(file.declarations.filter(\.isType).map(\.name))
       for word in Set(Token.all(in: file.code).map(\.text)).subtracting(own) {
         guard let home = homes[word], home.count == 1, let index = home.first else { continue }
@@ -56,7 +56,7 @@ struct FolderGraph {
     return folders.filter { $0.from < $0.to && all.contains([$0.to, $0.from]) }.map { ($0.from, $0.to) }
   }
 
-  /// The arrows that run against an order of folders, lowest first.
+  /// The arrows against an order of folders, lowest first.
   func arrowsBack(in order: [String]) -> [Arrow] {
     let places = Dictionary(uniqueKeysWithValues: order.enumerated().map { ($1, $0) })
     return folders.filter { places[$0.from, default: -1] < places[$0.to, default: .max] }

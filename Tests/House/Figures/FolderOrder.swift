@@ -1,13 +1,13 @@
 import Foundation
 
-/// The order of each target's folders, as the page Architecture shows it: arrows run from right to left only.
+/// The order of each target's folders, from the page Architecture: arrows run only from right to left.
 struct FolderOrder {
   static let page = "Sources/EventStore/EventStore.docc/Architecture.md"
 
-  /// Folders of each target, lowest first. The target's own folder is written `.` there, and empty here.
+  /// The folders of each target, lowest first. The target's own folder is `.` on the page, and empty here.
   var folders: [String: [String]] = [:]
 
-  /// Reads the lines `Target: A ◀ B ◀ C` of the page; a line that begins with `◀` continues the one before.
+  /// Reads the lines `Target: A ◀ B ◀ C` of the page; a line that starts with `◀` continues the previous one.
   init(repository: String) throws {
     let text = try String(contentsOfFile: "\(repository)/\(Self.page)", encoding: .utf8)
     var target: String?

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Figures of the sources that say how easy they are to live in.
+/// Figures that show how easy the sources are to work with.
 struct HouseReport {
   private let trees: [SourceTree]
   private let graphs: [(target: String, graph: FolderGraph)]
@@ -12,7 +12,7 @@ struct HouseReport {
   static let lineWidthMax = 110
   static let typeLinesMax = 600
   static let fileLinesMax = 400
-  /// Words of a private dialect, for which the field has others.
+  /// Words to avoid in comments and messages, because the field has standard terms.
   static let words = ["lies", "alone", "anew", "at hand", "whoever", "is told", "for ever", "goes on"]
 
   init(repository: String) throws {
@@ -149,7 +149,7 @@ struct HouseReport {
     return "\(from) → \(to): \(types.prefix(4).joined(separator: ", "))\(more) (\(arrow.uses[0].file))"
   }
 
-  /// Puts what follows a tab into one column.
+  /// Aligns the text after a tab in one column.
   private static func aligned(_ lines: [String]) -> String {
     lines.map { line in
       let parts = line.split(separator: "\t", maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,6 +1,6 @@
-/// What an app that imports a product sees: one line a public declaration.
+/// The public declarations of a product: one line each.
 struct PublicFace {
-  /// The targets whose face an app sees.
+  /// The targets whose public declarations an app sees.
   static let targets = ["OperationFormat", "EventStore", "Replicator", "StoreTesting"]
 
   var lines: [String]
@@ -17,7 +17,7 @@ struct PublicFace {
     self.lines = lines.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
   }
 
-  /// The list that a change of the public face must change too, so that someone reads it.
+  /// The list that must change with the public declarations, so that a reviewer reads the change.
   static func file(of target: String) -> String { "Tests/HouseTests/PublicFace/\(target).txt" }
 
   var text: String { lines.joined(separator: "\n") + "\n" }

@@ -1,4 +1,4 @@
-/// How large types are with all their extensions.
+/// The size of types with all their extensions.
 struct TypeSizes {
   struct Size {
     var target: String
@@ -18,7 +18,7 @@ struct TypeSizes {
       let own = Set(
         tree.files.flatMap { file in file.declarations.filter { $0.isType && $0.path.isEmpty }.map(\.name) })
       for file in tree.files {
-        // A nested type counts as a part of the type around it: its lines are the outer one's.
+        // The lines of a nested type count for the outer type.
         for one in file.declarations where one.path.isEmpty && Declaration.containers.contains(one.keyword) {
           let outer = one.name.split(separator: ".").first.map(String.init) ?? one.name
           guard own.contains(outer) else { continue }

@@ -1,9 +1,9 @@
 import Foundation
 
-/// A known bug as a patch: a unified diff against the sources, under a sentence that says what it does.
+/// A known bug as a patch: a sentence that says what the bug does, and a unified diff against the sources.
 ///
 /// ```
-/// The clock gives the wall's time, whatever it gave before.
+/// The clock returns the wall clock's time, whatever it returned before.
 ///
 /// Found by 8: two writes in a millisecond, or a remote clock that is ahead.
 /// Worlds: assets
@@ -14,8 +14,8 @@ import Foundation
 /// …
 /// ```
 ///
-/// The numbers behind `Found by` are the invariants that find it, and then what a world must have for it to show. `Worlds:
-/// assets` stands where only worlds with assets show it. The lines that a patch adds ask
+/// The numbers after `Found by` are the invariants that find it; then follows what a world must have so that
+/// the bug shows. `Worlds: assets` is there if only worlds with assets show it. The added lines check
 /// `PlantedBug.clockWithoutMax.isPlanted`, so that all patches fit into one build.
 struct Mutant {
   static let directory = "Tests/Mutants"
@@ -28,17 +28,18 @@ struct Mutant {
   /// The change of one run of lines in a file.
   struct Edit: Equatable {
     var file: String
-    /// As they are in the sources, with context around.
+    /// The lines as in the sources, with context.
     var before: [String]
-    /// The line of `before` that is the first to go, and how many go; where none goes, what is added comes before it.
+    /// The first removed line of `before`, and how many lines are removed; if none is removed, lines are
+    /// added before it.
     var firstRemoved: Int
     var removedCount: Int
     var added: [String]
-    /// Where the patch says that `before` begins, from 0.
+    /// The line where `before` begins according to the patch, from 0.
     var line: Int
   }
 
-  /// Reads all patches below a repository, in the order of their names.
+  /// Reads all patches of a repository, ordered by name.
   static func all(in repository: String) throws -> [Mutant] {
     let directory = "\(repository)/\(Self.directory)"
     let names = try FileManager.default.contentsOfDirectory(atPath: directory).filter {
@@ -112,7 +113,7 @@ struct Mutant {
   }
 }
 
-/// What is wrong with the house itself, and what to do.
+/// A problem of these checks themselves, and what to do.
 struct HouseError: Error, CustomStringConvertible {
   var message: String
   var hint: String

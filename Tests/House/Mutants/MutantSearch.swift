@@ -1,12 +1,12 @@
 import ChildProcesses
 import Foundation
 
-/// Looks for each mutant by the simulator, until a seed fails that does not fail without it.
+/// Runs the simulator for each mutant, until a seed fails that does not fail without the mutant.
 struct MutantSearch {
-  /// The tool, built with all mutants.
+  /// The path of the tool, built with all mutants.
   let replay: String
   let seeds: ClosedRange<UInt64>
-  /// Whether a seed fails with no mutant, without and with assets.
+  /// Whether a seed fails without a mutant, for worlds without and with assets.
   private var failsAnyway: [Bool: [UInt64: Bool]] = [:]
 
   init(replay: String, seeds: ClosedRange<UInt64>) {
@@ -16,11 +16,11 @@ struct MutantSearch {
 
   struct Find {
     var mutant: Mutant
-    /// Seeds up to the one that failed, or all.
+    /// How many seeds were run, including the failing one.
     var seeds: UInt64 = 0
-    /// What failed; nil if nothing did.
+    /// The kind of the failure; nil if no seed failed.
     var kind: String?
-    /// How many of the seeds fail without the mutant too, so that they do not show it.
+    /// How many of the seeds also fail without the mutant, so that they do not show it.
     var failingAnyway = 0
 
     var line: String {
@@ -88,7 +88,7 @@ struct MutantSearch {
     var failures: [Failure]
   }
 
-  /// Runs the simulator, and gives the failure of the least seed.
+  /// Runs the simulator, and returns the failure of the least seed.
   private func run(_ arguments: [String], _ mutant: String?, _ withAssets: Bool) throws -> Failure? {
     let command = ["simulate", "--json"] + arguments + (withAssets ? ["--assets"] : [])
     var environment = ProcessInfo.processInfo.environment
@@ -105,7 +105,8 @@ struct MutantSearch {
     return page.failures.min { $0.seed < $1.seed }
   }
 
-  /// Chooses mutants by `all`, names between commas, or a part such as `3/10`: every tenth from the third on.
+  /// Selects mutants: `all`, names separated by commas, or a part such as `3/10`: every tenth from the third
+  /// on.
   static func choose(_ text: String, of mutants: [Mutant]) throws -> [Mutant] {
     if text == "all" { return mutants }
     let parts = text.split(separator: "/", omittingEmptySubsequences: false)

@@ -1,8 +1,9 @@
 import Foundation
 
-/// The sources with all mutants in them: each is found in the sources as they are, so no two depend on each other.
+/// The sources with all mutants. The place of each is found in the unchanged sources, so that no two depend
+/// on each other.
 struct MutantTree {
-  /// The changed files, by their paths in the repository.
+  /// The changed files, by path in the repository.
   private(set) var files: [String: String] = [:]
 
   private struct Placed {
@@ -57,7 +58,7 @@ struct MutantTree {
     return result + lines[index...]
   }
 
-  /// Where the lines of an edit are, from 0: where it says, or else the only other place.
+  /// The first line of an edit's place, from 0: the stated place, or else the only other one that matches.
   private static func place(of edit: Mutant.Edit, in lines: [String], _ mutant: String) throws -> Int {
     let count = edit.before.count
     func fits(_ start: Int) -> Bool {
@@ -74,8 +75,8 @@ struct MutantTree {
     return places[0]
   }
 
-  /// Writes the sources with the mutants, their helpers and the list of their names below a directory. What is there already and the
-  /// same keeps its time, so that a build there compiles only what differs.
+  /// Writes the sources with the mutants, their helpers and the list of their names below a directory.
+  /// Unchanged files keep their time, so that a build there compiles only changed ones.
   static func write(repository: String, to directory: String) throws {
     let mutants = try Mutant.all(in: repository)
     var files = try MutantTree(repository: repository, mutants).files
@@ -98,7 +99,7 @@ struct MutantTree {
     }
   }
 
-  /// The enumeration that the mutants ask which of them this process has.
+  /// The enumeration with which the mutants check which of them is active in this process.
   private static func list(_ mutants: [Mutant]) -> String {
     let cases = mutants.map { "  /// \($0.summary)\n  case \($0.name)\n" }.joined()
     return """
@@ -108,7 +109,7 @@ struct MutantTree {
         import Darwin
       #endif
 
-      /// The known bugs. The environment variable `PLANTED_BUG` names the one that a process has.
+      /// The known bugs. The environment variable `PLANTED_BUG` selects the one of a process.
       package enum PlantedBug: String {
       \(cases)
         private static let planted = getenv("PLANTED_BUG").flatMap { PlantedBug(rawValue: String(cString: $0)) }
@@ -123,7 +124,7 @@ struct MutantTree {
     try FileManager.default.subpathsOfDirectory(atPath: directory).filter { $0.hasSuffix(".swift") }
   }
 
-  /// The files below a part of a tree, or itself, as paths in the tree.
+  /// The files below a part of a tree, or the part itself if it is a file, as paths in the tree.
   private static func allFiles(of part: String, in root: String) throws -> [String] {
     var isDirectory: ObjCBool = false
     guard FileManager.default.fileExists(atPath: "\(root)/\(part)", isDirectory: &isDirectory) else {

@@ -1,4 +1,4 @@
-/// A declaration in a file: what kind it is, what it is called, who may use it, and which lines it takes.
+/// A declaration in a file: its keyword, name, access and lines.
 struct Declaration {
   /// The types that can have members.
   static let containers: Set<String> = ["struct", "class", "enum", "actor", "protocol", "extension"]
@@ -16,32 +16,33 @@ struct Declaration {
 
   var keyword: String
   var name: String
-  /// As it is written; nil where nothing is.
+  /// As written; nil if there is none.
   var access: String?
-  /// Names of the types around it, outermost first. An extension counts as its type.
+  /// The names of the enclosing types, outermost first. An extension counts as its type.
   var path: [String]
-  /// What is written up to its body or value, in one line.
+  /// The text up to the body or value, in one line.
   var signature: String
   /// From 0.
   var lines: ClosedRange<Int>
-  /// Whether an extension or a type says `public` for all that is in it, or a protocol or enumeration is itself public.
+  /// Whether an extension or a type is marked `public` for all its members, or a protocol or enumeration is
+  /// public.
   var inheritedAccess: String?
 
   var isType: Bool { Self.containers.contains(keyword) && keyword != "extension" }
   var effectiveAccess: String { access ?? inheritedAccess ?? "internal" }
 
-  /// All declarations in code, but for those in bodies of functions and accessors.
+  /// All declarations in code, except those in bodies of functions and accessors.
   static func all(in code: [UInt8]) -> [Declaration] {
     var scanner = Scanner(code)
     return scanner.scan()
   }
 
-  /// Goes through tokens, and keeps a stack of the braces around it.
+  /// Walks through tokens, and keeps a stack of the enclosing braces.
   private struct Scanner {
     struct Scope {
-      /// The index of the declaration whose body it is; nil for any other braces.
+      /// The index of the declaration that has this body; nil for other braces.
       var declaration: Int?
-      /// Whether declarations in it are members of a type, or stand at the top of the file.
+      /// Whether the declarations in it are members of a type, or at the top level of the file.
       var holdsMembers: Bool
     }
 
@@ -70,7 +71,7 @@ struct Declaration {
       return found
     }
 
-    /// Reads a declaration that begins at a token, and gives the index behind its head.
+    /// Reads a declaration that starts at a token, and returns the index after its head.
     private mutating func declaration(at start: Int) -> Int {
       var index = start
       var access: String?
@@ -96,7 +97,7 @@ struct Declaration {
       return head(from: start, keyword: index, access)
     }
 
-    /// `class` is a type where a name and not another keyword follows.
+    /// `class` is a type if a name follows, and not another keyword.
     private func isTypeKeyword(at index: Int) -> Bool {
       guard tokens[index].text == "class", index + 1 < tokens.count else { return false }
       let next = tokens[index + 1].text
@@ -118,7 +119,7 @@ struct Declaration {
       return index
     }
 
-    /// Reads on to the body, the value, or the line where the head ends.
+    /// Reads up to the body, the value, or the line where the head ends.
     private mutating func head(from start: Int, keyword: Int, _ access: String?) -> Int {
       let word = tokens[keyword].text
       let isType = Declaration.containers.contains(word)
@@ -165,14 +166,14 @@ struct Declaration {
           lines: tokens[start].line...tokens[max(start, index - 1)].line,
           inheritedAccess: inherited))
       guard hasBody else {
-        // A value may hold braces of its own, which the loop around sees.
+        // A value may contain braces; the outer loop handles them.
         return max(index, keyword + 1)
       }
       scopes.append(Scope(declaration: found.count - 1, holdsMembers: isType))
       return index + 1
     }
 
-    /// Whether a line's first token begins something new.
+    /// Whether the first token of a line starts something new.
     private func endsHead(before index: Int, _ word: String) -> Bool {
       let text = tokens[index].text
       if ["->", "where", "throws", "async", ":", ",", "==", "&", ">", "rethrows", "="].contains(text) {
@@ -187,7 +188,7 @@ struct Declaration {
 struct Token {
   var text: String
   var line: Int
-  /// Whether white space stands before it.
+  /// Whether white space precedes it.
   var isSpaced: Bool
 
   static func all(in code: [UInt8]) -> [Token] {

@@ -1,6 +1,6 @@
-/// Swift source as code alone: comments and the text of string literals are blanks, lines stay where they are.
+/// Swift source without comments and string literals: they become blanks, and lines keep their place.
 ///
-/// It knows nested comments, raw and multi-line strings. Code inside `\(…)` of a string counts as text.
+/// It handles nested comments, raw and multi-line strings. Code inside `\(…)` of a string counts as text.
 enum SourceText {
   static func code(of source: String) -> [UInt8] {
     var bytes = Array(source.utf8)
@@ -24,7 +24,7 @@ enum SourceText {
     return text.withUTF8Buffer { $0.elementsEqual(bytes[index..<index + count]) }
   }
 
-  /// Overwrites bytes up to the end that `end` finds, but for line breaks.
+  /// Overwrites bytes up to the end that `end` finds, except line breaks.
   private static func blank(
     from start: Int, in bytes: inout [UInt8], to end: ([UInt8], Int) -> Int?
   ) -> Int {
@@ -53,7 +53,7 @@ enum SourceText {
     return index
   }
 
-  /// Blanks a string literal and gives its end; nil if none begins here.
+  /// Blanks a string literal and returns its end; nil if none starts here.
   private static func blankString(from start: Int, in bytes: inout [UInt8]) -> Int? {
     var index = start
     while index < bytes.count, bytes[index] == UInt8(ascii: "#") { index += 1 }
@@ -66,7 +66,7 @@ enum SourceText {
       + [UInt8](repeating: UInt8(ascii: "#"), count: pounds)
     let escape = [UInt8(ascii: "\\")] + [UInt8](repeating: UInt8(ascii: "#"), count: pounds)
     index += quotes
-    // Quotes inside of `\(…)` belong to the code there.
+    // Quotes inside `\(…)` belong to the code there.
     var depth = 0
     while index < bytes.count {
       let rest = bytes[index...]

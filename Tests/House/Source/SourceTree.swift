@@ -1,16 +1,16 @@
 import Foundation
 
-/// The Swift files of one target, read whole.
+/// The Swift files of one target, with their contents.
 struct SourceTree {
   struct File {
-    /// Path below the target's folder, such as `Log/LogEntry.swift`.
+    /// The path below the target's folder, such as `Log/LogEntry.swift`.
     var path: String
     var text: String
-    /// The same as code alone: see ``SourceText``.
+    /// Only the code: see ``SourceText``.
     var code: [UInt8]
     var declarations: [Declaration]
 
-    /// The folder below the target's; empty for the target's own.
+    /// The folder below the target's; empty for the target's own folder.
     var folder: String { path.contains("/") ? String(path[..<path.lastIndex(of: "/")!]) : "" }
     var lineCount: Int { text.utf8.count { $0 == UInt8(ascii: "\n") } }
   }
@@ -18,7 +18,7 @@ struct SourceTree {
   var target: String
   var files: [File]
 
-  /// Reads all files below `root/target`, in the order of their paths.
+  /// Reads all files below `root/target`, ordered by path.
   init(root: String, target: String) throws {
     self.target = target
     let directory = "\(root)/\(target)"
@@ -32,7 +32,7 @@ struct SourceTree {
     }
   }
 
-  /// The targets below a folder of sources, without those that have no Swift.
+  /// The targets below a folder of sources, without those that have no Swift files.
   static func all(below root: String) throws -> [SourceTree] {
     let names = try FileManager.default.contentsOfDirectory(atPath: root).sorted()
     return try names.map { try SourceTree(root: root, target: $0) }.filter { !$0.files.isEmpty }

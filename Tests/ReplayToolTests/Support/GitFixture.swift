@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReplayTool
 
-/// A git repository that a test makes.
+/// A git repository for a test.
 struct GitFixture {
   let directory: String
 
@@ -15,7 +15,7 @@ struct GitFixture {
     try git("init", "-q", "-b", "main")
   }
 
-  /// Runs git. `time` is that of the committer, in seconds after a fixed one; the author's is an hour earlier.
+  /// Runs git. `time` is the committer's, in seconds after a fixed time; the author's is an hour earlier.
   @discardableResult
   func git(_ arguments: String..., time: Int = 0, author: String = "Ann") throws -> String {
     try Self.run(
@@ -23,7 +23,7 @@ struct GitFixture {
       committerDate: "\(1_700_000_000 + time) +0100")
   }
 
-  /// Runs git with nothing of its user's settings, and gives what it printed.
+  /// Runs git without the user's settings, and returns its output.
   static func run(
     _ arguments: [String], in directory: String, author: String, authorDate: String, committerDate: String,
     input: String = ""
@@ -52,13 +52,13 @@ struct GitFixture {
     try Data(text.utf8).write(to: url)
   }
 
-  /// Commits all that is there.
+  /// Commits all files.
   func commit(_ message: String, time: Int, author: String = "Ann") throws {
     try git("add", "-A")
     try git("commit", "-q", "--allow-empty", "-m", message, time: time, author: author)
   }
 
-  /// Three authors, clocks that go back, a merge, deletes and re-creations, a long path, a submodule.
+  /// Three authors, clocks that go back, a merge, deletions and re-creations, a long path, a submodule.
   func makeHistory() throws {
     let long = [String(repeating: "d", count: 200), String(repeating: "e", count: 200)].joined(separator: "/")
     for round in 0..<12 {

@@ -4,21 +4,21 @@ import Foundation
 
 @testable import ReplayTool
 
-/// Programs that tests start and wait for, the command as it was built beside them among them.
+/// Programs that tests start and wait for, including the command as it was built beside them.
 enum OtherProcess {
-  /// The path of the command, nil where it was not built.
+  /// The path of the command; nil if it was not built.
   static var replay: String? {
     let beside = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
       .appendingPathComponent("replay").path
     return FileManager.default.isExecutableFile(atPath: beside) ? beside : nil
   }
 
-  /// Runs a program to its end, with nothing to read, on a thread that no task needs: a test that blocked one of the few threads of tasks would
-  /// hold up all others.
+  /// Runs a program without input to its end, on a thread that no task needs: blocking one of the few threads
+  /// of tasks would stop all others.
   ///
   /// - Parameters:
-  ///   - environment: all of its environment.
-  ///   - takesErrors: whether what it says of errors is part of its output.
+  ///   - environment: its whole environment.
+  ///   - takesErrors: whether its errors are part of its output.
   static func run(
     _ path: String, _ arguments: [String],
     environment: [String: String] = ProcessInfo.processInfo.environment, takesErrors: Bool = false
@@ -39,7 +39,7 @@ enum OtherProcess {
 }
 
 extension ChildProcess.End {
-  /// As a shell tells it.
+  /// The status as in a shell.
   var status: Int32 {
     switch self {
     case .exit(let code): code

@@ -1,6 +1,6 @@
 import EventStore
 
-/// Random numbers of a seed: SplitMix64.
+/// Random numbers from a seed: SplitMix64.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64
 
@@ -15,7 +15,7 @@ struct SeededGenerator: RandomNumberGenerator {
   }
 }
 
-/// Makes values and transactions of every kind, the odd ones often.
+/// Makes values and transactions of every kind; unusual ones are frequent.
 struct RandomContent {
   var generator: SeededGenerator
 
@@ -64,7 +64,7 @@ struct RandomContent {
     default:
       var entries: [Name: Value] = [:]
       for number in 0..<below(4) { entries[name(number)] = value(depth: depth - 1) }
-      // Swift takes these two for one string.
+      // These two are equal as Swift strings.
       if below(3) == 0 {
         entries["\u{e9}"] = 1
         entries["e\u{301}"] = 2
@@ -120,7 +120,7 @@ struct RandomContent {
 
   mutating func run() -> UnitSpan { UnitSpan(first: unit(), count: 1 + UInt64(below(9))) }
 
-  /// A transaction of a replica's sequence in a zone.
+  /// A transaction with this sequence of a replica in a zone.
   mutating func transaction(_ replica: ReplicaID, sequence: UInt64, zone: ZoneID) -> LogTransaction {
     var operations: [LogOperation] = []
     for _ in 0...below(5) { operations.append(operation(canBeUnknown: true)) }

@@ -4,10 +4,9 @@ import StoreTesting
 
 /// A small store with a history of three replicas that had not always seen each other.
 ///
-/// ann's is the store's own. What she wrote first lies at offset 1 of the remote log. Then bob, at offset 2,
-/// and ann, who has not shipped it, both change the title of the milk and one of them deletes the bread.
-/// carol, at offset 3, whose clock is in the year 2099, changes the amount of milk, which bob had changed
-/// too.
+/// ann is the store's own replica. Her first writes are at offset 1 of the remote log. Then bob, at offset 2,
+/// and ann, who has not sent it, both change the title of the milk, and one of them deletes the bread. carol,
+/// at offset 3, whose clock is in the year 2099, changes the amount of milk, which bob had changed too.
 struct ShoppingStore {
   /// 2026-01-31T09:00:00.000Z.
   static let start: Int64 = 1_769_850_000_000
@@ -63,9 +62,9 @@ struct ShoppingStore {
     ])
   }
 
-  /// Opens a store, or makes one.
+  /// Opens a store, or creates one.
   ///
-  /// - Parameter bits: where its random bits come from; nil for the same each time.
+  /// - Parameter bits: the source of its random bits; nil for the same bits each time.
   static func open(
     _ path: String, _ clock: TestClock = TestClock(start + 3_600_000), _ bits: SharedBits? = nil
   ) throws -> LocalStore {

@@ -4,9 +4,9 @@ import Synchronization
 
 @testable import ReplayTool
 
-/// Runs commands in this process, and keeps what they print.
+/// Runs commands in this process, and keeps their output.
 struct Tool {
-  /// What a command did.
+  /// The result of a command.
   struct Result {
     var output: String
     var errors: String
@@ -19,17 +19,17 @@ struct Tool {
   var usesColor = false
   var isInterrupted: @Sendable () -> Bool = { false }
   var makeRandom: @Sendable () -> UInt64 = { 7 }
-  /// Where output goes, for tests that read it while a command runs.
+  /// The target of the output, for tests that read it while a command runs.
   var sink: CapturedSink?
-  /// Bytes that a sink takes before it is closed.
+  /// How many bytes a sink takes before it closes.
   var outputBytesMax = Int.max
 
   init() {}
 
-  /// A tool whose random bits are drawn from some that others may share.
+  /// A tool whose random bits come from a source that others may share.
   init(_ bits: SharedBits) { makeRandom = { bits.next() } }
 
-  /// A tool whose random bits are its own.
+  /// A tool with its own random bits.
   init(seed: UInt64) { self.init(SharedBits(seed)) }
 
   func run(_ arguments: String..., input: [UInt8] = []) async -> Result { await run(arguments, input: input) }
@@ -46,7 +46,7 @@ struct Tool {
   }
 }
 
-/// Keeps what is written to it, until it is full: then it is closed, like a pipe that nobody reads.
+/// Keeps what is written to it, until it is full. Then it is closed, like a pipe without a reader.
 final class CapturedSink: OutputSink {
   private let bytesMax: Int
   private let bytes = Mutex<[UInt8]>([])
@@ -63,7 +63,7 @@ final class CapturedSink: OutputSink {
   }
 }
 
-/// A clock that shows what it is set to.
+/// A clock that a test sets.
 final class TestClock: Sendable {
   private let now: Mutex<Int64>
 

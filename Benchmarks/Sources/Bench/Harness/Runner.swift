@@ -41,7 +41,7 @@ struct Runner {
           if let known = facts[fact], known.value != value {
             throw Disagreement(
               description:
-                "\(comparison.title): \(participant.name.rawValue) has other \(fact.rawValue) in round  "
+                "\(comparison.title): \(participant.name.rawValue) has other \(fact.rawValue) in round "
                 + "\(round) than \(known.by.rawValue)")
           }
           facts[fact] = (value, participant.name)

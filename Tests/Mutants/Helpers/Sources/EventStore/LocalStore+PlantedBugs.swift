@@ -1,9 +1,9 @@
 import LMDB
 package import OperationFormat
 
-/// What planted bugs do in a store where the block at their place has no room for it.
+/// Longer code of planted bugs in a store.
 extension LocalStore {
-  /// Folds segments as a planted bug would; nil if none is planted that has another way than the right one.
+  /// Folds segments as a planted bug would; nil if no planted bug changes the fold.
   func ingestAsPlanted(_ segments: [RemoteSegment]) async throws -> IngestReport? {
     guard let last = segments.last else { return nil }
     if PlantedBug.tokenBeforeData.isPlanted {
@@ -28,7 +28,7 @@ extension LocalStore {
       let (zone, before) = try store.storage.zones.visible(last.zone)
       let report = try store.ingest(segments)
       var row = try store.storage.zoneRow(zone)
-      // An offset of 0 is as good as no token.
+      // An offset of 0 is like no token.
       row.token?.offset = before.token?.offset ?? 0
       row.token?.hash = before.token?.hash ?? .zero
       row.base = before.base
@@ -41,7 +41,7 @@ extension LocalStore {
     return report
   }
 
-  /// An acknowledgement as a planted bug would take it.
+  /// An acknowledgement as a planted bug would change it.
   func asPlanted(_ acknowledgement: Acknowledgement) throws -> Acknowledgement {
     guard PlantedBug.acknowledgesOneTooMany.isPlanted else { return acknowledgement }
     let sequences = acknowledgement.sequences
@@ -53,7 +53,7 @@ extension LocalStore {
     return more
   }
 
-  /// Commits the token of the list of zones first, and then what its events say.
+  /// Commits the token of the list of zones first, and its events afterwards.
   func applyAfterToken(
     _ events: [ZoneEvent], _ start: UInt64, _ token: DatabaseToken, _ chosen: Set<ZoneID>?
   ) async throws -> ZoneListReport {
@@ -80,7 +80,7 @@ extension LocalStore {
     return try read { try $0.changeToken(of: header.zone) }
   }
 
-  /// Counts the transactions of a segment as shipped.
+  /// Counts the transactions of a segment as sent.
   package func forgetPending(_ header: SegmentHeader) async throws {
     try await core.perform { store in
       let (zone, row) = try store.storage.zones.visible(header.zone)
@@ -101,7 +101,7 @@ extension StoreTransaction {
 }
 
 extension RemoteSegment {
-  /// The segment without operations of unknown kinds, but for transactions that have no others.
+  /// The segment without operations of unknown kinds, except in transactions that have no others.
   fileprivate func withoutUnknownOperations() throws -> RemoteSegment {
     var segment = self
     for (index, bytes) in transactions.enumerated() {

@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// What planted bugs do in a write where the block at their place has no room for it.
+/// Longer code of planted bugs in a write.
 extension StoreTransaction {
   /// Folds a body's operations cell by cell.
   func foldInDictionaryOrder(_ body: RawSpan, into state: StateNumber) throws {
@@ -30,7 +30,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Folds an entry of the log that was folded before.
+  /// Folds an entry of the log again.
   func foldAgain(_ entry: (header: LogEntryHeader, body: [UInt8])) throws {
     let state = try storage.zoneRow(entry.header.zone).state
     let body = entry.body.span
@@ -45,7 +45,7 @@ extension StoreTransaction {
     storage.setZoneRow(row, zone)
   }
 
-  /// Moves a zone's token and base past a segment, whether that was folded or not.
+  /// Moves a zone's token and base past a segment, even if it was not folded.
   func moveToken(to offset: UInt64, _ hash: ContentHash, of incarnation: IncarnationID, _ zone: ZoneID)
     throws
   {
@@ -72,7 +72,7 @@ extension StoreTransaction {
     try moveToken(to: offset, header.contentHash, of: header.incarnation, header.zone)
   }
 
-  /// Counts all own transactions of a zone, or up to one, as shipped: at an offset where nothing lies.
+  /// Counts all own transactions of a zone, or up to one, as sent, at an offset without an entry.
   func forgetPending(
     of zone: ZoneNumber, _ incarnation: IncarnationNumber, through last: UInt64? = nil
   ) throws {
@@ -90,9 +90,9 @@ extension StoreTransaction {
     }
   }
 
-  /// Ties a zone of which something lies in one incarnation to the next.
+  /// Gives a zone that has data in one incarnation the next one.
   ///
-  /// - Returns: whether a bug has done so.
+  /// - Returns: whether a bug has done that.
   func takeOver(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
     var row = try storage.zoneRow(zone)
     guard row.status == .attached, let token = row.token, token.incarnation != incarnation,

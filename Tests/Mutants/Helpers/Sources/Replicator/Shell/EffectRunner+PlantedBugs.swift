@@ -1,8 +1,8 @@
 import EventStore
 
-/// What planted bugs do with an effect where the block at their place has no room for it.
+/// Longer code of planted bugs in effects.
 extension EffectRunner {
-  /// Takes a list of zones that is not there for one without zones.
+  /// Treats a missing list of zones as one without zones.
   func deleteUnlisted(_ effect: RoundEffect, _ error: any Error) async {
     let codes: [RemoteError.Code] = [.notARemote, .identityMismatch, .wentBack]
     guard PlantedBug.emptyListingDeletesAll.isPlanted, case .fetchZoneEvents = effect,
@@ -13,11 +13,11 @@ extension EffectRunner {
         if let token = state.token { _ = try await store.withdraw(state.zone, token.incarnation) }
       }
     } catch {
-      // It stays as it is.
+      // The zone stays as it is.
     }
   }
 
-  /// Takes the error of an append for something else; nil for the right answer.
+  /// Treats the error of an append as something else; nil for the right result.
   func take(_ error: any Error, of effect: ZoneEffect) async -> ZoneResult? {
     guard case .append(let segment, let offset) = effect, let error = error as? RemoteError else {
       return nil
@@ -35,12 +35,12 @@ extension EffectRunner {
     return nil
   }
 
-  /// Passes over a segment.
+  /// Skips a segment.
   func skip(_ header: SegmentHeader, at offset: UInt64, _ outcome: inout FoldOutcome) async throws {
     if let token = try await store.skip(header, at: offset) { outcome.token = token }
   }
 
-  /// The header of a segment that cannot be read otherwise; nil if that cannot be read either.
+  /// The header of an otherwise unreadable segment; nil if the header is unreadable too.
   static func header(of stored: StoredSegment) -> SegmentHeader? {
     let span = stored.bytes.span
     return try? SegmentFrame.readHeader(span.bytes)

@@ -1,7 +1,7 @@
 import OperationFormat
 
 extension Fold {
-  /// Whether a field of the loaded record has a winner with a greater timestamp than the one that is folded.
+  /// Whether a field of the loaded row has a winner with a greater timestamp than the folded operation.
   mutating func isLate(_ field: NameNumber) throws -> Bool {
     guard PlantedBug.lastWriterByWallClock.isPlanted else { return false }
     guard let winner = try heads(of: CellPath(CellNumber(register: field))).first else { return false }
