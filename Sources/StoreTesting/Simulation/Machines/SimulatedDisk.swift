@@ -23,7 +23,7 @@ struct SimulatedDisk: WorldPart {
 
   /// Decides whether a call for an asset's file fails. The rates are those of commits, since both use one
   /// disk.
-  func drawAssetFault(_ call: String, _ device: SimulatedDevice) -> AssetFault? {
+  func drawAssetFault(_ call: String, _ device: SimulatedDevice) -> FileFault? {
     guard !world.isHealed, !world.isVerifying else { return nil }
     // The process has ended: it makes no more calls.
     if device.isDying { return .before(Self.ioError) }
