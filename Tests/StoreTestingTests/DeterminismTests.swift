@@ -10,7 +10,7 @@ struct DeterminismTests {
       "the machine's clock and randomness, which a configuration replaces"
     ),
     (
-      "EventStore/Write/StoreThread.swift", [.createThread],
+      "EventStore/Common/StoreThread.swift", [.createThread],
       "a store's own thread, which a configuration does without"
     ),
     ("LMDB/Process/Gate.swift", [.clockTime], "how long a map that must grow waits for open reads"),

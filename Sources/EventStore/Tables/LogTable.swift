@@ -151,8 +151,8 @@ extension StoreError {
   fileprivate static func takenOut(_ position: Position) -> StoreError {
     StoreError(
       .positionUnknown,
-      "the log's entry at position \(position) was taken out: it was issued again under another epoch and "
-        + "stands at a later position, or the remote's log has it no more, or its zone was removed",
+      "the log's entry at position \(position) was removed: it was issued again under another epoch and "
+        + "has a later position, or the remote's log does not have it any more, or its zone was removed",
       hint: "continue with the positions after it")
   }
 }
