@@ -80,9 +80,8 @@ extension RecordReading where Self: ~Copyable {
     try reader.text(of: field, in: record)
   }
 
-  /// A part of a text; nil if the record does not exist, or the text is empty.
+  /// A part of a text, by a range of Unicode scalars; nil if the record does not exist, or the text is empty.
   ///
-  /// - Parameter range: in Unicode scalars.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`, `indexInvalid`.
   /// - Complexity: O(log n) in the text, and linear in the part.
   public func text(in range: Range<Int>, of field: Name, in record: RecordID) throws -> String? {
