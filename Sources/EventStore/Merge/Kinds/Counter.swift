@@ -8,7 +8,7 @@ public struct Counter: Hashable, Sendable {
   /// kept: the sum is right again when it comes back.
   public let isClamped: Bool
 
-  package init(value: Value, isClamped: Bool) {
+  init(value: Value, isClamped: Bool) {
     self.value = value
     self.isClamped = isClamped
   }

@@ -9,7 +9,7 @@ public struct Contribution: Hashable, Sendable {
   /// What was contributed.
   public let payload: Value
 
-  package init(operation: OperationID, timestamp: Timestamp, payload: Value) {
+  init(operation: OperationID, timestamp: Timestamp, payload: Value) {
     self.operation = operation
     self.timestamp = timestamp
     self.payload = payload
