@@ -7,12 +7,6 @@ struct ZoneRow: Hashable, Sendable {
     var incarnation: IncarnationNumber
     var offset: UInt64
     var hash: ContentHash
-
-    init(incarnation: IncarnationNumber, offset: UInt64, hash: ContentHash) {
-      self.incarnation = incarnation
-      self.offset = offset
-      self.hash = hash
-    }
   }
 
   /// The first four are those of `ZoneAttachment`.

@@ -12,11 +12,6 @@ struct OracleLane: Hashable, Sendable {
     var lane: Int
     /// The last sequence of it that was held.
     var through: Int
-
-    init(lane: Int, through: Int) {
-      self.lane = lane
-      self.through = through
-    }
   }
 
   init(replica: ReplicaID, epoch: UInt32, parent: Parent? = nil) {

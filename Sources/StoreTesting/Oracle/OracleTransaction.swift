@@ -8,11 +8,4 @@ struct OracleTransaction: Hashable, Sendable {
   /// The offset up to which its store had folded the log; 0 for nothing.
   var base: Int
   var timestamp: Timestamp
-
-  init(lane: Int, sequence: Int, base: Int, timestamp: Timestamp) {
-    self.lane = lane
-    self.sequence = sequence
-    self.base = base
-    self.timestamp = timestamp
-  }
 }

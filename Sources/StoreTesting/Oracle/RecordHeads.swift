@@ -19,16 +19,6 @@ struct RecordHeads: Hashable, Sendable {
     var parts: [UnitOrderPart] = []
     /// Of contributions, in the order in which a reducer gets them.
     var payloads: [Value] = []
-
-    init(
-      name: Name, kind: FieldKind, heads: [CellHead], parts: [UnitOrderPart] = [], payloads: [Value] = []
-    ) {
-      self.name = name
-      self.kind = kind
-      self.heads = heads
-      self.parts = parts
-      self.payloads = payloads
-    }
   }
 
   init(name: Name, existence: [CellHead], fields: [Field]) {

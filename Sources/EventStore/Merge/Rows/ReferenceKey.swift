@@ -24,8 +24,6 @@ package struct ReferenceKey: Hashable, Comparable, Sendable {
     case holder = 4
   }
 
-  init(bytes: [UInt8]) { self.bytes = bytes }
-
   /// How many references a record has.
   static func counts(of state: StateNumber, record: UInt32) -> ReferenceKey {
     var writer = prefix(state, .counts)
