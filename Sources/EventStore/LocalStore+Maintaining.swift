@@ -51,7 +51,7 @@ extension LocalStore {
   /// would end the process at such a page.
   ///
   /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
-  package func checkAllPages() throws { try core.checkAllPages() }
+  func checkAllPages() throws { try core.checkAllPages() }
 
   /// Throws if a page that reading the log reaches is damaged; the records' may be.
   ///

@@ -49,7 +49,7 @@ extension Environment {
     package var lastPage = 0
 
     /// The id of the last transaction that was committed.
-    package var lastTransactionID: UInt64 = 0
+    var lastTransactionID: UInt64 = 0
 
     /// How many read transactions all processes together can have.
     package var readersMax = 0

@@ -4,19 +4,19 @@ package struct TableStatistics: Sendable, Hashable {
   package var entries = 0
 
   /// The number of levels from root to leaf, counting both; 0 when empty.
-  package var depth = 0
+  var depth = 0
 
   /// The number of inner pages.
-  package var branchPages = 0
+  var branchPages = 0
 
   /// The number of pages that hold entries.
-  package var leafPages = 0
+  var leafPages = 0
 
   /// The number of pages for values that are too long for a leaf.
-  package var overflowPages = 0
+  var overflowPages = 0
 
   /// The size of a page in bytes.
-  package var pageBytes = 0
+  var pageBytes = 0
 
   /// The size of all pages together, in bytes.
   package var bytes: Int { (branchPages + leafPages + overflowPages) * pageBytes }

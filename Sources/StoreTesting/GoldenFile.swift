@@ -5,11 +5,11 @@
 #endif
 
 /// A golden file of the formats' tests: hexadecimal text, with notes after `#`.
-package enum GoldenFile {
-  package struct Missing: Error { let name: String }
+enum GoldenFile {
+  struct Missing: Error { let name: String }
 
   /// The bytes of a file, for a test in another target's folder.
-  package static func read(_ name: String, besides source: String = #filePath) throws -> [UInt8] {
+  static func read(_ name: String, besides source: String = #filePath) throws -> [UInt8] {
     let tests = source.split(separator: "/").dropLast(2).joined(separator: "/")
     guard let file = fopen("/\(tests)/OperationFormatTests/Golden/\(name).hex", "r") else {
       throw Missing(name: name)

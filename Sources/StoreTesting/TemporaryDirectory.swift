@@ -27,7 +27,7 @@ public final class TemporaryDirectory: Sendable {
   deinit { try? FileManager.default.removeItem(atPath: path) }
 
   /// Copies it under a name into another directory, which is made if there is none. What had the name goes.
-  package func copy(to directory: String, as name: String) throws {
+  func copy(to directory: String, as name: String) throws {
     let target = "\(directory)/\(name)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     if FileManager.default.fileExists(atPath: target) { try FileManager.default.removeItem(atPath: target) }
@@ -35,7 +35,7 @@ public final class TemporaryDirectory: Sendable {
   }
 
   /// Copies another directory to a path where there is nothing yet.
-  package static func copy(_ directory: String, to path: String) throws {
+  static func copy(_ directory: String, to path: String) throws {
     try FileManager.default.copyItem(atPath: directory, toPath: path)
   }
 

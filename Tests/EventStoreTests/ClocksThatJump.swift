@@ -1,8 +1,8 @@
-import OperationFormat
-import StoreTesting
 import Testing
 
 @testable import EventStore
+@testable import OperationFormat
+@testable import StoreTesting
 
 @Suite("Wall clocks that jump, and clocks that continue after a restart")
 struct ClocksThatJump {

@@ -1,6 +1,7 @@
-import EventStore
-import OperationFormat
 import Testing
+
+@testable import EventStore
+@testable import OperationFormat
 
 @Suite("The sum of a counter's addends")
 struct CounterSumTests {

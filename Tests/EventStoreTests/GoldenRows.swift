@@ -1,5 +1,6 @@
-import EventStore
 import Testing
+
+@testable import EventStore
 
 /// The bytes of rows as version 1 writes them. They must stay readable: a change here is a change of the
 /// format.

@@ -1,9 +1,9 @@
-import LMDB
-import OperationFormat
-import StoreTesting
 import Testing
 
 @testable import EventStore
+@testable import LMDB
+@testable import OperationFormat
+@testable import StoreTesting
 
 /// A view of what others have seen that counts its calls.
 private final class CountingSight: ContributionSight {

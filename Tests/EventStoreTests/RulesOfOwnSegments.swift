@@ -1,9 +1,9 @@
-import LMDB
-import OperationFormat
-import StoreTesting
 import Testing
 
 @testable import EventStore
+@testable import LMDB
+@testable import OperationFormat
+@testable import StoreTesting
 
 @Suite("A store's own segments follow the rules of the log, or are rejected here too")
 struct RulesOfOwnSegments {

@@ -1,8 +1,8 @@
-import OperationFormat
-import StoreTesting
 import Testing
 
 @testable import EventStore
+@testable import OperationFormat
+@testable import StoreTesting
 
 @Suite("Sequences with many concurrent insertions at one place")
 struct SequencesGrownAtOnePlace {

@@ -1,7 +1,8 @@
-import EventStore
-import OperationFormat
-import StoreTesting
 import Testing
+
+@testable import EventStore
+@testable import OperationFormat
+@testable import StoreTesting
 
 @Suite("Sequences whose operations arrive in every order")
 struct SequencesInEveryOrder {

@@ -1,9 +1,9 @@
-import LMDB
-import OperationFormat
-import StoreTesting
 import Testing
 
 @testable import EventStore
+@testable import LMDB
+@testable import OperationFormat
+@testable import StoreTesting
 
 @Suite("Sequences with many edits by several writers")
 struct SequencesOfManyEdits {

@@ -1,7 +1,8 @@
-import EventStore
-import OperationFormat
-import StoreTesting
 import Testing
+
+@testable import EventStore
+@testable import OperationFormat
+@testable import StoreTesting
 
 @Suite("Sequences that three writers type into concurrently at one place")
 struct SequencesTypedAtOnePlace {

@@ -1,8 +1,8 @@
-import OperationFormat
-import StoreTesting
 import Testing
 
+@testable import OperationFormat
 @testable import ReplayTool
+@testable import StoreTesting
 
 #if canImport(Glibc)
   import Glibc

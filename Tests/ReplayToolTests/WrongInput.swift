@@ -1,9 +1,9 @@
-import EventStore
-import Replicator
-import StoreTesting
 import Testing
 
+@testable import EventStore
 @testable import ReplayTool
+@testable import Replicator
+@testable import StoreTesting
 
 #if canImport(Glibc)
   import Glibc

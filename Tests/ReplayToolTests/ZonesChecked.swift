@@ -1,9 +1,9 @@
-import EventStore
-import LMDB
-import StoreTesting
 import Testing
 
+@testable import EventStore
+@testable import LMDB
 @testable import ReplayTool
+@testable import StoreTesting
 
 #if DEBUG
   @Suite("Zones named on the command line")

@@ -1,8 +1,8 @@
-import EventStore
-import StoreTesting
 import Testing
 
+@testable import EventStore
 @testable import Replicator
+@testable import StoreTesting
 
 @Suite("What a zone's round decides about assets")
 struct AssetDecisions {

@@ -1,8 +1,8 @@
-import EventStore
-import StoreTesting
 import Testing
 
+@testable import EventStore
 @testable import Replicator
+@testable import StoreTesting
 
 @Suite("Assets that the remote lacks are requested less and less often")
 struct AssetsAskedForAgain {

@@ -1,10 +1,10 @@
 import ChildProcesses
-import EventStore
-import StoreTesting
 import Synchronization
 import Testing
 
+@testable import EventStore
 @testable import Replicator
+@testable import StoreTesting
 
 #if canImport(Glibc)
   import Glibc

@@ -1,7 +1,7 @@
-import StoreTesting
 import Testing
 
 @testable import Replicator
+@testable import StoreTesting
 
 @Suite("A round that is cancelled at any point")
 struct CancelledRounds {

@@ -1,10 +1,10 @@
-import EventStore
-import OperationFormat
-import StoreTesting
 import Synchronization
 import Testing
 
+@testable import EventStore
+@testable import OperationFormat
 @testable import Replicator
+@testable import StoreTesting
 
 @Suite("The cost of a round")
 struct IdleRounds {

@@ -1,9 +1,9 @@
-import EventStore
-import StoreTesting
 import Synchronization
 import Testing
 
+@testable import EventStore
 @testable import Replicator
+@testable import StoreTesting
 
 /// The remotes that follow the contract; each check creates a new one.
 enum RemoteKind: String, CaseIterable {

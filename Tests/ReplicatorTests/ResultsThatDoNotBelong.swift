@@ -1,8 +1,8 @@
-import EventStore
-import StoreTesting
 import Testing
 
+@testable import EventStore
 @testable import Replicator
+@testable import StoreTesting
 
 @Suite("A misplaced result is a bug: it traps, or fails with a typed error, and never reports in sync")
 struct ResultsThatDoNotBelong {

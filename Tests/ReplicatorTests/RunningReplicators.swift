@@ -1,10 +1,10 @@
 import ChildProcesses
-import EventStore
-import OperationFormat
-import StoreTesting
 import Testing
 
+@testable import EventStore
+@testable import OperationFormat
 @testable import Replicator
+@testable import StoreTesting
 
 @Suite("Running replicators")
 struct RunningReplicators {

@@ -1,9 +1,9 @@
-import EventStore
-import OperationFormat
-import StoreTesting
 import Testing
 
+@testable import EventStore
+@testable import OperationFormat
 @testable import Replicator
+@testable import StoreTesting
 
 @Suite("A segment of which only the start arrives, in a round")
 struct SegmentsCutAnywhere {

@@ -1,9 +1,9 @@
-import EventStore
-import OperationFormat
-import StoreTesting
 import Testing
 
+@testable import EventStore
+@testable import OperationFormat
 @testable import Replicator
+@testable import StoreTesting
 
 #if canImport(Glibc)
   import Glibc

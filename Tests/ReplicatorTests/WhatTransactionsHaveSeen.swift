@@ -1,9 +1,9 @@
-import EventStore
-import OperationFormat
-import StoreTesting
 import Testing
 
+@testable import EventStore
+@testable import OperationFormat
 @testable import Replicator
+@testable import StoreTesting
 
 /// A replica that has seen a transaction has also seen everything that this one had seen. Lists and texts
 /// rely on that where they skip everything attached to an unseen unit. A segment that claims otherwise is

@@ -1,6 +1,7 @@
-import OperationFormat
-import StoreTesting
 import Testing
+
+@testable import OperationFormat
+@testable import StoreTesting
 
 @Suite("Drawn operations")
 struct DrawnOperations {

@@ -1,6 +1,7 @@
-import EventStore
-import OperationFormat
 import Testing
+
+@testable import EventStore
+@testable import OperationFormat
 
 /// Very many fields in one record.
 @Suite("Many fields in one record")

@@ -1,6 +1,7 @@
-import EventStore
-import OperationFormat
 import Testing
+
+@testable import EventStore
+@testable import OperationFormat
 
 /// Thousands of replicas that set one field concurrently.
 @Suite("Many heads in one cell")

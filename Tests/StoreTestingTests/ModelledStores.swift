@@ -1,8 +1,9 @@
-import EventStore
-import OperationFormat
-import Replicator
-import StoreTesting
 import Synchronization
+
+@testable import EventStore
+@testable import OperationFormat
+@testable import Replicator
+@testable import StoreTesting
 
 /// Real stores that sync one zone through a remote in memory, and the model of the zone.
 final class ModelledStores {

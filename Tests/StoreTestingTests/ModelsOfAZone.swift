@@ -1,7 +1,8 @@
-import EventStore
-import OperationFormat
-import StoreTesting
 import Testing
+
+@testable import EventStore
+@testable import OperationFormat
+@testable import StoreTesting
 
 /// Transactions made by hand, and what the model says of them.
 @Suite("Models of a zone")

@@ -1,6 +1,7 @@
-import OperationFormat
-import StoreTesting
 import Testing
+
+@testable import OperationFormat
+@testable import StoreTesting
 
 /// Histories with more transactions than a word has bits, whose outcome is obvious from the rule of
 /// conflicts.

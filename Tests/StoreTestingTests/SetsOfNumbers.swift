@@ -1,5 +1,6 @@
-import StoreTesting
 import Testing
+
+@testable import StoreTesting
 
 @Suite("Sets of numbers")
 struct SetsOfNumbers {

@@ -1,5 +1,6 @@
-import StoreTesting
 import Testing
+
+@testable import StoreTesting
 
 /// All schedules of two replicas that write to one field of one record; each transaction is one operation.
 @Suite("All small schedules")

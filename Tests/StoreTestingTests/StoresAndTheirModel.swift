@@ -1,7 +1,8 @@
-import EventStore
-import OperationFormat
-import StoreTesting
 import Testing
+
+@testable import EventStore
+@testable import OperationFormat
+@testable import StoreTesting
 
 /// Three stores that write at random and sync now and then; one clock is in 2099, one is two seconds slow.
 @Suite("Stores and their model")

@@ -1,5 +1,6 @@
-import StoreTesting
 import Testing
+
+@testable import StoreTesting
 
 /// Small histories whose outcome is obvious from the rule of conflicts. The oracle must know it; otherwise an
 /// equal mistake in fold and oracle would be unnoticed. The heads are read from a run's counts.

@@ -1,10 +1,10 @@
 import LMDB
-package import OperationFormat
+import OperationFormat
 
 /// The beginning of an asset that is being downloaded, in a file that outlives the process. One at a time has
 /// it.
 package final class PartialAsset {
-  package let reference: AssetReference
+  let reference: AssetReference
   /// How many bytes there are.
   package private(set) var byteCount: UInt64
   private let files: AssetFiles

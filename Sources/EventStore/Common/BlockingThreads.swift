@@ -23,7 +23,7 @@ package final class BlockingThreads: Sendable {
   deinit { pool?.close() }
 
   /// How many threads there are now.
-  package var count: Int { pool?.threadCount ?? 0 }
+  var count: Int { pool?.threadCount ?? 0 }
 
   /// Runs a body on one of the threads. A task that is cancelled while the call is queued leaves the queue.
   ///

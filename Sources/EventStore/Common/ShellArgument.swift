@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 extension String {
   /// A word of a command, quoted where a shell needs it: names of zones are a peer's to choose.
@@ -12,5 +12,5 @@ extension String {
 
 extension ZoneID {
   /// A word of a command.
-  package var argument: String { "\(self)".argument }
+  var argument: String { "\(self)".argument }
 }

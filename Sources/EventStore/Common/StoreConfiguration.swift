@@ -1,5 +1,5 @@
 #if DEBUG
-  package import LMDB
+  import LMDB
 #endif
 
 /// How a commit is kept from a power cut.
@@ -50,10 +50,10 @@ public struct StoreConfiguration: Sendable {
   /// writers wait for, and right after it has let it go.
   package var writeLockDidChange: (@Sendable (_ isHeld: Bool) -> Void)?
   /// For tests only: called after each call for an asset's file that succeeded, with its C name and its path.
-  package var didCallForAsset: (@Sendable (StaticString, String) -> Void)?
+  var didCallForAsset: (@Sendable (StaticString, String) -> Void)?
   #if DEBUG
     /// For tests only: lets calls of LMDB fail.
-    package var faults: FaultPlan?
+    var faults: FaultPlan?
   #endif
 
   public init() {}

@@ -1,5 +1,5 @@
 import DequeModule
-package import OperationFormat
+import OperationFormat
 
 /// The operations on a cell that no later one has replaced, while a zone's log is read in its order.
 ///
@@ -7,7 +7,7 @@ package import OperationFormat
 /// beginning of the remote log, by offset. So standing operations are kept in both orders, and what an
 /// operation replaces is taken from the front; the others are not visited. `CausalContext.hasSeen` decides
 /// the same for one operation.
-package struct StandingOperations<Sight: ContributionSight> {
+struct StandingOperations<Sight: ContributionSight> {
   private let sight: Sight
   /// All added operations, in the log's order, and whether they still stand.
   private var operations: [HeadID] = []
@@ -16,14 +16,14 @@ package struct StandingOperations<Sight: ContributionSight> {
   private var groups: [Value: Group] = [:]
   private var all = Group()
 
-  package init(_ sight: Sight) { self.sight = sight }
+  init(_ sight: Sight) { self.sight = sight }
 
   /// Adds an operation. The operations of a lane must come in the order of their sequences.
   ///
   /// - Parameter element: the element that it changes; nil in a cell without elements.
   /// - Returns: the operation's number: how many were added before it.
   @discardableResult
-  package mutating func add(_ operation: HeadID, element: Value?) -> Int {
+  mutating func add(_ operation: HeadID, element: Value?) -> Int {
     let number = operations.count
     operations.append(operation)
     isStanding.append(true)
@@ -42,8 +42,7 @@ package struct StandingOperations<Sight: ContributionSight> {
   /// - Complexity: O(log n) in the added operations, for each that is added or removed; each call also walks
   ///   its lineage. The placement of each operation is looked up at most twice in each incarnation that any
   ///   base names.
-  package mutating func takeSeen(by context: CausalContext, at index: UInt32, element: Value?) throws -> [Int]
-  {
+  mutating func takeSeen(by context: CausalContext, at index: UInt32, element: Value?) throws -> [Int] {
     // The group is moved out of the dictionary, so that it changes in place.
     guard let element else {
       var group = all

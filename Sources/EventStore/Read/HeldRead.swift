@@ -22,5 +22,5 @@ package final class HeldRead {
   }
 
   /// Ends the read. Further calls do nothing.
-  package func end() { transaction = nil }
+  func end() { transaction = nil }
 }

@@ -3,7 +3,7 @@
 ///
 /// ``RecordReading`` has the verbs that read records; those here read the log.
 public struct ReadTransaction: ~Copyable, RecordReading {
-  package let identity: StoreIdentity
+  let identity: StoreIdentity
   public let reader: RecordReader
 
   init(
@@ -22,9 +22,9 @@ public struct ReadTransaction: ~Copyable, RecordReading {
   borrowing func alias() -> ReadTransaction { ReadTransaction(reader, identity) }
 
   var readView: ReadView { reader.view }
-  package var transaction: LMDBTransaction {
+  var transaction: LMDBTransaction {
     _read { yield reader.view.transaction }
   }
-  package var tables: Tables { reader.view.tables }
+  var tables: Tables { reader.view.tables }
   var interned: Interned { reader.view.interned }
 }

@@ -6,18 +6,18 @@ public struct Record: Sendable, Identifiable {
   public let type: Name
   /// The fields that have a value, in no order. They are few, so a linear search costs less than hashing
   /// their names.
-  package let entries: [Entry]
+  let entries: [Entry]
 
   package struct Entry: Sendable {
-    package let name: Name
-    package let value: Value
+    let name: Name
+    let value: Value
   }
 
   public init(id: RecordID, type: Name, fields: [Name: Value]) {
     self.init(id: id, type: type, entries: fields.map { Entry(name: $0.key, value: $0.value) })
   }
 
-  package init(id: RecordID, type: Name, entries: [Entry]) {
+  init(id: RecordID, type: Name, entries: [Entry]) {
     self.id = id
     self.type = type
     self.entries = entries

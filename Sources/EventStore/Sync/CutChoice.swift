@@ -1,10 +1,10 @@
 import LMDB
-package import OperationFormat
+import OperationFormat
 
 extension ReadTransaction {
   /// The next segment to ship of a zone: the stored cut, or a proposal that is not stored; nil if there is
   /// none.
-  package func nextCut(of zone: ZoneID) throws -> SegmentCut? {
+  func nextCut(of zone: ZoneID) throws -> SegmentCut? {
     try CutChoice(readView, identity).next(of: zone)
   }
 }

@@ -3,18 +3,18 @@ package import OperationFormat
 /// A segment of a zone's remote log, as the replicator gives it to the store.
 package struct RemoteSegment: Sendable {
   package var zone: ZoneID
-  package var incarnation: IncarnationID
+  var incarnation: IncarnationID
   /// Its place in the zone's remote log, from 1.
   package var offset: UInt64
-  package var hash: ContentHash
+  var hash: ContentHash
   /// When the remote first received it, in milliseconds since 1970; nil where it keeps no such times.
-  package var receivedMilliseconds: UInt64?
+  var receivedMilliseconds: UInt64?
   /// The greatest offset that any of its transactions had seen; 0 if none had seen any, or it is not said.
-  package var base: UInt64
+  var base: UInt64
   /// The hash of the segment at ``base``; nil if it is not said.
-  package var baseHash: ContentHash?
+  var baseHash: ContentHash?
   /// The hash of its replica's segment before it; nil if it is not said.
-  package var previousHash: ContentHash?
+  var previousHash: ContentHash?
   /// The canonical bytes of its transactions: consecutive ones of one replica and epoch.
   package var transactions: [[UInt8]]
   /// Its writer and its sequences, as its header says; nil where only its transactions say so.
@@ -56,17 +56,17 @@ package struct RemoteSegment: Sendable {
 
 /// The remote's answer that a segment that this store has shipped is at an offset.
 package struct Acknowledgement: Sendable {
-  package var zone: ZoneID
-  package var incarnation: IncarnationID
-  package var offset: UInt64
-  package var hash: ContentHash
-  package var receivedMilliseconds: UInt64?
+  var zone: ZoneID
+  var incarnation: IncarnationID
+  var offset: UInt64
+  var hash: ContentHash
+  var receivedMilliseconds: UInt64?
   /// The sequences of the segment's transactions.
-  package var sequences: ClosedRange<UInt64>
+  var sequences: ClosedRange<UInt64>
   /// The lane that they are of; nil for the store's present own one.
-  package var writer: StoreIdentity?
+  var writer: StoreIdentity?
   /// The header that was shipped; nil where it is not said.
-  package var header: SegmentHeader?
+  var header: SegmentHeader?
 
   package init(
     zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash,

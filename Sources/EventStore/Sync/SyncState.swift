@@ -10,7 +10,7 @@ package struct StoreSyncState: Hashable, Sendable {
   /// Whether there are also deleted zones whose space is not reclaimed yet.
   package var hasRemovedZones = false
 
-  package init(identity: StoreIdentity, databaseToken: DatabaseToken?, zones: [ZoneSyncState]) {
+  init(identity: StoreIdentity, databaseToken: DatabaseToken?, zones: [ZoneSyncState]) {
     self.identity = identity
     self.databaseToken = databaseToken
     self.zones = zones
@@ -30,7 +30,7 @@ package struct ZoneSyncState: Hashable, Sendable {
   /// Whether segments were shipped without assets that they name, and that the remote was not given since.
   package var hasUnsentAssets = false
 
-  package init(
+  init(
     zone: ZoneID, attachment: ZoneAttachment, token: ChangeToken?, pending: UInt64,
     assetPolicy: AssetPolicy = .lazy
   ) {

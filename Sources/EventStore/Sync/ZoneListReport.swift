@@ -7,7 +7,7 @@ package struct ZoneListReport: Hashable, Sendable {
   /// Zones that are gone from the store, since they were deleted at the remote.
   package var removed: [ZoneID] = []
   /// Zones that were deleted at the remote and are kept, since they have what was never shipped.
-  package var kept: [ZoneID] = []
+  var kept: [ZoneID] = []
 
-  package init() {}
+  init() {}
 }

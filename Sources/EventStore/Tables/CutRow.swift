@@ -1,25 +1,25 @@
 import LMDB
-package import OperationFormat
+import OperationFormat
 
 /// The header of the segment that a zone is shipping, in this store's numbers. It is stored before the first
 /// try, so that every retry ships the same segment.
-package struct CutRow: Hashable, Sendable {
-  package var incarnation: IncarnationNumber
-  package var replica: ReplicaNumber
-  package var epoch: UInt32
-  package var sequences: ClosedRange<UInt64>
-  package var base: UInt64
-  package var baseHash: ContentHash
-  package var operationCount: UInt64
-  package var timestamps: ClosedRange<Timestamp>
-  package var codec: SegmentHeader.Codec
-  package var keyID: UInt64
-  package var unpackedBytes: UInt64
-  package var packedBytes: UInt64
-  package var contentHash: ContentHash
-  package var previousHash: ContentHash
+struct CutRow: Hashable, Sendable {
+  var incarnation: IncarnationNumber
+  var replica: ReplicaNumber
+  var epoch: UInt32
+  var sequences: ClosedRange<UInt64>
+  var base: UInt64
+  var baseHash: ContentHash
+  var operationCount: UInt64
+  var timestamps: ClosedRange<Timestamp>
+  var codec: SegmentHeader.Codec
+  var keyID: UInt64
+  var unpackedBytes: UInt64
+  var packedBytes: UInt64
+  var contentHash: ContentHash
+  var previousHash: ContentHash
 
-  package init(_ header: SegmentHeader, _ incarnation: IncarnationNumber, _ replica: ReplicaNumber) {
+  init(_ header: SegmentHeader, _ incarnation: IncarnationNumber, _ replica: ReplicaNumber) {
     self.incarnation = incarnation
     self.replica = replica
     epoch = header.epoch
@@ -37,7 +37,7 @@ package struct CutRow: Hashable, Sendable {
   }
 
   /// The header with identities for numbers.
-  package func header(
+  func header(
     _ zone: ZoneID, _ incarnation: IncarnationID, _ replica: ReplicaID
   ) -> SegmentHeader {
     SegmentHeader(
@@ -58,7 +58,7 @@ package struct CutRow: Hashable, Sendable {
   // | varint ×3 | key, unpacked and packed bytes |
   // | 32 ×2 | hash of the content, and of the replica's segment before |
 
-  package func append(to writer: inout ByteWriter) {
+  func append(to writer: inout ByteWriter) {
     writer.append(1)
     writer.append(varint: UInt64(incarnation.rawValue))
     writer.append(varint: UInt64(replica.rawValue))
@@ -78,7 +78,7 @@ package struct CutRow: Hashable, Sendable {
     writer.append(previousHash)
   }
 
-  package init(_ row: RawSpan) throws(FormatError) {
+  init(_ row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
     try reader.expectVersion("cut row")
     incarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("cut.incarnation"))

@@ -1,9 +1,9 @@
-package import LMDB
+import LMDB
 package import OperationFormat
 import Synchronization
 
 /// An identity that the store keeps once, and names by a number.
-package protocol Internable: Hashable, Sendable {
+protocol Internable: Hashable, Sendable {
   /// The identity as the key of its number. At most 258 bytes.
   func appendInterned(to key: inout TableKey)
   /// Whether it is short enough to be stored.
@@ -12,7 +12,7 @@ package protocol Internable: Hashable, Sendable {
 }
 
 extension Internable {
-  package var canBeInterned: Bool { true }
+  var canBeInterned: Bool { true }
 }
 
 /// Numbers of one kind of identity, in a table: 0 and the number → the identity; 1 and the identity → the
@@ -20,8 +20,8 @@ extension Internable {
 ///
 /// It caches what it has read. Except for the numbers of zones, what was committed never changes, so all
 /// readers of a store share a cache. The writer has its own one, which is undone with its transactions.
-package final class Interner<Identity: Internable>: Sendable {
-  package struct Cache: Sendable {
+final class Interner<Identity: Internable>: Sendable {
+  struct Cache: Sendable {
     fileprivate var numbers: [Identity: Number<Identity>] = [:]
     fileprivate var identities: [Number<Identity>: Identity] = [:]
 
@@ -34,9 +34,9 @@ package final class Interner<Identity: Internable>: Sendable {
   private let mutex = Mutex(Cache())
   private let changes = Atomic<Int>(0)
 
-  package init() {}
+  init() {}
 
-  package var cache: Cache {
+  var cache: Cache {
     get { mutex.withLock { $0 } }
     set { change { $0 = newValue } }
   }
@@ -51,7 +51,7 @@ package final class Interner<Identity: Internable>: Sendable {
 
   /// The number of an identity; nil if it has none. Not for zones, whose cached numbers are hints:
   /// see ``ZoneTable/find(_:)``.
-  package func number(
+  func number(
     of identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Number<Identity>? {
     if let number = cachedNumber(of: identity) { return number }
@@ -59,12 +59,12 @@ package final class Interner<Identity: Internable>: Sendable {
   }
 
   /// The number that an identity had last.
-  package func cachedNumber(of identity: Identity) -> Number<Identity>? {
+  func cachedNumber(of identity: Identity) -> Number<Identity>? {
     mutex.withLock { $0.numbers[identity] }
   }
 
   /// The number of an identity, as the table has it.
-  package func storedNumber(
+  func storedNumber(
     of identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Number<Identity>? {
     guard identity.canBeInterned else { return nil }
@@ -78,7 +78,7 @@ package final class Interner<Identity: Internable>: Sendable {
   }
 
   /// The number of an identity; a new one if it has none.
-  package func makeNumber(
+  func makeNumber(
     for identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Number<Identity> {
     if let number = try number(of: identity, in: table, transaction) { return number }
@@ -86,7 +86,7 @@ package final class Interner<Identity: Internable>: Sendable {
   }
 
   /// A new number for an identity, even if it has one.
-  package func makeNewNumber(
+  func makeNewNumber(
     for identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Number<Identity> {
     let number = try makeUnnamedNumber(for: identity, in: table, transaction)
@@ -101,7 +101,7 @@ package final class Interner<Identity: Internable>: Sendable {
 
   /// A new number that names an identity, while the identity does not lead to the number: as after
   /// ``removeNumber(of:in:_:)``. If the identity has a number, it keeps it.
-  package func makeUnnamedNumber(
+  func makeUnnamedNumber(
     for identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Number<Identity> {
     precondition(identity.canBeInterned, "an identity was not checked before it came here")
@@ -115,7 +115,7 @@ package final class Interner<Identity: Internable>: Sendable {
   }
 
   /// The identity of a number.
-  package func identity(
+  func identity(
     of number: Number<Identity>, in table: Table, _ transaction: borrowing Transaction
   ) throws -> Identity {
     if let identity = mutex.withLock({ $0.identities[number] }) { return identity }
@@ -131,7 +131,7 @@ package final class Interner<Identity: Internable>: Sendable {
   }
 
   /// Removes an identity's number. The number keeps the identity, and is never given out again.
-  package func removeNumber(
+  func removeNumber(
     of identity: Identity, in table: Table, _ transaction: borrowing Transaction
   ) throws {
     let key = Self.key(identity)
@@ -154,7 +154,7 @@ package final class Interner<Identity: Internable>: Sendable {
   }
 
   /// The last number given out; 0 if none was.
-  package static func lastNumber(in table: Table, _ transaction: borrowing Transaction) throws -> UInt32 {
+  static func lastNumber(in table: Table, _ transaction: borrowing Transaction) throws -> UInt32 {
     var cursor = try transaction.openCursor(table)
     var end = TableKey()
     end.append(UInt8(1))
@@ -164,16 +164,16 @@ package final class Interner<Identity: Internable>: Sendable {
 }
 
 /// The numbers of all identities of a store.
-package struct Interned: Sendable {
-  package let zones = Interner<ZoneID>()
-  package let replicas = Interner<ReplicaID>()
-  package let incarnations = Interner<IncarnationID>()
-  package let names = Interner<Name>()
+struct Interned: Sendable {
+  let zones = Interner<ZoneID>()
+  let replicas = Interner<ReplicaID>()
+  let incarnations = Interner<IncarnationID>()
+  let names = Interner<Name>()
 
-  package init() {}
+  init() {}
 
   /// What all of them have cached.
-  package struct Caches: Sendable {
+  struct Caches: Sendable {
     fileprivate var zones: Interner<ZoneID>.Cache
     fileprivate var replicas: Interner<ReplicaID>.Cache
     fileprivate var incarnations: Interner<IncarnationID>.Cache
@@ -187,7 +187,7 @@ package struct Interned: Sendable {
     zones.changeCount + replicas.changeCount + incarnations.changeCount + names.changeCount
   }
 
-  package var caches: Caches {
+  var caches: Caches {
     get {
       // Read first, so that a change in between makes the copy look older than it is.
       let changeCount = changeCount
@@ -236,17 +236,17 @@ struct RecentNames {
 }
 
 extension ZoneID: Internable {
-  package var canBeInterned: Bool {
+  var canBeInterned: Bool {
     owner.rawValue.utf8.count <= Limits.nameBytesMax && name.rawValue.utf8.count <= Limits.nameBytesMax
   }
 
-  package func appendInterned(to key: inout TableKey) {
+  func appendInterned(to key: inout TableKey) {
     key.append(UInt8(owner.rawValue.utf8.count))
     for byte in owner.rawValue.utf8 { key.append(byte) }
     for byte in name.rawValue.utf8 { key.append(byte) }
   }
 
-  package init(interned bytes: RawSpan) throws(FormatError) {
+  init(interned bytes: RawSpan) throws(FormatError) {
     var reader = ByteReader(bytes)
     let ownerBytes = Int(try reader.readUInt8("zone.owner"))
     let owner = reader.string(in: try reader.readBytes(ownerBytes, "zone.owner"))
@@ -256,30 +256,30 @@ extension ZoneID: Internable {
 }
 
 extension Name: Internable {
-  package var canBeInterned: Bool { rawValue.utf8.count <= Limits.nameBytesMax }
+  var canBeInterned: Bool { rawValue.utf8.count <= Limits.nameBytesMax }
 
-  package func appendInterned(to key: inout TableKey) {
+  func appendInterned(to key: inout TableKey) {
     for byte in rawValue.utf8 { key.append(byte) }
   }
 
-  package init(interned bytes: RawSpan) throws(FormatError) {
+  init(interned bytes: RawSpan) throws(FormatError) {
     try self.init(utf8: bytes)
   }
 }
 
 extension ReplicaID: Internable {
-  package func appendInterned(to key: inout TableKey) { key.append(rawValue) }
+  func appendInterned(to key: inout TableKey) { key.append(rawValue) }
 
-  package init(interned bytes: RawSpan) throws(FormatError) {
+  init(interned bytes: RawSpan) throws(FormatError) {
     var reader = ByteReader(bytes)
     self.init(rawValue: try reader.readBigEndian("identity", as: UInt128.self))
   }
 }
 
 extension IncarnationID: Internable {
-  package func appendInterned(to key: inout TableKey) { key.append(rawValue) }
+  func appendInterned(to key: inout TableKey) { key.append(rawValue) }
 
-  package init(interned bytes: RawSpan) throws(FormatError) {
+  init(interned bytes: RawSpan) throws(FormatError) {
     var reader = ByteReader(bytes)
     self.init(rawValue: try reader.readBigEndian("identity", as: UInt128.self))
   }

@@ -2,15 +2,15 @@ import LMDB
 import OperationFormat
 
 /// A lane with transactions that no remote has, as far as the store knows.
-package struct PendingLane: Hashable, Sendable {
-  package var replica: ReplicaNumber
-  package var epoch: UInt32
+struct PendingLane: Hashable, Sendable {
+  var replica: ReplicaNumber
+  var epoch: UInt32
   /// The last sequence with a placement in the zone's current remote log; 0 if none has one.
-  package var placed: UInt64
+  var placed: UInt64
   /// The last sequence that the store has.
-  package var last: UInt64
+  var last: UInt64
 
-  package var count: UInt64 { last - min(placed, last) }
+  var count: UInt64 { last - min(placed, last) }
 }
 
 extension LaneTable {

@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 // An entry of the log; its key is the position, 8 bytes, big-endian:
 //
@@ -18,10 +18,10 @@ package import OperationFormat
 // | 4 | CRC-32C over the key and all bytes before this, little-endian |
 
 /// Reads and writes entries of the log.
-package enum LogEntryCodec {
+enum LogEntryCodec {
   static let checksumBytes = 4
 
-  package static func append(
+  static func append(
     _ header: LogEntryHeader, body: RawSpan, at position: Position, to writer: inout ByteWriter
   ) {
     writer.append(1)
@@ -44,7 +44,7 @@ package enum LogEntryCodec {
   /// Checks an entry's CRC and reads its header.
   ///
   /// - Returns: the header, and the range of the body in the entry.
-  package static func read(
+  static func read(
     _ entry: RawSpan, at position: Position
   ) throws(FormatError) -> (header: LogEntryHeader, body: Range<Int>) {
     let checked = try checked(entry, at: position)

@@ -1,29 +1,29 @@
 import OperationFormat
 
 /// A transaction's base, in numbers.
-package typealias BaseNumbers = (incarnation: IncarnationNumber, offset: UInt64)
+typealias BaseNumbers = (incarnation: IncarnationNumber, offset: UInt64)
 
 /// A transaction that a lane continues, in numbers.
-package typealias LaneParent = (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)
+typealias LaneParent = (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)
 
 /// A lane that another one continues, in numbers: up to which of its sequences.
-package typealias LaneAncestor = (replica: ReplicaNumber, epoch: UInt32, through: UInt64)
+typealias LaneAncestor = (replica: ReplicaNumber, epoch: UInt32, through: UInt64)
 
 /// What the log keeps of a transaction besides its body, in numbers of this store.
-package struct LogEntryHeader: Hashable, Sendable {
-  package var zone: ZoneNumber
-  package var replica: ReplicaNumber
-  package var epoch: UInt32
-  package var sequence: UInt64
-  package var baseIncarnation: IncarnationNumber
-  package var baseOffset: UInt64
-  package var parentReplica: ReplicaNumber
-  package var parentEpoch: UInt32
-  package var parentSequence: UInt64
+struct LogEntryHeader: Hashable, Sendable {
+  var zone: ZoneNumber
+  var replica: ReplicaNumber
+  var epoch: UInt32
+  var sequence: UInt64
+  var baseIncarnation: IncarnationNumber
+  var baseOffset: UInt64
+  var parentReplica: ReplicaNumber
+  var parentEpoch: UInt32
+  var parentSequence: UInt64
   /// Arrival less the transaction's own time, in milliseconds.
-  package var arrivalDelay: Int64
+  var arrivalDelay: Int64
 
-  package init(
+  init(
     zone: ZoneNumber, replica: ReplicaNumber, epoch: UInt32, sequence: UInt64,
     base: (incarnation: IncarnationNumber, offset: UInt64)?,
     parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?, arrivalDelay: Int64
@@ -40,11 +40,11 @@ package struct LogEntryHeader: Hashable, Sendable {
     self.arrivalDelay = arrivalDelay
   }
 
-  package var base: (incarnation: IncarnationNumber, offset: UInt64)? {
+  var base: (incarnation: IncarnationNumber, offset: UInt64)? {
     baseIncarnation == .none ? nil : (baseIncarnation, baseOffset)
   }
 
-  package var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)? {
+  var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)? {
     parentReplica == .none ? nil : (parentReplica, parentEpoch, parentSequence)
   }
 }

@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 // A row of the log that stands for removed entries: their zone was removed, or they were issued again, or the
 // remote's log lost them. Its key is the position of the first one, 8 bytes, big-endian. So a removed entry
@@ -13,14 +13,14 @@ package import OperationFormat
 extension LogEntryCodec {
   private static let removedVersion: UInt8 = 2
 
-  package static func appendRemoved(_ run: ClosedRange<Position>, to writer: inout ByteWriter) {
+  static func appendRemoved(_ run: ClosedRange<Position>, to writer: inout ByteWriter) {
     writer.append(removedVersion)
     writer.append(varint: run.upperBound.rawValue - run.lowerBound.rawValue + 1)
     writer.append(littleEndian: checksum(of: writer.span, at: run.lowerBound))
   }
 
   /// The run of removed entries that a row of the log stands for; nil for an entry.
-  package static func removedRun(
+  static func removedRun(
     _ row: RawSpan, at position: Position
   ) throws(FormatError) -> ClosedRange<Position>? {
     guard row.byteCount > checksumBytes, row.unsafeLoad(fromByteOffset: 0, as: UInt8.self) == removedVersion

@@ -1,22 +1,16 @@
-package import OperationFormat
+import OperationFormat
 
 /// A zone's sync state, and where its records are.
-package struct ZoneRow: Hashable, Sendable {
+struct ZoneRow: Hashable, Sendable {
   /// An offset in a zone's remote log, and the hash of the entry there.
-  package struct Token: Hashable, Sendable {
-    package var incarnation: IncarnationNumber
-    package var offset: UInt64
-    package var hash: ContentHash
-
-    package init(incarnation: IncarnationNumber, offset: UInt64, hash: ContentHash) {
-      self.incarnation = incarnation
-      self.offset = offset
-      self.hash = hash
-    }
+  struct Token: Hashable, Sendable {
+    var incarnation: IncarnationNumber
+    var offset: UInt64
+    var hash: ContentHash
   }
 
   /// The first four are those of `ZoneAttachment`.
-  package enum Status: UInt8, Sendable {
+  enum Status: UInt8, Sendable {
     case local = 0
     case attached = 1
     case offered = 2
@@ -25,21 +19,21 @@ package struct ZoneRow: Hashable, Sendable {
     case removed = 4
 
     /// Whether queries show the zone.
-    package var isVisible: Bool { self == .local || self == .attached }
+    var isVisible: Bool { self == .local || self == .attached }
 
     /// Whether the zone was deleted: its name does not lead to it, and it has no state.
-    package var isGone: Bool { self == .deleting || self == .removed }
+    var isGone: Bool { self == .deleting || self == .removed }
   }
 
-  package var status: Status
+  var status: Status
   /// The state of its records; none for a zone that is gone.
-  package var state: StateNumber
+  var state: StateNumber
   /// The state that an unfinished rebuild folds into; none if there is no rebuild.
-  package var building: StateNumber
+  var building: StateNumber
   /// How far the remote log was folded: the replicator continues there. Nil before the first round.
-  package var token: Token?
+  var token: Token?
   /// What a new transaction has seen. Within an incarnation it never goes back, even if the token does.
-  package var base: (incarnation: IncarnationNumber, offset: UInt64)? {
+  var base: (incarnation: IncarnationNumber, offset: UInt64)? {
     get { baseIncarnation == .none ? nil : (baseIncarnation, baseOffset) }
     set {
       baseIncarnation = newValue?.incarnation ?? .none
@@ -50,12 +44,12 @@ package struct ZoneRow: Hashable, Sendable {
   private var baseOffset: UInt64 = 0
   /// How many epochs the store's own lane in the zone is ahead of the store's epoch. The lane takes a new
   /// epoch when the log closed it, or has another branch of it.
-  package var renewals: UInt32 = 0
+  var renewals: UInt32 = 0
 
   /// The epoch of the store's own lane.
-  package func ownEpoch(_ identity: StoreIdentity) -> UInt32 { identity.epoch &+ renewals }
+  func ownEpoch(_ identity: StoreIdentity) -> UInt32 { identity.epoch &+ renewals }
 
-  package init(state: StateNumber, status: Status = .local) {
+  init(state: StateNumber, status: Status = .local) {
     self.status = status
     self.state = state
     building = .none
@@ -73,7 +67,7 @@ package struct ZoneRow: Hashable, Sendable {
   // | varint | base's offset; absent where there is no base |
   // | varint | epochs that the own lane is ahead of the store's; absent where it is 0 |
 
-  package func append(to writer: inout ByteWriter) {
+  func append(to writer: inout ByteWriter) {
     writer.append(1)
     writer.append(status.rawValue | Self.parity(status.rawValue))
     writer.append(varint: UInt64(state.rawValue))
@@ -91,7 +85,7 @@ package struct ZoneRow: Hashable, Sendable {
   /// The parity bit, so that a flipped bit never changes a status.
   private static func parity(_ status: UInt8) -> UInt8 { status.nonzeroBitCount % 2 == 0 ? 0 : 0x80 }
 
-  package init(_ row: RawSpan) throws(FormatError) {
+  init(_ row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
     try reader.expectVersion("zone row")
     let byte = try reader.readUInt8("zone.status")
@@ -136,18 +130,18 @@ struct GoneLog: Hashable, Sendable {
 }
 
 /// What the store keeps of a segment of a remote log that it folded or shipped.
-package struct SegmentRow: Hashable, Sendable {
-  package var replica: ReplicaNumber
-  package var epoch: UInt32
-  package var first: UInt64
-  package var last: UInt64
-  package var hash: ContentHash
+struct SegmentRow: Hashable, Sendable {
+  var replica: ReplicaNumber
+  var epoch: UInt32
+  var first: UInt64
+  var last: UInt64
+  var hash: ContentHash
   /// When the remote first received it, in milliseconds since 1970; nil if the remote keeps no such times.
-  package var receivedMilliseconds: UInt64?
+  var receivedMilliseconds: UInt64?
   /// Why every replica rejects it; nil for a folded segment. A rejected segment places no transactions.
-  package var rejection: SegmentRejection?
+  var rejection: SegmentRejection?
 
-  package init(
+  init(
     replica: ReplicaNumber, epoch: UInt32, first: UInt64, last: UInt64, hash: ContentHash,
     receivedMilliseconds: UInt64?, rejection: SegmentRejection? = nil
   ) {
@@ -169,7 +163,7 @@ package struct SegmentRow: Hashable, Sendable {
   }
 
   /// Whether the entry was given up. A segment's sequences count from 1.
-  package var isQuarantined: Bool { first == 0 }
+  var isQuarantined: Bool { first == 0 }
 
   // | bytes | what |
   // |---|---|
@@ -179,7 +173,7 @@ package struct SegmentRow: Hashable, Sendable {
   // | varint | receive time + 1 in milliseconds since 1970, 0 where there is none |
   // | 1 | why it was rejected: `SegmentRejection`; absent where it was folded |
 
-  package func append(to writer: inout ByteWriter) {
+  func append(to writer: inout ByteWriter) {
     writer.append(1)
     writer.append(varint: UInt64(replica.rawValue))
     writer.append(varint: UInt64(epoch))
@@ -190,7 +184,7 @@ package struct SegmentRow: Hashable, Sendable {
     if let rejection { writer.append(rejection.rawValue) }
   }
 
-  package init(_ row: RawSpan) throws(FormatError) {
+  init(_ row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
     try reader.expectVersion("segment row")
     replica = ReplicaNumber(rawValue: try reader.readUInt32Varint("segment.replica"))
@@ -213,8 +207,8 @@ package struct SegmentRow: Hashable, Sendable {
 }
 
 /// The row of a state: the result of one fold of a zone.
-package struct StateRow: Hashable, Sendable {
-  package enum Status: UInt8, Sendable {
+struct StateRow: Hashable, Sendable {
+  enum Status: UInt8, Sendable {
     case live = 0
     /// A rebuild folds into it.
     case building = 1
@@ -222,14 +216,14 @@ package struct StateRow: Hashable, Sendable {
     case discarded = 2
   }
 
-  package var zone: ZoneNumber
-  package var status: Status
+  var zone: ZoneNumber
+  var status: Status
   /// The last record number given out.
-  package var lastRecord: UInt32
+  var lastRecord: UInt32
   /// How often a contribution got another timestamp. Each time, the order of contributions may have changed.
-  package var retimings: UInt64 = 0
+  var retimings: UInt64 = 0
 
-  package init(zone: ZoneNumber, status: Status, lastRecord: UInt32 = 0) {
+  init(zone: ZoneNumber, status: Status, lastRecord: UInt32 = 0) {
     self.zone = zone
     self.status = status
     self.lastRecord = lastRecord
@@ -243,7 +237,7 @@ package struct StateRow: Hashable, Sendable {
   // | varint | last record number given out |
   // | varint | how often a contribution got another timestamp; absent where none ever did |
 
-  package func append(to writer: inout ByteWriter) {
+  func append(to writer: inout ByteWriter) {
     writer.append(1)
     writer.append(varint: UInt64(zone.rawValue))
     writer.append(status.rawValue)
@@ -251,7 +245,7 @@ package struct StateRow: Hashable, Sendable {
     if retimings > 0 { writer.append(varint: retimings) }
   }
 
-  package init(_ row: RawSpan) throws(FormatError) {
+  init(_ row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
     try reader.expectVersion("state row")
     zone = ZoneNumber(rawValue: try reader.readUInt32Varint("state.zone"))

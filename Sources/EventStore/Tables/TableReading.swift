@@ -1,7 +1,7 @@
-package import LMDB
+import LMDB
 import OperationFormat
 
-package typealias LMDBTransaction = LMDB.Transaction
+typealias LMDBTransaction = LMDB.Transaction
 
 /// A transaction on the tables of a store, with the cached numbers of identities: a write, or a read.
 ///

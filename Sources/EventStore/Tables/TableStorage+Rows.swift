@@ -1,19 +1,19 @@
 import LMDB
-package import OperationFormat
+import OperationFormat
 
 extension TableStorage: FoldStorage {
   // MARK: Rows of records
 
-  package func readRecord(_ key: RawSpan, into row: inout [UInt8]) throws -> Bool {
+  func readRecord(_ key: RawSpan, into row: inout [UInt8]) throws -> Bool {
     state.touchedRows += 1
     return try transaction.copyValue(of: key, in: tables.records, to: &row)
   }
 
-  package func writeRecord(_ row: RawSpan, _ key: RawSpan) throws {
+  func writeRecord(_ row: RawSpan, _ key: RawSpan) throws {
     try transaction.put(row, for: key, in: tables.records)
   }
 
-  package func makeRecordNumber(in state: StateNumber) throws -> UInt32 {
+  func makeRecordNumber(in state: StateNumber) throws -> UInt32 {
     var row = try stateRow(state)
     guard row.lastRecord < .max else {
       throw StoreError(
@@ -24,26 +24,26 @@ extension TableStorage: FoldStorage {
     return row.lastRecord
   }
 
-  package func withElement<R>(_ key: ElementKey, _ body: (RawSpan) throws -> R) throws -> R? {
+  func withElement<R>(_ key: ElementKey, _ body: (RawSpan) throws -> R) throws -> R? {
     state.touchedRows += 1
     return try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements, body)
   }
 
-  package func writeElement(_ row: RawSpan, _ key: ElementKey) throws {
+  func writeElement(_ row: RawSpan, _ key: ElementKey) throws {
     try transaction.put(row, for: key.bytes.span.bytes, in: tables.elements)
   }
 
-  package func deleteElement(_ key: ElementKey) throws {
+  func deleteElement(_ key: ElementKey) throws {
     _ = try transaction.delete(key.bytes.span.bytes, in: tables.elements)
   }
 
-  package func elements(under prefix: ElementKey) throws -> [(key: ElementKey, row: [UInt8])] {
+  func elements(under prefix: ElementKey) throws -> [(key: ElementKey, row: [UInt8])] {
     let found = try rows.elements(under: prefix)
     state.touchedRows += found.count
     return found
   }
 
-  package func forEachElement(
+  func forEachElement(
     under prefix: ElementKey, from key: ElementKey, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Bool
   ) throws {
     try rows.forEachElement(under: prefix, from: key) { key, row in
@@ -52,7 +52,7 @@ extension TableStorage: FoldStorage {
     }
   }
 
-  package func elementKeys(in range: Range<ElementKey>) throws -> [ElementKey] {
+  func elementKeys(in range: Range<ElementKey>) throws -> [ElementKey] {
     var keys: [ElementKey] = []
     var cursor = try transaction.openCursor(tables.elements)
     var isThere = try cursor.seek(atOrAfter: range.lowerBound.bytes.span.bytes)
@@ -65,7 +65,7 @@ extension TableStorage: FoldStorage {
     return keys
   }
 
-  package func element(
+  func element(
     atMost key: ElementKey, under prefix: ElementKey
   ) throws -> (found: (key: ElementKey, row: [UInt8])?, next: ElementKey?) {
     var found: (key: ElementKey, row: [UInt8])?
@@ -82,7 +82,7 @@ extension TableStorage: FoldStorage {
     return (found, next)
   }
 
-  package func firstElement(under prefix: ElementKey) throws -> (key: ElementKey, row: [UInt8])? {
+  func firstElement(under prefix: ElementKey) throws -> (key: ElementKey, row: [UInt8])? {
     var cursor = try transaction.openCursor(tables.elements)
     guard try cursor.seek(atOrAfter: prefix.bytes.span.bytes) else { return nil }
     return cursor.withEntry { key, row in
@@ -92,49 +92,49 @@ extension TableStorage: FoldStorage {
 
   // MARK: Rows of units
 
-  package func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
+  func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
     state.touchedRows += 1
     return try transaction.withValue(of: key, in: tables.runs, body)
   }
 
-  package func withLastRun<R>(
+  func withLastRun<R>(
     atMost key: RawSpan, prefixBytes: Int, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> R
   ) throws -> R? {
     state.touchedRows += 1
     return try rows.withLastRun(atMost: key, prefixBytes: prefixBytes, body)
   }
 
-  package func forEachRun(
+  func forEachRun(
     under prefix: RawSpan, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void
   ) throws {
     try rows.forEachRun(under: prefix, body)
   }
 
-  package func writeRun(_ row: RawSpan, _ key: RawSpan) throws {
+  func writeRun(_ row: RawSpan, _ key: RawSpan) throws {
     try transaction.put(row, for: key, in: tables.runs)
   }
 
-  package func deleteRun(_ key: RawSpan) throws {
+  func deleteRun(_ key: RawSpan) throws {
     _ = try transaction.delete(key, in: tables.runs)
   }
 
   // MARK: The index of references
 
-  package func readReference(_ key: ReferenceKey) throws -> [UInt8]? {
+  func readReference(_ key: ReferenceKey) throws -> [UInt8]? {
     try transaction.withValue(of: key.bytes.span.bytes, in: tables.references) { $0.bytes }
   }
 
-  package func writeReference(_ row: RawSpan, _ key: ReferenceKey) throws {
+  func writeReference(_ row: RawSpan, _ key: ReferenceKey) throws {
     try transaction.put(row, for: key.bytes.span.bytes, in: tables.references)
   }
 
-  package func deleteReference(_ key: ReferenceKey) throws {
+  func deleteReference(_ key: ReferenceKey) throws {
     _ = try transaction.delete(key.bytes.span.bytes, in: tables.references)
   }
 
   // MARK: What a transaction had seen
 
-  package func placedThrough(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64? {
+  func placedThrough(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64? {
     // The base never goes back. While the zone is folded again, it is behind the token.
     let row = try zoneRow(zone)
     let token = row.token.flatMap { $0.incarnation == incarnation ? $0.offset : nil }
@@ -143,7 +143,7 @@ extension TableStorage: FoldStorage {
     return try segments.lastOffset(of: zone, incarnation) > 0 ? 0 : nil
   }
 
-  package func placedRuns(
+  func placedRuns(
     at offsets: ClosedRange<UInt64>, of zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> [PlacedRun] {
     var runs: [PlacedRun] = []
@@ -170,7 +170,7 @@ extension TableStorage: FoldStorage {
     return runs
   }
 
-  package func offset(
+  func offset(
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,
     _ incarnation: IncarnationNumber
   ) throws -> UInt64? {
@@ -187,17 +187,17 @@ extension TableStorage: FoldStorage {
     return found.offset
   }
 
-  package func noteRetiming(in state: StateNumber) throws {
+  func noteRetiming(in state: StateNumber) throws {
     var row = try stateRow(state)
     row.retimings &+= 1
     setStateRow(row, state)
   }
 
-  package func replicaID(_ number: ReplicaNumber) throws -> ReplicaID {
+  func replicaID(_ number: ReplicaNumber) throws -> ReplicaID {
     try replicas.identity(of: number)
   }
 
-  package func replicaNumber(of replica: ReplicaID) throws -> ReplicaNumber? {
+  func replicaNumber(of replica: ReplicaID) throws -> ReplicaNumber? {
     try replicas.number(of: replica)
   }
 }

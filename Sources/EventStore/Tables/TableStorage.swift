@@ -1,4 +1,4 @@
-package import LMDB
+import LMDB
 import OperationFormat
 
 /// One LMDB write transaction with caches of the rows that it read: where the fold and the log write.
@@ -6,9 +6,9 @@ import OperationFormat
 /// One thread at a time uses it. The caches are dropped at each `begin`, unless the last commit left them
 /// right and no process has written since, and when a transaction is undone. The rows of lanes, zones,
 /// segments and so on are read and written through its views: see ``TableReading``.
-package final class TableStorage {
-  package let tables: Tables
-  package let interned = Interned()
+final class TableStorage {
+  let tables: Tables
+  let interned = Interned()
   // No access to a field meets another access to the same field. Dynamic checks of that took a twentieth of a
   // small commit.
   @exclusivity(unchecked) var state = State()
@@ -59,7 +59,7 @@ package final class TableStorage {
     }
   }
 
-  package init(tables: Tables) { self.tables = tables }
+  init(tables: Tables) { self.tables = tables }
 
   /// Changes with whatever is known of zones: their rows, placements, parents and last sequences.
   var zonesVersion: Int { state.zonesVersion }
@@ -69,13 +69,13 @@ package final class TableStorage {
 
   // MARK: The transaction
 
-  package var transaction: Transaction {
+  var transaction: Transaction {
     _read { if state.inner != nil { yield state.inner! } else { yield state.outer! } }
   }
 
   /// - Returns: whether nobody has written since the last commit, and that one left the caches right.
   @discardableResult
-  package func begin(_ transaction: consuming Transaction) -> Bool {
+  func begin(_ transaction: consuming Transaction) -> Bool {
     precondition(state.outer == nil, "a write transaction is open")
     // Each commit that changes anything takes the next id, whichever process makes it.
     let isUnchanged = state.cachedTransaction.map { $0 + 1 == transaction.id } ?? false
@@ -86,27 +86,27 @@ package final class TableStorage {
     return isUnchanged
   }
 
-  package func beginNested() throws {
+  func beginNested() throws {
     precondition(state.inner == nil, "a nested transaction is open")
     if state.innerNumbers?.changeCount != interned.changeCount { state.innerNumbers = interned.caches }
     try flush()
     state.inner = state.outer!.beginNested()
   }
 
-  package func commitNested() throws {
+  func commitNested() throws {
     try flush()
     try state.inner.take()?.commit()
   }
 
   /// Whether a nested transaction is open.
-  package var isNested: Bool { state.inner != nil }
+  var isNested: Bool { state.inner != nil }
 
   /// Ends a nested transaction that has written nothing: what comes is written without one.
-  package func dropUntouchedNested() throws {
+  func dropUntouchedNested() throws {
     if state.inner?.isUntouched == true { try state.inner.take()?.commit() }
   }
 
-  package func abortNested() {
+  func abortNested() {
     // A commit that failed has ended it already.
     state.inner.take()?.abort()
     undo(to: state.innerNumbers)
@@ -114,14 +114,14 @@ package final class TableStorage {
 
   /// - Parameter cachesAreRight: whether what is cached is what is committed, which must have changed
   ///   something.
-  package func commit(cachesAreRight: Bool = false) throws {
+  func commit(cachesAreRight: Bool = false) throws {
     try flush()
     let id = transaction.id
     try state.outer.take()!.commit()
     if cachesAreRight { state.cachedTransaction = id }
   }
 
-  package func abort() {
+  func abort() {
     state.inner.take()?.abort()
     state.outer.take()?.abort()
     // Also after a commit that failed: the numbers that it gave out are not in the store.
@@ -170,7 +170,7 @@ package final class TableStorage {
   }
 
   /// Writes the zone and state rows that changed.
-  package func flush() throws {
+  func flush() throws {
     if state.changedZones.isEmpty && state.changedStates.isEmpty { return }
     for zone in state.changedZones.sorted() {
       guard let row = state.caches.zoneRows[zone] else { continue }
@@ -186,20 +186,20 @@ package final class TableStorage {
 
   // MARK: Rows of zones and states
 
-  package func zoneRow(_ zone: ZoneNumber) throws -> ZoneRow {
+  func zoneRow(_ zone: ZoneNumber) throws -> ZoneRow {
     if let row = try zoneRowIfThere(zone) { return row }
     throw StoreError(
       .damaged, "zone number \(zone.rawValue) has no row", hint: "run a verification of the store")
   }
 
-  package func zoneRowIfThere(_ zone: ZoneNumber) throws -> ZoneRow? {
+  func zoneRowIfThere(_ zone: ZoneNumber) throws -> ZoneRow? {
     if let row = state.caches.zoneRows[zone] { return row }
     guard let row = try zones.storedRow(of: zone) else { return nil }
     state.caches.zoneRows[zone] = row
     return row
   }
 
-  package func setZoneRow(_ row: ZoneRow, _ zone: ZoneNumber) {
+  func setZoneRow(_ row: ZoneRow, _ zone: ZoneNumber) {
     state.caches.zoneRows[zone] = row
     state.changedZones.insert(zone)
     state.zonesVersion += 1
@@ -214,14 +214,14 @@ package final class TableStorage {
     _ = try transaction.delete(key.span, in: tables.zones)
   }
 
-  package func stateRow(_ number: StateNumber) throws -> StateRow {
+  func stateRow(_ number: StateNumber) throws -> StateRow {
     if let row = state.caches.stateRows[number] { return row }
     let row = try states.storedRow(of: number)
     state.caches.stateRows[number] = row
     return row
   }
 
-  package func setStateRow(_ row: StateRow, _ number: StateNumber) {
+  func setStateRow(_ row: StateRow, _ number: StateNumber) {
     state.caches.stateRows[number] = row
     state.changedStates.insert(number)
   }
@@ -233,7 +233,7 @@ package final class TableStorage {
     _ = try transaction.delete(key.span, in: tables.states)
   }
 
-  package func policies() throws -> [NameNumber: ExistencePolicy] {
+  func policies() throws -> [NameNumber: ExistencePolicy] {
     if let policies = state.caches.policies { return policies }
     let policies = try meta.policies()
     state.caches.policies = policies
@@ -244,7 +244,7 @@ package final class TableStorage {
 
   // MARK: Lanes and the log
 
-  package func lastPosition() throws -> Position {
+  func lastPosition() throws -> Position {
     if let last = state.caches.lastPosition { return last }
     let last = try log.lastPosition()
     state.caches.lastPosition = last
@@ -252,7 +252,7 @@ package final class TableStorage {
   }
 
   /// The last sequence that the store has of a replica's epoch in a zone; 0 if none.
-  package func lastSequence(
+  func lastSequence(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
   ) throws -> UInt64 {
     let lane = Lane(zone: zone, replica: replica, epoch: epoch)
@@ -263,7 +263,7 @@ package final class TableStorage {
   }
 
   /// The lanes that a replica's epoch continues in a zone, nearest first, each with its last sequence.
-  package func lineage(
+  func lineage(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
   ) throws -> [LaneAncestor] {
     let lane = Lane(zone: zone, replica: replica, epoch: epoch)

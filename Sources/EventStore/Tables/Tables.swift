@@ -1,4 +1,4 @@
-package import LMDB
+import LMDB
 import OperationFormat
 
 /// The tables of a store. None has duplicate keys. Numbers in keys are big-endian, so that keys sort by them.
@@ -26,30 +26,30 @@ import OperationFormat
 /// | states | state (4) | `StateRow` |
 /// | assets | see `AssetTable.swift` | |
 /// | meta | name: `MetaName` | format, identity, clock, policies, remote, rebuild |
-package struct Tables: Sendable {
-  package let log: Table
-  package let sequences: Table
-  package let segments: Table
-  package let placements: Table
-  package let records: Table
-  package let elements: Table
-  package let runs: Table
-  package let references: Table
-  package let zones: Table
-  package let replicas: Table
-  package let incarnations: Table
-  package let names: Table
-  package let states: Table
-  package let assets: Table
-  package let meta: Table
+struct Tables: Sendable {
+  let log: Table
+  let sequences: Table
+  let segments: Table
+  let placements: Table
+  let records: Table
+  let elements: Table
+  let runs: Table
+  let references: Table
+  let zones: Table
+  let replicas: Table
+  let incarnations: Table
+  let names: Table
+  let states: Table
+  let assets: Table
+  let meta: Table
 
   /// Their names in the order of the properties, for counts and sizes.
-  package static let names = [
+  static let names = [
     "log", "sequences", "segments", "placements", "records", "elements", "runs", "references", "zones",
     "replicas", "incarnations", "names", "states", "assets", "meta",
   ]
 
-  package init(in transaction: borrowing Transaction, create: Bool) throws(LMDBError) {
+  init(in transaction: borrowing Transaction, create: Bool) throws(LMDBError) {
     log = try transaction.openTable("log", create: create)
     sequences = try transaction.openTable("sequences", create: create)
     segments = try transaction.openTable("segments", create: create)
@@ -68,7 +68,7 @@ package struct Tables: Sendable {
   }
 
   /// The tables with their names.
-  package var all: [(name: String, table: Table)] {
+  var all: [(name: String, table: Table)] {
     Array(
       zip(
         Self.names,
@@ -81,13 +81,13 @@ package struct Tables: Sendable {
 
 /// Keys of the tables of the log, of zones and of the store itself.
 extension TableKey {
-  package static func log(_ position: Position) -> TableKey {
+  static func log(_ position: Position) -> TableKey {
     var key = TableKey()
     key.append(position.rawValue)
     return key
   }
 
-  package static func sequence(
+  static func sequence(
     _ zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64
   ) -> TableKey {
     var key = TableKey()
@@ -98,7 +98,7 @@ extension TableKey {
     return key
   }
 
-  package static func segment(
+  static func segment(
     _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ offset: UInt64
   ) -> TableKey {
     var key = TableKey()
@@ -108,7 +108,7 @@ extension TableKey {
     return key
   }
 
-  package static func placement(
+  static func placement(
     _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ replica: ReplicaNumber, _ epoch: UInt32,
     last: UInt64
   ) -> TableKey {
@@ -121,39 +121,39 @@ extension TableKey {
     return key
   }
 
-  package static func lineage(_ zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32) -> TableKey {
+  static func lineage(_ zone: ZoneNumber, _ replica: ReplicaNumber, _ epoch: UInt32) -> TableKey {
     rows(.lineages, of: zone).appending(replica, epoch)
   }
 
-  package static func zoneRow(_ zone: ZoneNumber) -> TableKey {
+  static func zoneRow(_ zone: ZoneNumber) -> TableKey {
     var key = TableKey()
     key.append(UInt8(2))
     key.append(zone)
     return key
   }
 
-  package static func goneIncarnation(_ incarnation: IncarnationNumber) -> TableKey {
+  static func goneIncarnation(_ incarnation: IncarnationNumber) -> TableKey {
     var key = TableKey()
     key.append(UInt8(2))
     key.append(incarnation)
     return key
   }
 
-  package static func proposedIncarnation(_ zone: ZoneNumber) -> TableKey {
+  static func proposedIncarnation(_ zone: ZoneNumber) -> TableKey {
     var key = TableKey()
     key.append(UInt8(3))
     key.append(zone)
     return key
   }
 
-  package static func cut(_ zone: ZoneNumber) -> TableKey {
+  static func cut(_ zone: ZoneNumber) -> TableKey {
     var key = TableKey()
     key.append(UInt8(3))
     key.append(zone)
     return key
   }
 
-  package static func meta(_ name: MetaName) -> TableKey {
+  static func meta(_ name: MetaName) -> TableKey {
     var key = TableKey()
     for byte in name.rawValue.utf8 { key.append(byte) }
     return key
@@ -161,7 +161,7 @@ extension TableKey {
 }
 
 /// The rows of the meta table.
-package enum MetaName: String {
+enum MetaName: String {
   /// Version of the store's format, a varint.
   case format
   /// This store's replica (16 bytes) and epoch (varint).

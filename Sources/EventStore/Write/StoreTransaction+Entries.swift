@@ -4,7 +4,7 @@ import OperationFormat
 /// commit was undone.
 extension StoreTransaction {
   /// Appends a transaction of another replica, or a kept one, to the log, and folds it.
-  package func append(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
+  func append(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
     try layout.parse(body)
     try appendParsed(header, body: body, receivedMilliseconds: receivedMilliseconds)
   }
@@ -39,7 +39,7 @@ extension StoreTransaction {
   /// - Returns: the first operation that was not folded, if the fold's bound stopped the fold; nil if all
   ///   were folded.
   @discardableResult
-  package func foldEntry(
+  func foldEntry(
     _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?,
     from first: Int = 0
   ) throws -> Int? {
@@ -139,7 +139,7 @@ extension StoreTransaction {
     return numbers[index]
   }
 
-  package func context(of header: LogEntryHeader) throws -> CausalContext {
+  func context(of header: LogEntryHeader) throws -> CausalContext {
     var context = CausalContext(
       zone: header.zone, replica: header.replica, epoch: header.epoch, sequence: header.sequence,
       base: header.base)

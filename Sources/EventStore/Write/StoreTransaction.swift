@@ -1,5 +1,5 @@
-package import LMDB
-package import OperationFormat
+import LMDB
+import OperationFormat
 
 /// One LMDB write transaction of a store, and the state that all writing types share: tables, fold, clock,
 /// identity.
@@ -7,9 +7,9 @@ package import OperationFormat
 /// One thread at a time uses it. It is reused for each transaction, so that steady work allocates nothing.
 /// Each writing type has its own state: ``LocalWrite``, `RemoteIngest`, `ZoneCatalog`, `LaneRewrite`,
 /// `Rebuild`.
-package final class StoreTransaction {
-  package let storage: TableStorage
-  package let identity: StoreIdentity
+final class StoreTransaction {
+  let storage: TableStorage
+  let identity: StoreIdentity
   /// Wall time in milliseconds since 1970.
   let wallMilliseconds: @Sendable () -> Int64
   let makeRandom: @Sendable () -> UInt64
@@ -29,12 +29,12 @@ package final class StoreTransaction {
   // the accesses.
   @exclusivity(unchecked) private var current: State
 
-  @inline(__always) package var fold: Fold<TableStorage> {
+  @inline(__always) var fold: Fold<TableStorage> {
     _read { yield current.fold }
     _modify { yield &current.fold }
   }
 
-  @inline(__always) package var clock: HybridClock {
+  @inline(__always) var clock: HybridClock {
     _read { yield current.clock }
     _modify { yield &current.clock }
   }
@@ -77,7 +77,7 @@ package final class StoreTransaction {
 
   // MARK: Begin and end
 
-  package func begin(_ transaction: consuming Transaction) throws {
+  func begin(_ transaction: consuming Transaction) throws {
     let isUnchanged = storage.begin(transaction)
     fold.reset()
     if !isUnchanged { clock.last = try storage.meta.clock() }
@@ -85,30 +85,30 @@ package final class StoreTransaction {
 
   /// - Parameter isPlain: whether only writes of the app ran, and made or deleted no zone. Then the caches
   ///   stay valid.
-  package func commit(isPlain: Bool = false) throws {
+  func commit(isPlain: Bool = false) throws {
     try fold.flush()
     try storage.meta.setClock(clock.last)
     try storage.commit(cachesAreRight: isPlain)
   }
 
-  package func abort() {
+  func abort() {
     storage.abort()
     didAbort()
   }
 
-  package func beginNested() throws {
+  func beginNested() throws {
     try fold.flush()
     fold.reset()
     try storage.beginNested()
   }
 
-  package func commitNested() throws {
+  func commitNested() throws {
     try fold.flush()
     fold.reset()
     try storage.commitNested()
   }
 
-  package func abortNested() {
+  func abortNested() {
     storage.abortNested()
     didAbort()
   }

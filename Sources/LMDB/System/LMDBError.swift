@@ -4,7 +4,7 @@ package struct LMDBError: Error, Sendable, CustomStringConvertible {
   package var code: Code
 
   /// The C function that failed, such as `mdb_put`, or the name of our own check.
-  package var call: String
+  var call: String
 
   /// The store's directory or the file, if known.
   package var path: String?

@@ -48,7 +48,7 @@ extension String {
   /// The bits of the value: a short text itself, or the address of a long one. Nil on platforms with another
   /// size of `String`.
   @inlinable @inline(__always)
-  package var bits: SIMD2<UInt64>? {
+  var bits: SIMD2<UInt64>? {
     withUnsafeBytes(of: self) { $0.count == 16 ? $0.loadUnaligned(as: SIMD2<UInt64>.self) : nil }
   }
 

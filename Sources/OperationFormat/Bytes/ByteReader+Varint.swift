@@ -22,12 +22,12 @@ extension ByteReader {
   }
 
   /// Reads an unsigned number of 1 to 19 bytes.
-  package mutating func readVarint128(_ subject: StaticString) throws(FormatError) -> UInt128 {
+  mutating func readVarint128(_ subject: StaticString) throws(FormatError) -> UInt128 {
     try readLongVarint(subject, as: UInt128.self)
   }
 
   /// Reads a signed number, a 128-bit varint in zigzag form.
-  package mutating func readZigzag128(_ subject: StaticString) throws(FormatError) -> Int128 {
+  mutating func readZigzag128(_ subject: StaticString) throws(FormatError) -> Int128 {
     let bits = try readVarint128(subject)
     return Int128(bitPattern: bits >> 1) ^ -Int128(bitPattern: bits & 1)
   }

@@ -99,7 +99,7 @@ package struct ByteReader: ~Escapable {
   }
 
   /// Reads a byte count and that many bytes of UTF-8. Returns the text's range in the span.
-  package mutating func readText(
+  mutating func readText(
     _ subject: StaticString, bytesMin: Int = 0, bytesMax: Int
   ) throws(FormatError) -> Range<Int> {
     let start = cursor
@@ -115,7 +115,7 @@ package struct ByteReader: ~Escapable {
   }
 
   /// Reads a byte count and that many bytes of UTF-8, as a string.
-  package mutating func readString(
+  mutating func readString(
     _ subject: StaticString, bytesMin: Int = 0, bytesMax: Int
   ) throws(FormatError) -> String {
     string(in: try readText(subject, bytesMin: bytesMin, bytesMax: bytesMax))
@@ -131,14 +131,14 @@ package struct ByteReader: ~Escapable {
   /// Limits reading to the next `count` bytes, which must exist, until ``widen(to:)``.
   ///
   /// - Returns: the previous end.
-  package mutating func narrow(toNext count: Int) -> Int {
+  mutating func narrow(toNext count: Int) -> Int {
     precondition(count >= 0 && count <= remaining, "the narrower end is beyond the end")
     defer { limit = cursor + count }
     return limit
   }
 
   /// Restores an end that ``narrow(toNext:)`` returned.
-  package mutating func widen(to end: Int) {
+  mutating func widen(to end: Int) {
     precondition(end >= limit && end <= span.byteCount, "the wider end is outside the span")
     limit = end
   }

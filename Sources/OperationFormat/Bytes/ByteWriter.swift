@@ -48,7 +48,7 @@ package struct ByteWriter: ~Copyable, @unchecked Sendable {
 
   /// Removes everything after the first `count` bytes.
   @inlinable
-  package mutating func truncate(to count: Int) {
+  mutating func truncate(to count: Int) {
     precondition(0...self.count ~= count, "\(count) of \(self.count) bytes")
     self.count = count
   }
@@ -96,7 +96,7 @@ package struct ByteWriter: ~Copyable, @unchecked Sendable {
   }
 
   /// Appends a signed number of 128 bits in zigzag form: 1 to 19 bytes.
-  package mutating func append(zigzag128 value: Int128) {
+  mutating func append(zigzag128 value: Int128) {
     var rest = UInt128(bitPattern: (value << 1) ^ (value >> 127))
     while rest >= 0x80 {
       append(UInt8(truncatingIfNeeded: rest) | 0x80)

@@ -9,7 +9,7 @@ package struct HybridClock: Sendable {
   /// The last timestamp that was issued or observed.
   package var last: Timestamp
   /// How far a timestamp may be ahead of the wall clock.
-  package let maxDriftMilliseconds: UInt64
+  let maxDriftMilliseconds: UInt64
 
   /// Creates a clock that continues after `last`.
   package init(last: Timestamp, maxDriftMilliseconds: UInt64 = Self.maxDriftMilliseconds) {

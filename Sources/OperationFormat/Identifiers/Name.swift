@@ -50,7 +50,7 @@ public struct Name: RawRepresentable, Hashable, Comparable, Sendable, Expressibl
 
   /// Throws `.limitExceeded` if the name is longer than `bytesMax`, and `.invalid` if it is empty, unless
   /// `canBeEmpty`.
-  package func check(_ subject: StaticString, bytesMax: Int, canBeEmpty: Bool = false) throws(FormatError) {
+  func check(_ subject: StaticString, bytesMax: Int, canBeEmpty: Bool = false) throws(FormatError) {
     try checkByteCount(byteCount, in: subject, min: canBeEmpty ? 0 : 1, max: bytesMax)
   }
 }

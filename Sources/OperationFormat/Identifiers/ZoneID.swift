@@ -46,7 +46,7 @@ public struct ZoneID: Hashable, Comparable, Sendable, LosslessStringConvertible 
   }
 
   /// Throws unless the lengths of both parts are allowed.
-  package func check(_ subject: StaticString) throws(FormatError) {
+  func check(_ subject: StaticString) throws(FormatError) {
     try owner.check(subject, bytesMax: Limits.nameBytesMax, canBeEmpty: true)
     try name.check(subject, bytesMax: Limits.nameBytesMax)
   }

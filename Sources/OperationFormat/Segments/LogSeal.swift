@@ -12,7 +12,7 @@
 /// | 4 | CRC-32C of the bytes before, little-endian |
 package struct LogSeal: Hashable, Sendable {
   /// The most bytes of a seal.
-  package static let bytesMax = 4 + 2 + 8 + 1 + 16 + 4
+  static let bytesMax = 4 + 2 + 8 + 1 + 16 + 4
 
   /// Why a log ends.
   package enum Kind: Hashable, Sendable {

@@ -1,7 +1,7 @@
 /// A segment as it is sent (bytes: ``SegmentFormat``).
 package enum SegmentFrame {
   /// The most bytes of a segment.
-  package static let bytesMax =
+  static let bytesMax =
     SegmentHeader.headerBytesMax + Limits.segmentPackedBytesMax + ContentHash.byteCount
 
   /// Returns a segment's bytes.

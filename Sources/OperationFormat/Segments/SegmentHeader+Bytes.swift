@@ -9,7 +9,7 @@ extension SegmentHeader {
   /// Appends the encoded header.
   ///
   /// - Throws: ``FormatError`` as ``validate()``.
-  package func encode(into writer: inout ByteWriter) throws(FormatError) {
+  func encode(into writer: inout ByteWriter) throws(FormatError) {
     try validate()
     var body = ByteWriter()
     writeFields(to: &body)
@@ -28,7 +28,7 @@ extension SegmentHeader {
   ///
   /// - Throws: ``FormatError`` with `damaged` if the checksum does not match, `newerFormat` for a later
   ///   version, or a codec or key that this version does not know.
-  package static func read(from reader: inout ByteReader) throws(FormatError) -> SegmentHeader {
+  static func read(from reader: inout ByteReader) throws(FormatError) -> SegmentHeader {
     let start = reader.position
     let byteCount = try readByteCount(reader)
     let whole = try reader.readBytes(byteCount, "segment.header")

@@ -3,7 +3,7 @@ extension SegmentHeader {
   ///
   /// - Throws: ``FormatError`` with `newerFormat` for a codec or a key that this version does not know,
   ///   `limitExceeded` if something is over a limit, `invalid` if fields contradict each other.
-  package func validate() throws(FormatError) {
+  func validate() throws(FormatError) {
     try validate(packedBytesMax: Limits.segmentPackedBytesMax)
   }
 

@@ -4,16 +4,16 @@
 /// transactions in order.
 package struct SegmentSummary: Sendable {
   /// The incarnation whose offsets count as a base.
-  package let incarnation: IncarnationID
+  let incarnation: IncarnationID
   /// The header of the first transaction; nil before it.
-  package private(set) var first: TransactionHeader?
+  private(set) var first: TransactionHeader?
   /// The sequence of the last transaction; 0 before the first.
-  package private(set) var lastSequence: UInt64 = 0
+  private(set) var lastSequence: UInt64 = 0
   /// The greatest offset of ``incarnation`` that any of them had seen; 0 if none had seen any.
-  package private(set) var base: UInt64 = 0
-  package private(set) var operationCount: UInt64 = 0
+  private(set) var base: UInt64 = 0
+  private(set) var operationCount: UInt64 = 0
   /// The least and the greatest timestamp; nil before the first transaction.
-  package private(set) var timestamps: ClosedRange<Timestamp>?
+  private(set) var timestamps: ClosedRange<Timestamp>?
 
   /// The work of folding them: see ``FoldWork``.
   package var steps: Int { work.steps }

@@ -35,7 +35,7 @@ public struct ChangeToken: Hashable, Sendable {
 /// | 4 | CRC-32C of the bytes before, little-endian |
 extension ChangeToken {
   /// The most bytes of a token.
-  package static let bytesMax = 2 + 130 + 130 + 16 + 10 + 32 + 4
+  static let bytesMax = 2 + 130 + 130 + 16 + 10 + 32 + 4
 
   /// Returns the token's bytes.
   ///

@@ -31,7 +31,7 @@ public struct DatabaseToken: Hashable, Sendable {
 /// | 4 | CRC-32C of the bytes before, little-endian |
 extension DatabaseToken {
   /// The most bytes of a token.
-  package static let bytesMax = 2 + 16 + 10 + 32 + 4
+  static let bytesMax = 2 + 16 + 10 + 32 + 4
 
   /// Returns the token's bytes.
   ///

@@ -5,12 +5,12 @@
 /// allocates nothing. All ranges are offsets in the parsed span.
 package struct BodyDecoder: Sendable {
   package private(set) var timestamp = Timestamp(rawValue: 0)
-  package private(set) var writeID: UInt64?
+  private(set) var writeID: UInt64?
   /// The UTF-8 of the author.
-  package private(set) var author: Range<Int>?
+  private(set) var author: Range<Int>?
   /// The UTF-8 of the label.
-  package private(set) var label: Range<Int>?
-  package private(set) var schemaVersion: UInt64?
+  private(set) var label: Range<Int>?
+  private(set) var schemaVersion: UInt64?
   /// The UTF-8 of each name.
   package private(set) var names: [Range<Int>] = []
   package private(set) var operations: [OperationLayout] = []
@@ -239,5 +239,5 @@ package struct OperationLayout: Hashable, Sendable {
   /// else empty.
   package var operand = 0..<0
   /// The bytes of the payload.
-  package var payload: Range<Int>
+  var payload: Range<Int>
 }

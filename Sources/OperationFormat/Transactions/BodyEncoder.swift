@@ -82,7 +82,7 @@ package struct BodyEncoder: ~Copyable, Sendable {
   }
 
   /// How many names the table holds.
-  package var nameCount: Int { nameRanges.count }
+  var nameCount: Int { nameRanges.count }
 
   /// Returns the index of a name of 1 to 255 bytes: the next index if the name is new.
   package mutating func nameIndex(_ name: Name) -> Int {
@@ -107,7 +107,7 @@ package struct BodyEncoder: ~Copyable, Sendable {
 
   /// Allows names in any order, and names that no operation of a known kind uses. Call it for a table that
   /// was decoded together with operations of unknown kinds.
-  package mutating func keepNames() { keepsNames = true }
+  mutating func keepNames() { keepsNames = true }
 
   // MARK: Operations
 
@@ -177,7 +177,7 @@ package struct BodyEncoder: ~Copyable, Sendable {
 
   /// Appends an operation of a kind that this version does not know. Afterwards, the table of names may have
   /// any names in any order.
-  package mutating func appendUnknown(kind: OperationKind, payload: RawSpan) {
+  mutating func appendUnknown(kind: OperationKind, payload: RawSpan) {
     precondition(!kind.isKnown && kind.rawValue > 0, "kind \(kind.rawValue) is known")
     keepsNames = true
     lastOperation = -1

@@ -30,7 +30,7 @@ extension FieldChange {
   }
 
   /// Skips an operand with the checks of ``init(_:decoding:)``, and builds no value.
-  package static func validate(_ kind: OperationKind, _ reader: inout ByteReader) throws(FormatError) {
+  static func validate(_ kind: OperationKind, _ reader: inout ByteReader) throws(FormatError) {
     var nothing = OperandValidator()
     try read(kind, from: &reader, into: &nothing)
   }

@@ -73,7 +73,7 @@ extension LogTransaction {
   /// Creates the transaction from a header and a body that `decoder` has parsed.
   ///
   /// - Throws: nothing in practice, because the decoder has checked the body with the same rules.
-  package init(header: TransactionHeader, decoder: BodyDecoder, body: RawSpan) throws(FormatError) {
+  init(header: TransactionHeader, decoder: BodyDecoder, body: RawSpan) throws(FormatError) {
     let reader = ByteReader(body)
     let names = decoder.names.map { Name(reader.string(in: $0)) }
     var operations: [LogOperation] = []

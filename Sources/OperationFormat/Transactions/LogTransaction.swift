@@ -73,7 +73,7 @@ public struct LogTransaction: Hashable, Sendable {
   }
 
   /// The header: all that is encoded before the body.
-  package var header: TransactionHeader {
+  var header: TransactionHeader {
     TransactionHeader(
       replica: replica, epoch: epoch, sequence: sequence, zone: zone, base: base, parent: parent)
   }

@@ -59,7 +59,7 @@ package enum OperationKind: RawRepresentable, Hashable, Sendable {
   }
 
   /// The kinds that this version knows, by number.
-  package static let known = Array(
+  static let known = Array(
     (UInt64(1)...).lazy.map { OperationKind(rawValue: $0) }.prefix { $0.isKnown })
 
   /// The known kind with the greatest number.

@@ -14,7 +14,7 @@ extension RecordID {
   }
 
   /// Decodes the place that fills `bytes`.
-  package init(otherPlace bytes: RawSpan) throws(FormatError) {
+  init(otherPlace bytes: RawSpan) throws(FormatError) {
     var reader = ByteReader(bytes)
     self = try Self.readOtherPlace(&reader)
     try reader.finish("operation.place")

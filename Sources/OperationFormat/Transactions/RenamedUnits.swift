@@ -11,14 +11,14 @@ package struct RenamedUnits: Hashable, Sendable {
   /// more.
   private static let bytesOfMaker = 24
 
-  package init() {}
+  init() {}
 
   /// Adds an operation.
   ///
   /// - Parameters:
   ///   - operand: a valid operand.
   ///   - payloadBytes: the bytes of its payload, with the names.
-  package mutating func add(_ kind: OperationKind, operand: RawSpan, payloadBytes: Int) {
+  mutating func add(_ kind: OperationKind, operand: RawSpan, payloadBytes: Int) {
     var units: Int
     switch kind.units {
     case .none: return

@@ -27,7 +27,7 @@ package struct TransactionHeader: Hashable, Sendable {
   package var id: TransactionID { TransactionID(replica: replica, epoch: epoch, sequence: sequence) }
 
   /// Throws unless the header can be encoded.
-  package func check() throws(FormatError) {
+  func check() throws(FormatError) {
     try zone.check("transaction.zone")
     try Self.checkIsFromOne(sequence, "transaction.sequence")
     if let base { try Self.checkIsFromOne(base.offset, "transaction.base.offset") }

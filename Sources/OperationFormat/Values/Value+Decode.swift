@@ -42,7 +42,7 @@ extension Value {
   }
 
   /// Reads the next value.
-  package static func read(from reader: inout ByteReader) throws(FormatError) -> Value {
+  static func read(from reader: inout ByteReader) throws(FormatError) -> Value {
     let extent = ValueExtent(wholeFrom: reader)
     return try read(from: &reader, extent)
   }
@@ -115,7 +115,7 @@ extension Value {
 
 extension ZoneID {
   /// Reads the owner and the name, each a byte count and UTF-8.
-  package static func read(
+  static func read(
     from reader: inout ByteReader, owner: StaticString, name: StaticString
   ) throws(FormatError) -> ZoneID {
     let ownerText = reader.string(in: try reader.readZoneOwner(owner))

@@ -2,7 +2,7 @@ import EventStore
 
 /// The result of moving an asset, or a part of it.
 package struct AssetTransfer: Hashable, Sendable {
-  package enum End: Hashable, Sendable {
+  enum End: Hashable, Sendable {
     /// The destination has all of it.
     case whole
     /// The next round continues it.
@@ -15,11 +15,11 @@ package struct AssetTransfer: Hashable, Sendable {
     case problem(AssetProblem.Kind)
   }
 
-  package var end: End
+  var end: End
   /// Bytes that moved.
   package var bytes: UInt64 = 0
   /// Chunks that moved.
-  package var chunks = 0
+  var chunks = 0
   /// Whether the destination had all of it before.
   package var wasThere = false
 

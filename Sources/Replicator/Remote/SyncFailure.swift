@@ -50,7 +50,7 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
       retryAfterMilliseconds: retryAfterMilliseconds, offset: offset)
   }
 
-  package init(
+  init(
     _ code: Code, _ message: String, hint: String, scope: Scope, retryAfterMilliseconds: Int64? = nil,
     offset: UInt64? = nil
   ) {
@@ -63,7 +63,7 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Converts an error of any layer, and decides its scope.
-  package init(_ error: any Error) {
+  init(_ error: any Error) {
     switch error {
     case let error as SyncFailure: self = error
     case let error as RemoteError:

@@ -1,27 +1,27 @@
 /// Draws operations on few records and fields, so that writers often use the same cells.
-package struct CellOperations: Hashable, Sendable {
+struct CellOperations: Hashable, Sendable {
   /// How many records there are.
-  package var records: Int
+  var records: Int
   /// How many fields each of them has.
-  package var fields: Int
+  var fields: Int
   /// How many of a hundred operations delete a record, or move it away.
-  package var deletePercent: Int
+  var deletePercent: Int
   /// How many of a hundred create one. The rest set a field.
-  package var createPercent: Int
+  var createPercent: Int
   /// How many of a hundred of the rest add to a counter.
-  package var addPercent = 0
+  var addPercent = 0
   /// How many of a hundred of the rest change a set or a map.
-  package var elementPercent = 0
+  var elementPercent = 0
   /// How many of a hundred of the rest change a list or a text.
-  package var sequencePercent = 0
+  var sequencePercent = 0
   /// How many of a hundred of the rest contribute to a field.
-  package var contributePercent = 0
+  var contributePercent = 0
 
   /// The types that records have.
-  package static let types = 2
+  static let types = 2
 
   /// Draws how often there is what.
-  package init(records: Int, fields: Int, from choices: inout some ChoiceSource) {
+  init(records: Int, fields: Int, from choices: inout some ChoiceSource) {
     self.records = records
     self.fields = fields
     deletePercent = choices.next(in: 5...35)
@@ -29,12 +29,12 @@ package struct CellOperations: Hashable, Sendable {
   }
 
   /// Draws the operations of one transaction: from one up to a number, few more often than many.
-  package func draw(upTo most: Int, from choices: inout some ChoiceSource) -> [FoldOperation] {
+  func draw(upTo most: Int, from choices: inout some ChoiceSource) -> [FoldOperation] {
     (0..<choices.few(1...max(1, most))).map { _ in draw(from: &choices) }
   }
 
   /// Draws one operation.
-  package func draw(from choices: inout some ChoiceSource) -> FoldOperation {
+  func draw(from choices: inout some ChoiceSource) -> FoldOperation {
     let kind = choices.next(below: 100)
     let record = UInt8(choices.next(below: records))
     let type: UInt8 = choices.chance(85) ? 0 : 1

@@ -12,9 +12,9 @@ public struct FoldCheck: Sendable {
   /// What all sequences are made from.
   public let seed: UInt64
   /// How large they are.
-  package let sizes: FoldCheckSizes
+  let sizes: FoldCheckSizes
   /// A bug planted in the harness itself, to show that the check finds it.
-  package let fault: FoldCheckFault?
+  let fault: FoldCheckFault?
 
   /// Creates a check.
   public init(seed: UInt64) { self.init(seed: seed, sizes: FoldCheckSizes(), fault: nil) }
@@ -55,7 +55,7 @@ public struct FoldCheck: Sendable {
   }
 
   /// Runs one schedule as it is, and makes it small if it fails.
-  package func run(_ schedule: FoldSchedule, coverage: inout FoldCheckCoverage) -> FoldCheckFailure? {
+  func run(_ schedule: FoldSchedule, coverage: inout FoldCheckCoverage) -> FoldCheckFailure? {
     run(schedule, &coverage).map { shrunk(schedule, $0, 0) }
   }
 

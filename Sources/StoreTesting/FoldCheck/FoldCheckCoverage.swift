@@ -3,63 +3,63 @@ package struct FoldCheckCoverage: Hashable, Sendable {
   /// Transactions that were made.
   package var transactions = 0
   /// Operations in them.
-  package var operations = 0
+  var operations = 0
   /// Transactions that were folded, at replicas and in other orders.
-  package var folds = 0
+  var folds = 0
   /// Records that were compared with the oracle's.
-  package var comparisons = 0
+  var comparisons = 0
   /// Compared cells with more than one head.
-  package var conflicts = 0
+  var conflicts = 0
   /// Compared records with dead and alive heads at once.
-  package var deletesAgainstUpdates = 0
+  var deletesAgainstUpdates = 0
   /// Compared records with heads of moves to different places at once.
-  package var movesAgainstMoves = 0
+  var movesAgainstMoves = 0
   /// Creations of a record that had been written about before.
-  package var recreates = 0
+  var recreates = 0
   /// Compared heads whose value is kept apart for its size.
-  package var valuesApart = 0
+  var valuesApart = 0
   /// Compared records whose registers are kept apart from what else they have.
-  package var rowsDivided = 0
+  var rowsDivided = 0
   /// Compared records that are divided into blocks.
-  package var rowsInBlocks = 0
+  var rowsInBlocks = 0
   /// Compared heads beyond a cell's first four.
-  package var headsBeyondFour = 0
+  var headsBeyondFour = 0
   /// Compared cells whose heads beyond the first four have an index.
-  package var indexesOfHeads = 0
+  var indexesOfHeads = 0
   /// Cells that had more than four heads and have four or fewer again.
-  package var cellsBackToFour = 0
+  var cellsBackToFour = 0
   /// Compared counters with more than four contributions.
-  package var sumsApart = 0
+  var sumsApart = 0
   /// Compared elements of sets and keys of maps.
-  package var elements = 0
+  var elements = 0
   /// Compared references from one record to another.
-  package var references = 0
+  var references = 0
   /// Compared units of lists and texts.
-  package var units = 0
+  var units = 0
   /// Compared contributions.
-  package var contributions = 0
+  var contributions = 0
   /// Compared fields whose contributions have another order than their heads.
-  package var reordered = 0
+  var reordered = 0
   /// The greatest number of heads in one cell.
   package var headsMax = 0
   /// Transactions that were folded with a capped timestamp.
-  package var capped = 0
+  var capped = 0
   /// Transactions whose heads got another timestamp later.
-  package var retimed = 0
+  var retimed = 0
   /// Times that an operation was paused and continued.
-  package var pauses = 0
+  var pauses = 0
   /// Transactions made under an identity that continues another.
-  package var lineages = 0
+  var lineages = 0
   /// Replicas that started as copies.
-  package var copies = 0
+  var copies = 0
   /// Transactions that were delivered to a replica that had them.
-  package var redeliveries = 0
+  var redeliveries = 0
   /// Random orders that were folded.
-  package var ordersFolded = 0
+  var ordersFolded = 0
   /// Orders that were covered exhaustively, through the sets that they pass.
-  package var ordersCovered = 0
+  var ordersCovered = 0
   /// Sequences of which all orders were covered.
-  package var exhaustive = 0
+  var exhaustive = 0
 
   /// Creates counts of zero.
   package init() {}

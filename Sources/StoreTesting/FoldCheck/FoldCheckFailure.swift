@@ -5,7 +5,7 @@ public struct FoldCheckFailure: Error, Sendable, CustomStringConvertible {
   /// The sequence's number.
   public let sequence: Int
   /// The fault that was planted, nil for none.
-  package let fault: FoldCheckFault?
+  let fault: FoldCheckFault?
   /// The smallest schedule found that fails.
   package let schedule: FoldSchedule
   /// How many steps the generated schedule had.

@@ -2,19 +2,19 @@
 package struct FoldCheckSizes: Hashable, Sendable {
   /// The most replicas at the start of an ordinary sequence, at least 2. (Few sequences have a crowd of up to
   /// 7.)
-  package var replicasMax = 4
+  var replicasMax = 4
   /// The most records, up to 3.
-  package var recordsMax = 3
+  var recordsMax = 3
   /// The most fields of a record, up to 3.
-  package var fieldsMax = 3
+  var fieldsMax = 3
   /// The most transactions of an ordinary sequence; half of them have about half as many or fewer.
-  package var transactionsMax = 12
+  var transactionsMax = 12
   /// The most operations of a transaction.
-  package var operationsMax = 4
+  var operationsMax = 4
   /// In how many random orders each sequence is folded again.
   package var orders = 1
   /// Up to how many transactions all orders are covered; at most 12.
-  package var exhaustiveTransactionsMax = 6
+  var exhaustiveTransactionsMax = 6
 
   /// Creates the ordinary sizes: a median of about 8 transactions.
   package init() {}

@@ -7,10 +7,10 @@ extension FoldOperation {
   package var recordName: Name { Name("r\(record)") }
 
   /// The field's name; only of an operation on a field.
-  package var fieldName: Name { Name("f\(field)") }
+  var fieldName: Name { Name("f\(field)") }
 
   /// The type's name; not of an operation after which the record does not exist.
-  package var typeName: Name { Name("t\(type)") }
+  var typeName: Name { Name("t\(type)") }
 
   /// The operation as it is in a log.
   ///

@@ -4,7 +4,7 @@ extension FoldSchedule {
   ///
   /// - Parameter field: the field's number, −1 for the record's existence.
   /// - Throws: what the check finds.
-  package func heads(record: Int, field: Int) throws -> [String] {
+  func heads(record: Int, field: Int) throws -> [String] {
     try heads(ofRecord: record)[field + 1]
   }
 

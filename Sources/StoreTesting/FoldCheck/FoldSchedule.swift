@@ -5,18 +5,18 @@ import OperationFormat
 /// After the last step all replicas ship and fetch until nothing moves.
 package struct FoldSchedule: Hashable, Sendable {
   /// How many replicas there are at the start.
-  package var replicas: Int
+  var replicas: Int
   /// How many records are written about.
-  package var records: Int
+  var records: Int
   /// How many fields each record has.
-  package var fields: Int
+  var fields: Int
   /// From what the replicas' identities and the random orders are drawn.
-  package var seed: UInt64
+  var seed: UInt64
   /// What happens.
   package var steps: [FoldStep]
 
   /// The most replicas that a schedule may have, copies included.
-  package static let replicasMax = 8
+  static let replicasMax = 8
   /// The most transactions of a schedule: a bit of a 64-bit number each.
   package static let transactionsMax = 64
 

@@ -3,12 +3,12 @@ import OperationFormat
 /// A history that a seed makes: edits, reverts, deletes and re-creations of a few files by a few authors,
 /// whose own clocks are wrong.
 package struct GeneratedHistory: HistorySource, Sendable {
-  package let commits: Int
-  package let seed: UInt64
+  let commits: Int
+  let seed: UInt64
   /// How many write in it.
-  package let authors: Int
+  let authors: Int
   /// How many files there ever are, spread over three directories.
-  package let files: Int
+  let files: Int
 
   /// Creates a history.
   package init(commits: Int, seed: UInt64, authors: Int = 12, files: Int = 60) {

@@ -5,11 +5,11 @@ package struct HistoryCommit: Sendable, Hashable {
   /// When it was made, in milliseconds since 1970, by the history's clock.
   package var milliseconds: Int64
   /// When it was made by the author's own clock, which may be wrong.
-  package var authorMilliseconds: Int64
+  var authorMilliseconds: Int64
   /// What it is, in the author's words.
-  package var label: String?
+  var label: String?
   /// None for a commit that only joins others.
-  package var changes: [HistoryChange]
+  var changes: [HistoryChange]
 
   package init(
     author: String, milliseconds: Int64, authorMilliseconds: Int64, label: String? = nil,
@@ -26,9 +26,9 @@ package struct HistoryCommit: Sendable, Hashable {
 /// A change of a file.
 package struct HistoryChange: Sendable, Hashable {
   /// As file systems have it: bytes, which need not be UTF-8.
-  package var path: [UInt8]
+  var path: [UInt8]
   /// What the file is from now on, nil for a removal.
-  package var content: HistoryContent?
+  var content: HistoryContent?
 
   package init(path: [UInt8], content: HistoryContent?) {
     self.path = path
@@ -39,11 +39,11 @@ package struct HistoryChange: Sendable, Hashable {
 /// What a file is.
 package struct HistoryContent: Sendable, Hashable {
   /// The hash of its content.
-  package var blob: String
+  var blob: String
   /// In bytes; nil for what has no size, such as a submodule.
-  package var size: Int64?
+  var size: Int64?
   /// Such as `100644`; nil where that is not known.
-  package var mode: String?
+  var mode: String?
 
   package init(blob: String, size: Int64?, mode: String?) {
     self.blob = blob

@@ -9,7 +9,7 @@ package struct HistoryOptions: Sendable {
     case author
   }
 
-  package var remote: RunnerRemote
+  var remote: RunnerRemote
   /// How many devices; nil for one an author. More authors are folded onto them; where there are fewer, the
   /// commits are dealt out.
   package var devices: Int?

@@ -13,7 +13,7 @@ import Replicator
 ///
 /// One seed determines everything: equal runs end in equal digests.
 package struct HistoryRunner {
-  package let options: HistoryOptions
+  let options: HistoryOptions
 
   /// Creates a runner.
   package init(_ options: HistoryOptions) {

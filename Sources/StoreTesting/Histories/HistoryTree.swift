@@ -8,7 +8,7 @@ package struct HistoryTree: Sendable {
   package init() {}
 
   /// How many files there are.
-  package var count: Int { contents.count }
+  var count: Int { contents.count }
 
   /// Puts a file there, or takes it away.
   package mutating func apply(_ change: HistoryChange) {

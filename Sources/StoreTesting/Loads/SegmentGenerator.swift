@@ -1,6 +1,6 @@
-package import EventStore
+import EventStore
 package import OperationFormat
-package import Replicator
+import Replicator
 
 /// Makes legal segments of one zone by a few writers, of every kind of work that a fold does, from a seed.
 ///
@@ -8,7 +8,7 @@ package import Replicator
 /// of the segment before it. Nothing in them is invalid; many are larger or stranger than an app's.
 package struct SegmentGenerator {
   /// What a segment is made of.
-  package enum Kind: String, CaseIterable, Sendable {
+  enum Kind: String, CaseIterable, Sendable {
     case registers = "registers of many records"
     case wideRecord = "registers of one wide record"
     case counters = "counters"
@@ -30,14 +30,14 @@ package struct SegmentGenerator {
   }
 
   /// A segment, and what it is made of.
-  package struct Segment: Sendable {
-    package var kind: Kind
-    package var operationCount: Int
+  struct Segment: Sendable {
+    var kind: Kind
+    var operationCount: Int
     /// What folding it takes: see `FoldWork`.
-    package var steps: Int
-    package var packed: PackedSegment
+    var steps: Int
+    var packed: PackedSegment
     /// As a store folds it.
-    package var remote: RemoteSegment
+    var remote: RemoteSegment
   }
 
   private struct Writer {
@@ -49,8 +49,8 @@ package struct SegmentGenerator {
     var units: [Name: UInt64] = [:]
   }
 
-  package let zone: ZoneID
-  package let incarnation: IncarnationID
+  let zone: ZoneID
+  let incarnation: IncarnationID
   private let operationsMax: Int
   private var random: SeededRandom
   private var writers: [Writer]
@@ -76,7 +76,7 @@ package struct SegmentGenerator {
   }
 
   /// Makes the segment of the next offset. One of twenty has as many operations as it may.
-  package mutating func next() throws -> Segment {
+  mutating func next() throws -> Segment {
     let index = random.next(below: writers.count)
     let kind = Kind.allCases[random.next(below: Kind.allCases.count)]
     // Half of the writers have read on, the others write beside what they do not know.

@@ -1,21 +1,21 @@
-package import OperationFormat
+import OperationFormat
 
 /// A second implementation of a store's clock (DESIGN.md, 4). A check with the engine's own clock would not
 /// find the clock's bugs.
-package struct NaiveClock {
+struct NaiveClock {
   /// Five minutes.
   private static let driftMilliseconds: UInt64 = 300_000
   /// Milliseconds, and a counter in the lower 16 bits.
-  package private(set) var last: UInt64 = 0
+  private(set) var last: UInt64 = 0
 
   /// Creates a clock that has given out nothing.
-  package init() {}
+  init() {}
 
   /// Checks the timestamp of a local write. It must follow every timestamp that was given out or seen, except
   /// those beyond the drift, and must not be beyond the drift itself.
   ///
   /// - Throws: ``OracleMismatch`` with the range that is allowed.
-  package mutating func check(_ timestamp: Timestamp, wallMilliseconds: Int64) throws(OracleMismatch) {
+  mutating func check(_ timestamp: Timestamp, wallMilliseconds: Int64) throws(OracleMismatch) {
     let wall = Self.milliseconds(wallMilliseconds) << 16
     let most = Self.most(wallMilliseconds)
     let next = max(last + 1, wall)
@@ -30,7 +30,7 @@ package struct NaiveClock {
   }
 
   /// Records a timestamp of another store. One beyond the drift is ignored.
-  package mutating func observe(_ timestamp: Timestamp, wallMilliseconds: Int64) {
+  mutating func observe(_ timestamp: Timestamp, wallMilliseconds: Int64) {
     if timestamp.rawValue <= Self.most(wallMilliseconds) { last = max(last, timestamp.rawValue) }
   }
 

@@ -1,10 +1,10 @@
-package import OperationFormat
+import OperationFormat
 
 /// The sum of two addends of a counter, as the oracle finds it: step by step, within the range of the
 /// numbers.
-package enum NaiveSum {
+enum NaiveSum {
   /// Nil where the sum is no value.
-  package static func sum(_ a: Value, _ b: Value) -> Value? {
+  static func sum(_ a: Value, _ b: Value) -> Value? {
     if case .int(let a) = a, case .int(let b) = b {
       let (sum, overflow) = a.addingReportingOverflow(b)
       return overflow ? nil : .int(sum)

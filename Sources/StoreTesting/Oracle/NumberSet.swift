@@ -1,29 +1,29 @@
 /// The numbers of some transactions of an ``Oracle``.
-package typealias TransactionSet = NumberSet
+typealias TransactionSet = NumberSet
 
 /// A set of numbers from 0, a bit each, as large as its greatest number asks for.
 ///
 /// Sets of numbers below 64 allocate nothing, and a copy costs at most a reference.
-package struct NumberSet: Hashable, Sendable {
+struct NumberSet: Hashable, Sendable {
   /// The numbers 0 to 63.
   private var first: UInt64
   /// Those from 64 on, 64 a word. The last word is never 0, so that equal sets have equal words.
   private var rest: [UInt64] = []
 
   /// Creates an empty set.
-  package init() { first = 0 }
+  init() { first = 0 }
 
   /// Creates the set of the numbers whose bits are set.
-  package init(bits: UInt64) { first = bits }
+  init(bits: UInt64) { first = bits }
 
   /// Creates the set of all numbers below `count`.
-  package init(below count: Int) {
+  init(below count: Int) {
     first = Self.mask(below: count)
     for start in stride(from: 64, to: count, by: 64) { rest.append(Self.mask(below: count - start)) }
   }
 
   /// Creates a set of some numbers.
-  package init(_ numbers: some Sequence<Int>) {
+  init(_ numbers: some Sequence<Int>) {
     self.init()
     for number in numbers { insert(number) }
   }
@@ -31,7 +31,7 @@ package struct NumberSet: Hashable, Sendable {
   // MARK: Verbs
 
   /// Adds a number, which must not be negative.
-  package mutating func insert(_ number: Int) {
+  mutating func insert(_ number: Int) {
     if number < 64 {
       first |= 1 << UInt64(number)
     } else {
@@ -42,7 +42,7 @@ package struct NumberSet: Hashable, Sendable {
   }
 
   /// Adds all numbers of another set.
-  package mutating func formUnion(_ other: NumberSet) {
+  mutating func formUnion(_ other: NumberSet) {
     first |= other.first
     while rest.count < other.rest.count { rest.append(0) }
     for (word, bits) in other.rest.enumerated() { rest[word] |= bits }
@@ -51,21 +51,21 @@ package struct NumberSet: Hashable, Sendable {
   // MARK: Questions
 
   /// Whether a number is in the set.
-  package func contains(_ number: Int) -> Bool {
+  func contains(_ number: Int) -> Bool {
     if number < 64 { return first & 1 << UInt64(number) != 0 }
     let word = number >> 6 - 1
     return word < rest.count && rest[word] & 1 << UInt64(number & 63) != 0
   }
 
   /// Whether all numbers of another set are in this one.
-  package func isSuperset(of other: NumberSet) -> Bool {
+  func isSuperset(of other: NumberSet) -> Bool {
     guard other.first & ~first == 0, other.rest.count <= rest.count else { return false }
     for (word, bits) in other.rest.enumerated() where bits & ~rest[word] != 0 { return false }
     return true
   }
 
   /// Whether no number is in both sets.
-  package func isDisjoint(with other: NumberSet) -> Bool {
+  func isDisjoint(with other: NumberSet) -> Bool {
     guard first & other.first == 0 else { return false }
     // From the greatest numbers down: transactions are replaced by later ones, and stores have most of them.
     var word = Swift.min(rest.count, other.rest.count)
@@ -77,13 +77,13 @@ package struct NumberSet: Hashable, Sendable {
   }
 
   /// Whether there is no number in the set.
-  package var isEmpty: Bool { first == 0 && rest.isEmpty }
+  var isEmpty: Bool { first == 0 && rest.isEmpty }
 
   /// How many numbers there are.
-  package var count: Int { rest.reduce(first.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
+  var count: Int { rest.reduce(first.nonzeroBitCount) { $0 + $1.nonzeroBitCount } }
 
   /// A number that equal sets share in every process, whatever its hash seed: FNV-1a over the words.
-  package var stableHash: UInt64 {
+  var stableHash: UInt64 {
     rest.reduce(Self.hash(0xcbf2_9ce4_8422_2325, first), Self.hash)
   }
 
@@ -100,7 +100,7 @@ package struct NumberSet: Hashable, Sendable {
 
 extension NumberSet: Sequence {
   /// Gives the numbers in ascending order.
-  package struct Iterator: IteratorProtocol {
+  struct Iterator: IteratorProtocol {
     private let rest: [UInt64]
     private var bits: UInt64
     /// How many words were begun.
@@ -111,7 +111,7 @@ extension NumberSet: Sequence {
       self.rest = rest
     }
 
-    package mutating func next() -> Int? {
+    mutating func next() -> Int? {
       while bits == 0 {
         guard words <= rest.count else { return nil }
         bits = rest[words - 1]
@@ -122,10 +122,10 @@ extension NumberSet: Sequence {
     }
   }
 
-  package func makeIterator() -> Iterator { Iterator(first, rest) }
+  func makeIterator() -> Iterator { Iterator(first, rest) }
 }
 
 extension NumberSet: CustomStringConvertible {
   /// Such as “{0, 2, 3}”.
-  package var description: String { "{\(map(String.init).joined(separator: ", "))}" }
+  var description: String { "{\(map(String.init).joined(separator: ", "))}" }
 }

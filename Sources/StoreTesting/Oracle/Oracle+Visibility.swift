@@ -1,4 +1,4 @@
-package import EventStore
+import EventStore
 
 extension Oracle {
   /// The type of a visible record, nil for one that is not visible, by the table of DESIGN.md, 3.
@@ -6,7 +6,7 @@ extension Oracle {
   /// - Parameters:
   ///   - heads: the heads of the record's existence, greatest first: the type, or nil for dead.
   ///   - policy: the policy of a type.
-  package static func visibleType<RecordType>(
+  static func visibleType<RecordType>(
     _ heads: [RecordType?], policy: (RecordType) -> ExistencePolicy
   ) -> RecordType? {
     guard let greatest = heads.first, let type = heads.compactMap({ $0 }).first else { return nil }

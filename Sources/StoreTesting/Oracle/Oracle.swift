@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// The naive second implementation of the one rule for all conflicts (DESIGN.md, 3): it keeps every
 /// operation, and finds what replaces what by comparing each operation of a cell with each.
@@ -9,12 +9,12 @@ package import OperationFormat
 /// transaction.
 ///
 /// Cells, transactions and lanes are numbers from 0, in the order in which they were made.
-package struct Oracle: Sendable {
+struct Oracle: Sendable {
   private var lanes: [OracleLane] = []
   private var transactions: [Entry] = []
   private var cells: [OracleCell] = []
   /// The last offset of the remote log.
-  package private(set) var lastOffset = 0
+  private(set) var lastOffset = 0
 
   /// A transaction, its first offset and what it has seen.
   private struct Entry {
@@ -25,18 +25,18 @@ package struct Oracle: Sendable {
     var seen: TransactionSet
   }
 
-  package init() {}
+  init() {}
 
   // MARK: What happened
 
   /// Adds an identity that a store now has, and returns its lane.
-  package mutating func openLane(_ lane: OracleLane) -> Int {
+  mutating func openLane(_ lane: OracleLane) -> Int {
     lanes.append(lane)
     return lanes.count - 1
   }
 
   /// Adds a cell, and returns its number.
-  package mutating func addCell() -> Int {
+  mutating func addCell() -> Int {
     cells.append(OracleCell())
     return cells.count - 1
   }
@@ -45,7 +45,7 @@ package struct Oracle: Sendable {
   /// past the end of the log, and a first offset never changes.
   ///
   /// - Precondition: everything up to its base was placed.
-  package mutating func append(_ made: OracleTransaction) -> Int {
+  mutating func append(_ made: OracleTransaction) -> Int {
     precondition(made.base <= lastOffset, "a base of \(made.base) in a log of \(lastOffset)")
     var seen = TransactionSet()
     for (number, other) in transactions.enumerated() where hasSeen(other, made) { seen.insert(number) }
@@ -60,7 +60,7 @@ package struct Oracle: Sendable {
   ///   - index: its place in its transaction: in ascending order.
   ///   - content: what its head says; nil if it removes and adds none.
   ///   - isContribution: whether it removes nothing.
-  package mutating func addOperation(
+  mutating func addOperation(
     to cell: Int, index: Int, content: Int?, isContribution: Bool = false
   ) {
     let transaction = transactions.count - 1
@@ -72,7 +72,7 @@ package struct Oracle: Sendable {
   /// Notes that a transaction is at an offset of the remote log. The first offset counts.
   ///
   /// - Precondition: offsets come in ascending order.
-  package mutating func place(_ number: Int, at offset: Int) {
+  mutating func place(_ number: Int, at offset: Int) {
     precondition(offset > 0 && offset >= lastOffset, "an offset \(offset) after \(lastOffset)")
     lastOffset = offset
     if transactions[number].place == 0 { transactions[number].place = offset }
@@ -94,13 +94,13 @@ package struct Oracle: Sendable {
   // MARK: Results
 
   /// The first offset of a transaction in the remote log; 0 while it has none.
-  package func place(of number: Int) -> Int { transactions[number].place }
+  func place(of number: Int) -> Int { transactions[number].place }
 
   /// The transactions that one has seen.
-  package func seen(by number: Int) -> TransactionSet { transactions[number].seen }
+  func seen(by number: Int) -> TransactionSet { transactions[number].seen }
 
   /// Whether any operation works on a cell.
-  package func isUsed(_ cell: Int) -> Bool { !cells[cell].operations.isEmpty }
+  func isUsed(_ cell: Int) -> Bool { !cells[cell].operations.isEmpty }
 
   /// Finds the heads of a cell, greatest first, once certain transactions were folded.
   ///
@@ -111,7 +111,7 @@ package struct Oracle: Sendable {
   ///     where none is known, as for those after the end.
   ///   - heads: gets the heads.
   /// - Complexity: O(n) in the operations of the cell, each a comparison of two sets of transactions.
-  package func findHeads(
+  func findHeads(
     of cell: Int, folded: TransactionSet, received: [Int64], into heads: inout [OracleHead]
   ) {
     heads.removeAll(keepingCapacity: true)
@@ -132,7 +132,7 @@ package struct Oracle: Sendable {
   /// are left.
   ///
   /// - Parameter heads: greatest first.
-  package func contributionOrder(_ heads: [OracleHead]) -> [OracleHead] {
+  func contributionOrder(_ heads: [OracleHead]) -> [OracleHead] {
     var left = Array(heads.reversed())
     var order: [OracleHead] = []
     while !left.isEmpty {
@@ -149,7 +149,7 @@ package struct Oracle: Sendable {
   }
 
   /// At most 5 minutes after the time of receipt, whatever the counter (DESIGN.md, 4).
-  package static func effective(_ timestamp: Timestamp, _ received: Int64) -> Timestamp {
+  static func effective(_ timestamp: Timestamp, _ received: Int64) -> Timestamp {
     if received == .max { return timestamp }
     let milliseconds = min(UInt64(max(received, 0)) + 300_000, Timestamp.millisecondsMax)
     return Timestamp(rawValue: min(timestamp.rawValue, milliseconds << 16 | 0xffff))

@@ -1,18 +1,18 @@
-package import OperationFormat
+import OperationFormat
 
 /// A head as the oracle finds it.
-package struct OracleHead: Hashable, Sendable {
+struct OracleHead: Hashable, Sendable {
   /// The number of the transaction that made it.
-  package var transaction: Int
+  var transaction: Int
   /// The effective timestamp.
-  package var timestamp: Timestamp
-  package var replica: ReplicaID
-  package var epoch: UInt32
-  package var sequence: Int
+  var timestamp: Timestamp
+  var replica: ReplicaID
+  var epoch: UInt32
+  var sequence: Int
   /// The operation's place in its transaction.
-  package var index: Int
+  var index: Int
   /// What the operation left there, by the caller's numbers.
-  package var content: Int
+  var content: Int
 
   /// The order of heads (DESIGN.md, 3): effective timestamp, replica, epoch, sequence, index.
   static func isGreater(_ a: OracleHead, _ b: OracleHead) -> Bool {

@@ -1,17 +1,17 @@
-package import OperationFormat
+import OperationFormat
 
 /// A difference between a store and the oracle, or something that breaks the rules.
-package struct OracleMismatch: Error, Hashable, Sendable {
+struct OracleMismatch: Error, Hashable, Sendable {
   /// What disagrees, in words.
-  package var subject: String
+  var subject: String
   /// The record in question, if it is about one.
-  package var record: RecordID?
+  var record: RecordID?
   /// The field in question, if it is about one.
-  package var field: Name?
-  package var expected: String
-  package var found: String
+  var field: Name?
+  var expected: String
+  var found: String
 
-  package init(
+  init(
     _ subject: String, of record: RecordID? = nil, field: Name? = nil, expected: String, found: String
   ) {
     self.subject = subject
@@ -24,7 +24,7 @@ package struct OracleMismatch: Error, Hashable, Sendable {
 
 extension OracleMismatch: CustomStringConvertible {
   /// Such as “heads of field “title” of record main:r1: expected …; found …”.
-  package var description: String {
+  var description: String {
     let field = field.map { " of field “\($0)”" } ?? ""
     let record = record.map { " of record \($0)" } ?? ""
     return "\(subject)\(field)\(record): expected \(expected); found \(found)"

@@ -1,37 +1,27 @@
-package import EventStore
-package import OperationFormat
+import EventStore
+import OperationFormat
 
 /// All heads of one record by the model, and what they show.
-package struct RecordHeads: Hashable, Sendable {
-  package var name: Name
+struct RecordHeads: Hashable, Sendable {
+  var name: Name
   /// The heads of its existence, greatest first. A record without any was never written.
-  package var existence: [CellHead]
+  var existence: [CellHead]
   /// The cells of fields that have heads, in the order of their names, then their kinds; the heads greatest
   /// first.
-  package var fields: [Field]
+  var fields: [Field]
 
   /// The heads of one cell of a field; of a set or a map those of all elements, in the order of the elements.
-  package struct Field: Hashable, Sendable {
-    package var name: Name
-    package var kind: FieldKind
-    package var heads: [CellHead]
+  struct Field: Hashable, Sendable {
+    var name: Name
+    var kind: FieldKind
+    var heads: [CellHead]
     /// Of a list or a text, which has no heads of its own.
-    package var parts: [UnitOrderPart] = []
+    var parts: [UnitOrderPart] = []
     /// Of contributions, in the order in which a reducer gets them.
-    package var payloads: [Value] = []
-
-    package init(
-      name: Name, kind: FieldKind, heads: [CellHead], parts: [UnitOrderPart] = [], payloads: [Value] = []
-    ) {
-      self.name = name
-      self.kind = kind
-      self.heads = heads
-      self.parts = parts
-      self.payloads = payloads
-    }
+    var payloads: [Value] = []
   }
 
-  package init(name: Name, existence: [CellHead], fields: [Field]) {
+  init(name: Name, existence: [CellHead], fields: [Field]) {
     self.name = name
     self.existence = existence
     self.fields = fields
@@ -40,7 +30,7 @@ package struct RecordHeads: Hashable, Sendable {
   /// The record's type if it is alive, else nil. One that is may be hidden by a cascade.
   ///
   /// - Parameter policies: the policies of the types that have another than `latest`.
-  package func visibleType(_ policies: [Name: ExistencePolicy]) -> Name? {
+  func visibleType(_ policies: [Name: ExistencePolicy]) -> Name? {
     let types = existence.map { head -> Name? in
       if case .alive(let type) = head.content { type } else { nil }
     }
@@ -50,7 +40,7 @@ package struct RecordHeads: Hashable, Sendable {
   /// What the fields read, by the first of a field's cells that has a value.
   ///
   /// - Parameter shown: what a value reads, nil for nothing.
-  package func values(_ shown: (Value) -> Value?) -> [Name: Value] {
+  func values(_ shown: (Value) -> Value?) -> [Name: Value] {
     var values: [Name: Value] = [:]
     for field in fields where values[field.name] == nil {
       values[field.name] = field.kind.model.value(of: field, shown)
@@ -59,7 +49,7 @@ package struct RecordHeads: Hashable, Sendable {
   }
 
   /// What a counter reads; nil if the sum is no value.
-  package static func sum(of heads: [CellHead]) -> Value? {
+  static func sum(of heads: [CellHead]) -> Value? {
     heads.reduce(.int(0)) { sum, head in
       guard let sum, case .addend(let value) = head.content else { return nil }
       return NaiveSum.sum(sum, value)
@@ -69,7 +59,7 @@ package struct RecordHeads: Hashable, Sendable {
   /// The cells in conflict: the record's existence, whose field is nil, then the fields by name and those of
   /// a map by key. The existence is in conflict only if its heads disagree. Fields are in conflict only while
   /// one of those heads says that the record exists.
-  package var conflicts: [(field: Name?, key: Name?, heads: [CellHead])] {
+  var conflicts: [(field: Name?, key: Name?, heads: [CellHead])] {
     var conflicts: [(field: Name?, key: Name?, heads: [CellHead])] = []
     if Set(existence.map(\.content)).count > 1 { conflicts.append((nil, nil, existence)) }
     guard
@@ -84,10 +74,10 @@ package struct RecordHeads: Hashable, Sendable {
 
 extension RecordHeads.Field {
   /// The visible text.
-  package var text: String { String(decoding: parts.flatMap(\.text), as: UTF8.self) }
+  var text: String { String(decoding: parts.flatMap(\.text), as: UTF8.self) }
 
   /// The heads of the values of a list's elements, in the order of the list.
-  package var items: [[CellHead]] {
+  var items: [[CellHead]] {
     var values: [UnitReference: [CellHead]] = [:]
     for part in parts {
       for item in part.items {
@@ -102,7 +92,7 @@ extension RecordHeads.Field {
   }
 
   /// The heads element by element.
-  package var elements: [[CellHead]] {
+  var elements: [[CellHead]] {
     var elements: [[CellHead]] = []
     for head in heads {
       if let last = elements.last, last[0].content.element == head.content.element {

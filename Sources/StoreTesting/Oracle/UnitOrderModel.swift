@@ -1,12 +1,12 @@
-package import EventStore
-package import OperationFormat
+import EventStore
+import OperationFormat
 
 /// A sequence by the paper (Weidner and Kleppmann, "The Art of the Fugue", section 5, FugueMax): a
 /// tree of units, one by one, that is walked to list them. Slow and obvious: an insertion walks the whole
 /// tree.
-package struct UnitOrderModel {
+struct UnitOrderModel {
   /// What a unit is: a scalar of a text, or a place, perhaps with an element that a move has put there.
-  package enum Content: Hashable, Sendable {
+  enum Content: Hashable, Sendable {
     case scalar(Unicode.Scalar)
     case place(element: UnitID?)
   }
@@ -32,13 +32,13 @@ package struct UnitOrderModel {
   private var numbers: [[UInt32]: UInt64] = [:]
 
   /// - Parameter identity: of a replica: the smaller comes first where two insert between the same units.
-  package init(identity: @escaping (ReplicaNumber) -> ReplicaID) { self.identity = identity }
+  init(identity: @escaping (ReplicaNumber) -> ReplicaID) { self.identity = identity }
 
   // MARK: Changes
 
   /// Inserts units behind one; a left origin that is not there or not seen counts as the start.
   @discardableResult
-  package mutating func insert(
+  mutating func insert(
     _ contents: [Content], by operation: HeadID, after left: UnitID?, hasSeen: (HeadID) -> Bool
   ) -> UnitID {
     let inserter = [operation.replica.rawValue, operation.epoch]
@@ -71,7 +71,7 @@ package struct UnitOrderModel {
   }
 
   /// Shows or hides units; those that do not exist are skipped.
-  package mutating func setVisible(_ isVisible: Bool, _ range: UnitRange) {
+  mutating func setVisible(_ isVisible: Bool, _ range: UnitRange) {
     for id in units.keys
     where id.replica == range.first.replica && id.epoch == range.first.epoch
       && id.number >= range.first.number && id.number < range.end
@@ -123,7 +123,7 @@ package struct UnitOrderModel {
   // MARK: Reading
 
   /// All units, hidden ones too, in the document's order.
-  package var listing: [UnitID] {
+  var listing: [UnitID] {
     var order: [UnitID] = []
     // The units still to walk, the next one last: a unit with its children, or without them.
     var rest: [(id: UnitID, isAlone: Bool)] = topChildren.reversed().map { ($0, false) }
@@ -141,10 +141,10 @@ package struct UnitOrderModel {
   }
 
   /// The visible units in the document's order.
-  package var visible: [UnitID] { listing.filter { units[$0]!.isVisible } }
+  var visible: [UnitID] { listing.filter { units[$0]!.isVisible } }
 
   /// The visible text.
-  package var text: String {
+  var text: String {
     var text = ""
     for id in visible {
       if case .scalar(let scalar) = units[id]!.content { text.unicodeScalars.append(scalar) }
@@ -153,13 +153,13 @@ package struct UnitOrderModel {
   }
 
   /// What a unit is; nil if there is none.
-  package func content(of unit: UnitID?) -> Content? { unit.flatMap { units[$0]?.content } }
+  func content(of unit: UnitID?) -> Content? { unit.flatMap { units[$0]?.content } }
 
   /// The operation that made a unit; nil if there is none.
-  package func operation(making unit: UnitID) -> HeadID? { units[unit]?.operation }
+  func operation(making unit: UnitID) -> HeadID? { units[unit]?.operation }
 
   /// All units in runs as long as they can be.
-  package var runs: [UnitRun] {
+  var runs: [UnitRun] {
     var runs: [UnitRun] = []
     for id in listing {
       let unit = units[id]!

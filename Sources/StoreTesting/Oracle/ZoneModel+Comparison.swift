@@ -1,5 +1,5 @@
-package import EventStore
-package import OperationFormat
+import EventStore
+import OperationFormat
 
 /// The comparison of a store with the model.
 extension ZoneModel {
@@ -12,7 +12,7 @@ extension ZoneModel {
   ///   - records: which records; also ones that nobody wrote about.
   /// - Throws: ``OracleMismatch`` for the first difference.
   /// - Complexity: that of finding the heads of each cell, and a few reads each.
-  package func compare(
+  func compare(
     _ read: borrowing ReadTransaction, _ view: ZoneView, records: some Sequence<Name>
   ) throws(OracleMismatch) {
     for record in records { try compare(read, heads(of: record, view), view) }
@@ -25,7 +25,7 @@ extension ZoneModel {
   ///   - read: the store.
   ///   - view: what the store has of the zone.
   /// - Throws: ``OracleMismatch`` for the first difference.
-  package func compareAll(_ read: borrowing ReadTransaction, _ view: ZoneView) throws(OracleMismatch) {
+  func compareAll(_ read: borrowing ReadTransaction, _ view: ZoneView) throws(OracleMismatch) {
     let expected = recordNames.map { heads(of: $0, view) }.filter { !$0.existence.isEmpty }
     try compareNames(read, expected)
     for record in expected { try compare(read, record, view) }

@@ -1,10 +1,10 @@
-package import EventStore
+import EventStore
 import OperationFormat
 
 /// What references do, found from all heads in the naive way, which follows every reference each time.
 extension ZoneModel {
   /// A record as it must read; nil if it is not alive, or a cascade hides it.
-  package func record(_ heads: RecordHeads, _ view: ZoneView) -> Record? {
+  func record(_ heads: RecordHeads, _ view: ZoneView) -> Record? {
     guard let type = heads.visibleType(view.policies), !isHidden(heads, view) else { return nil }
     return Record(
       id: RecordID(zone: zone, name: heads.name), type: type,

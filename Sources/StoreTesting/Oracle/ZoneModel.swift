@@ -1,16 +1,16 @@
-package import EventStore
-package import OperationFormat
+import EventStore
+import OperationFormat
 
 /// The oracle of one incarnation of a zone, by names. It keeps all transactions that any store made in the
 /// zone, and finds the state that a store must have after it folded some of them.
 ///
 /// Transactions are numbered from 0 in the order in which they were made. Add each as it is
 /// made, so that it comes after all that it has seen.
-package struct ZoneModel: Sendable {
-  package let zone: ZoneID
+struct ZoneModel: Sendable {
+  let zone: ZoneID
   /// The life of the zone's remote log; nil before it has one.
-  package private(set) var incarnation: IncarnationID?
-  package private(set) var transactions: [LogTransaction] = []
+  private(set) var incarnation: IncarnationID?
+  private(set) var transactions: [LogTransaction] = []
   private var oracle = Oracle()
   private var numbers: [TransactionID: Int] = [:]
   private var lanes: [Identity: Int] = [:]
@@ -55,7 +55,7 @@ package struct ZoneModel: Sendable {
   }
 
   /// Creates the model of a zone in which nothing happened yet.
-  package init(zone: ZoneID) { self.zone = zone }
+  init(zone: ZoneID) { self.zone = zone }
 
   // MARK: What happened
 
@@ -63,7 +63,7 @@ package struct ZoneModel: Sendable {
   ///
   /// - Throws: ``OracleMismatch`` if it breaks a rule: its base is in another life of the log or past its
   ///   end, or another transaction has its identity.
-  package mutating func append(_ transaction: LogTransaction) throws(OracleMismatch) -> Int {
+  mutating func append(_ transaction: LogTransaction) throws(OracleMismatch) -> Int {
     precondition(transaction.zone == zone, "a transaction of \(transaction.zone) for \(zone)")
     if let known = numbers[transaction.id] {
       guard transactions[known] == transaction else {
@@ -86,7 +86,7 @@ package struct ZoneModel: Sendable {
 
   /// Notes that the remote has a transaction at an offset of its log. Offsets come in ascending order. The
   /// first offset of a transaction counts.
-  package mutating func place(_ number: Int, at offset: UInt64, in incarnation: IncarnationID) {
+  mutating func place(_ number: Int, at offset: UInt64, in incarnation: IncarnationID) {
     precondition(self.incarnation ?? incarnation == incarnation, "another life of the log of \(zone)")
     self.incarnation = incarnation
     oracle.place(number, at: Int(clamping: offset))
@@ -199,21 +199,21 @@ package struct ZoneModel: Sendable {
   // MARK: Questions
 
   /// The last offset of the remote log.
-  package var lastOffset: UInt64 { UInt64(oracle.lastOffset) }
+  var lastOffset: UInt64 { UInt64(oracle.lastOffset) }
 
   /// The number of a transaction, nil if none was made under this identity.
-  package func number(of id: TransactionID) -> Int? { numbers[id] }
+  func number(of id: TransactionID) -> Int? { numbers[id] }
 
   /// The first offset of a transaction in the remote log, nil while it has none.
-  package func place(of number: Int) -> UInt64? {
+  func place(of number: Int) -> UInt64? {
     oracle.place(of: number) > 0 ? UInt64(oracle.place(of: number)) : nil
   }
 
   /// The transactions that one has seen.
-  package func seen(by number: Int) -> TransactionSet { oracle.seen(by: number) }
+  func seen(by number: Int) -> TransactionSet { oracle.seen(by: number) }
 
   /// The records that a transaction works on, each once, in its order.
-  package func records(touchedBy number: Int) -> [Name] {
+  func records(touchedBy number: Int) -> [Name] {
     var touched: [Name] = []
     for case let record? in transactions[number].operations.map(\.record) where !touched.contains(record) {
       touched.append(record)
@@ -222,7 +222,7 @@ package struct ZoneModel: Sendable {
   }
 
   /// The records that any transaction works on, in order.
-  package var recordNames: [Name] { records.keys.sorted() }
+  var recordNames: [Name] { records.keys.sorted() }
 
   /// The heads of a cell as a store must have them, greatest first.
   ///
@@ -231,7 +231,7 @@ package struct ZoneModel: Sendable {
   ///   - record: the record.
   ///   - view: what the store has.
   ///   - kind: which of the field's cells.
-  package func heads(
+  func heads(
     of field: Name?, in record: Name, _ view: ZoneView, as kind: FieldKind = .register
   ) -> [CellHead] {
     guard let cells = records[record] else { return [] }
@@ -241,7 +241,7 @@ package struct ZoneModel: Sendable {
   }
 
   /// All heads of a record as a store must have them.
-  package func heads(of record: Name, _ view: ZoneView) -> RecordHeads {
+  func heads(of record: Name, _ view: ZoneView) -> RecordHeads {
     var heads = RecordHeads(name: record, existence: [], fields: [])
     guard let cells = records[record] else { return heads }
     heads.existence = self.heads(of: cells.existence, view)
@@ -272,7 +272,7 @@ package struct ZoneModel: Sendable {
   }
 
   /// The contributions to a field, in the order that a store must give them in.
-  package func contributions(to field: Name, of record: Name, _ view: ZoneView) -> [CellHead] {
+  func contributions(to field: Name, of record: Name, _ view: ZoneView) -> [CellHead] {
     let cell = records[record]?.fields.first { $0.isOf(field, .contributions, nil) }?.cell
     return cell.map { contributions(of: $0, view) } ?? []
   }

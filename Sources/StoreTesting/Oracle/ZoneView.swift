@@ -1,25 +1,25 @@
-package import EventStore
-package import OperationFormat
+import EventStore
+import OperationFormat
 
 /// What one store has of a zone, in the numbers of a ``ZoneModel``.
-package struct ZoneView: Hashable, Sendable {
+struct ZoneView: Hashable, Sendable {
   /// The transactions that it has folded.
-  package var folded = TransactionSet()
+  var folded = TransactionSet()
   /// When each transaction was first received by the remote, as far as the store knows: milliseconds since
   /// 1970, `Int64.max` for those of which it knows no time. Shorter than there are transactions if none of
   /// the rest is known.
-  package private(set) var received: [Int64] = []
+  private(set) var received: [Int64] = []
   /// The store's policies, of the types that have another than `latest`.
-  package var policies: [Name: ExistencePolicy] = [:]
+  var policies: [Name: ExistencePolicy] = [:]
 
-  package init() {}
+  init() {}
 
   /// Notes that the store has folded a transaction.
-  package mutating func fold(_ number: Int) { folded.insert(number) }
+  mutating func fold(_ number: Int) { folded.insert(number) }
 
   /// Notes that the store learned when the remote received a transaction; nil if the remote keeps no such
   /// times. The least of several times counts (DESIGN.md, 4).
-  package mutating func receive(_ number: Int, atMilliseconds milliseconds: UInt64?) {
+  mutating func receive(_ number: Int, atMilliseconds milliseconds: UInt64?) {
     guard let milliseconds else { return }
     while received.count <= number { received.append(.max) }
     received[number] = min(received[number], Int64(clamping: milliseconds))

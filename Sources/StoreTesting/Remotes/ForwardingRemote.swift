@@ -1,60 +1,60 @@
-package import Replicator
+import Replicator
 
 /// A remote before another one, for tests: it forwards the calls that it does not change.
-package protocol ForwardingRemote: RemoteLog {
+protocol ForwardingRemote: RemoteLog {
   var remote: any RemoteLog { get }
 }
 
 extension ForwardingRemote {
-  package var name: String { remote.name }
+  var name: String { remote.name }
 
-  package func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+  func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
     try await remote.zoneEvents(after: token)
   }
 
-  package func createZone(
+  func createZone(
     _ zone: ZoneID, proposing proposed: IncarnationID
   ) async throws(RemoteError) -> IncarnationID {
     try await remote.createZone(zone, proposing: proposed)
   }
 
-  package func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await remote.deleteZone(zone, incarnation)
   }
 
-  package func append(
+  func append(
     _ segment: PackedSegment, after offset: UInt64
   ) async throws(RemoteError) -> AppendOutcome {
     try await remote.append(segment, after: offset)
   }
 
-  package func segments(
+  func segments(
     after token: ChangeToken, bytesMax: Int
   ) async throws(RemoteError) -> FetchOutcome {
     try await remote.segments(after: token, bytesMax: bytesMax)
   }
 
-  package func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
+  func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
     try await remote.assetState(asset)
   }
 
-  package func putAssetChunk(
+  func putAssetChunk(
     _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) {
     try await remote.putAssetChunk(bytes, at: index, of: asset)
   }
 
-  package func finishAsset(
+  func finishAsset(
     _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
   ) async throws(RemoteError) -> RemoteAssetState {
     try await remote.finishAsset(manifest, of: zone, incarnation)
   }
 
-  package func assetChunk(
+  func assetChunk(
     at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) -> [UInt8]? {
     try await remote.assetChunk(at: index, of: asset)
   }
 
-  package func changes() -> AsyncStream<Void> { remote.changes() }
+  func changes() -> AsyncStream<Void> { remote.changes() }
 }

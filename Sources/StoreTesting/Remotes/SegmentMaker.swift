@@ -41,7 +41,7 @@ public struct SegmentMaker: Sendable {
   /// - Parameters:
   ///   - base: what it has seen, and the hash of the segment there; nil for nothing.
   ///   - parent: what it continues.
-  package mutating func next(
+  mutating func next(
     _ operations: [LogOperation], base: (offset: UInt64, hash: ContentHash)? = nil,
     parent: TransactionID? = nil
   ) throws -> PackedSegment {

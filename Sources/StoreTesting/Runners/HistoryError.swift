@@ -7,9 +7,9 @@ package struct HistoryError: Error, Sendable, CustomStringConvertible {
     package var description: String { rawValue }
 
     /// A device could not sync a zone.
-    package static let syncFailed = Code(rawValue: "syncFailed")
+    static let syncFailed = Code(rawValue: "syncFailed")
     /// The devices never came to rest.
-    package static let neverQuiet = Code(rawValue: "neverQuiet")
+    static let neverQuiet = Code(rawValue: "neverQuiet")
     /// The directory for the stores, or for the remote, cannot be used.
     package static let directoryUnusable = Code(rawValue: "directoryUnusable")
   }

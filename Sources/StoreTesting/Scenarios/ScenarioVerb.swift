@@ -1,7 +1,7 @@
 import EventStore
 
 /// An operation of a step, by its word in files. ``ScenarioStepParser`` has a row for each.
-package enum ScenarioVerb: String, CaseIterable, Sendable {
+enum ScenarioVerb: String, CaseIterable, Sendable {
   case create, save, delete
   case setParent = "set_parent"
   case moveZone = "move_zone"
@@ -31,7 +31,7 @@ package enum ScenarioVerb: String, CaseIterable, Sendable {
 }
 
 /// What an assertion asserts, by its word in files. ``ScenarioStepParser`` has a row for each.
-package enum ScenarioAssertionWord: String, CaseIterable, Sendable {
+enum ScenarioAssertionWord: String, CaseIterable, Sendable {
   case converged, exists, absent, field, set, list, text, parent
   case noDanglingParent = "no_dangling_parent"
   case count, survivor, pending

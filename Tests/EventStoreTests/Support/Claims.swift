@@ -1,5 +1,5 @@
-import EventStore
-import OperationFormat
+@testable import EventStore
+@testable import OperationFormat
 
 /// What operations claim to have seen, in memory.
 struct Claims: ContributionSight {

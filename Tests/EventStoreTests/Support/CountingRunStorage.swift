@@ -1,5 +1,5 @@
-import EventStore
-import OperationFormat
+@testable import EventStore
+@testable import OperationFormat
 
 /// Counts what a sequence requests of its storage, and knows only the existing replicas.
 final class CountingRunStorage: RunStorage {

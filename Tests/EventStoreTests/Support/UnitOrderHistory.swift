@@ -1,6 +1,6 @@
-import EventStore
-import OperationFormat
-import StoreTesting
+@testable import EventStore
+@testable import OperationFormat
+@testable import StoreTesting
 
 /// What several writers did to one sequence, and what each had seen. It can be folded in any valid order.
 struct UnitOrderHistory {

@@ -1,6 +1,6 @@
-import EventStore
-import OperationFormat
-import StoreTesting
+@testable import EventStore
+@testable import OperationFormat
+@testable import StoreTesting
 
 /// Several writers that each edit their own copy of one sequence, and exchange operations.
 struct UnitOrderWriters {

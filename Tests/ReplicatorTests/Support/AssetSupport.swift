@@ -1,9 +1,9 @@
-import EventStore
-import StoreTesting
 import Synchronization
 import Testing
 
+@testable import EventStore
 @testable import Replicator
+@testable import StoreTesting
 
 #if canImport(Glibc)
   import Glibc

@@ -1,6 +1,5 @@
-import EventStore
-import OperationFormat
-
+@testable import EventStore
+@testable import OperationFormat
 @testable import Replicator
 
 /// A script of the machine: lines that begin with `> ` are inputs, lines that begin with `#` are comments,

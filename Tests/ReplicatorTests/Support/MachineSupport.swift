@@ -1,5 +1,4 @@
-import EventStore
-
+@testable import EventStore
 @testable import Replicator
 
 let zone = ZoneID(name: "notes")

@@ -1,7 +1,7 @@
-import StoreTesting
 import Synchronization
 
 @testable import Replicator
+@testable import StoreTesting
 
 /// A running replicator, and its reports.
 struct Running {

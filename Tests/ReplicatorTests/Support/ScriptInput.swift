@@ -1,6 +1,5 @@
-import EventStore
-import OperationFormat
-
+@testable import EventStore
+@testable import OperationFormat
 @testable import Replicator
 
 /// One input of a ``MachineScript``: words, and values that have a name.

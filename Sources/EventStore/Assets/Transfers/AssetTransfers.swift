@@ -149,7 +149,7 @@ package struct WantedAsset: Hashable, Sendable {
   package var reference: AssetReference?
   package var logEnd: Position
 
-  package init(_ reference: AssetReference?, logEnd: Position) {
+  init(_ reference: AssetReference?, logEnd: Position) {
     self.reference = reference
     self.logEnd = logEnd
   }

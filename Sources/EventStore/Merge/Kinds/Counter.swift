@@ -7,11 +7,6 @@ public struct Counter: Hashable, Sendable {
   /// Whether the sum is no such value, so that this is the nearest one toward zero. What was added is all
   /// kept: the sum is right again when it comes back.
   public let isClamped: Bool
-
-  package init(value: Value, isClamped: Bool) {
-    self.value = value
-    self.isClamped = isClamped
-  }
 }
 
 extension CounterSum {

@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// The index of many heads that are stored apart. It says up to which offset of a remote log all of them were
 /// looked at: none of the cell's heads has a place up to there, so that a transaction which has seen no more
@@ -10,10 +10,10 @@ package import OperationFormat
 /// | 1 | version, 1 |
 /// | varint | number of the log's incarnation, 0 for none |
 /// | varint | the offset, 0 for none |
-package struct ApartIndex: Hashable, Sendable {
+struct ApartIndex: Hashable, Sendable {
   /// Whose offset it is.
-  package private(set) var incarnation = IncarnationNumber.none
-  package private(set) var offset: UInt64 = 0
+  private(set) var incarnation = IncarnationNumber.none
+  private(set) var offset: UInt64 = 0
 
   init() {}
 
@@ -25,7 +25,7 @@ package struct ApartIndex: Hashable, Sendable {
     self.offset = offset
   }
 
-  package init(_ row: RawSpan) throws(FormatError) {
+  init(_ row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
     try reader.expectVersion("apart index")
     incarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("apart.incarnation"))

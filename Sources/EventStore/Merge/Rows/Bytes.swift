@@ -1,11 +1,11 @@
-package import OperationFormat
+import OperationFormat
 
 extension RawSpan {
   /// A copy.
   package var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
   /// Reads a big-endian number of a key.
-  package func bigEndian32(at offset: Int) throws(FormatError) -> UInt32 {
+  func bigEndian32(at offset: Int) throws(FormatError) -> UInt32 {
     guard byteCount >= offset + 4 else {
       throw FormatError(
         .truncated, at: byteCount, in: "key", expected: "4 bytes at \(offset)", found: "\(byteCount) bytes")
@@ -14,7 +14,7 @@ extension RawSpan {
   }
 
   /// Reads a big-endian number of a key.
-  package func bigEndian64(at offset: Int) throws(FormatError) -> UInt64 {
+  func bigEndian64(at offset: Int) throws(FormatError) -> UInt64 {
     guard byteCount >= offset + 8 else {
       throw FormatError(
         .truncated, at: byteCount, in: "key", expected: "8 bytes at \(offset)", found: "\(byteCount) bytes")
@@ -23,7 +23,7 @@ extension RawSpan {
   }
 
   /// Whether the first bytes are those of a prefix.
-  package func hasPrefix(_ prefix: [UInt8]) -> Bool {
+  func hasPrefix(_ prefix: [UInt8]) -> Bool {
     guard byteCount >= prefix.count else { return false }
     for (offset, byte) in prefix.enumerated()
     where unsafeLoad(fromByteOffset: offset, as: UInt8.self) != byte {
@@ -47,7 +47,7 @@ extension ByteReader {
 
 extension Name {
   /// A name from its UTF-8.
-  package init(utf8 bytes: RawSpan) throws(FormatError) {
+  init(utf8 bytes: RawSpan) throws(FormatError) {
     var reader = ByteReader(bytes)
     self.init(reader.string(in: try reader.readBytes(reader.remaining, "name")))
   }

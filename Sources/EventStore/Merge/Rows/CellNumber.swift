@@ -9,7 +9,7 @@ package struct CellNumber: RawRepresentable, Hashable, Comparable, Sendable {
   package init(rawValue: UInt32) { self.rawValue = rawValue }
 
   /// The register of a field.
-  package init(register field: NameNumber) { rawValue = field.rawValue << 4 }
+  init(register field: NameNumber) { rawValue = field.rawValue << 4 }
 
   package init(_ field: NameNumber, _ kind: FieldKind) { rawValue = field.rawValue << 4 | kind.rawValue }
 
@@ -22,7 +22,7 @@ package struct CellNumber: RawRepresentable, Hashable, Comparable, Sendable {
   /// Whether it is the register of a field: the record's existence is one of none.
   @inline(__always) var isFieldRegister: Bool { isRegister && self != .existence }
 
-  package var field: NameNumber { NameNumber(rawValue: rawValue >> 4) }
+  var field: NameNumber { NameNumber(rawValue: rawValue >> 4) }
 
   /// The number after it, whether there is such a cell or not.
   var next: CellNumber { CellNumber(rawValue: rawValue == .max ? .max : rawValue + 1) }

@@ -38,15 +38,15 @@ package struct CounterSum: Hashable, Sendable {
   /// Ascending by power, none with a count of 0.
   private var parts: [Part] = []
 
-  package init() {}
+  init() {}
 
   /// Whether it is that of no contribution.
-  package var isEmpty: Bool { parts.isEmpty }
+  var isEmpty: Bool { parts.isEmpty }
 
   // MARK: Contributions
 
   /// - Parameter contribution: an encoded integer or decimal.
-  package mutating func add(_ contribution: RawSpan) throws(FormatError) {
+  mutating func add(_ contribution: RawSpan) throws(FormatError) {
     let (power, number) = try Self.parse(contribution)
     let index = index(of: power)
     parts[index].count += 1
@@ -54,7 +54,7 @@ package struct CounterSum: Hashable, Sendable {
   }
 
   /// Takes back what was added.
-  package mutating func remove(_ contribution: RawSpan) throws(FormatError) {
+  mutating func remove(_ contribution: RawSpan) throws(FormatError) {
     let (power, number) = try Self.parse(contribution)
     guard let index = parts.firstIndex(where: { $0.power == power }) else {
       throw FormatError(
@@ -65,7 +65,7 @@ package struct CounterSum: Hashable, Sendable {
     if parts[index].count == 0 { parts.remove(at: index) }
   }
 
-  package mutating func add(_ other: CounterSum) {
+  mutating func add(_ other: CounterSum) {
     for part in other.parts {
       let index = index(of: part.power)
       let (sum, carry) = parts[index].low.addingReportingOverflow(part.low)
@@ -134,7 +134,7 @@ package struct CounterSum: Hashable, Sendable {
 
   // MARK: Its row
 
-  package func append(to writer: inout ByteWriter) {
+  func append(to writer: inout ByteWriter) {
     writer.append(count: parts.count)
     for part in parts {
       writer.append(part.power)

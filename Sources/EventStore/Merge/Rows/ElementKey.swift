@@ -106,7 +106,7 @@ package struct ElementKey: Hashable, Comparable, Sendable {
   // MARK: Heads that are kept apart
 
   /// A prefix of the rows of all heads of a cell that are kept apart.
-  package static func heads(of state: StateNumber, record: UInt32, _ path: CellPath) -> ElementKey {
+  static func heads(of state: StateNumber, record: UInt32, _ path: CellPath) -> ElementKey {
     guard let element = path.element else {
       return ElementKey(state: state, record: record, cell: path.cell, .head)
     }
@@ -124,7 +124,7 @@ package struct ElementKey: Hashable, Comparable, Sendable {
   }
 
   /// A prefix of the rows of the heads kept apart that one replica made in one epoch.
-  package init(
+  init(
     state: StateNumber, record: UInt32, _ path: CellPath, headsOf replica: ReplicaNumber, epoch: UInt32
   ) {
     self = .heads(of: state, record: record, path)
@@ -133,7 +133,7 @@ package struct ElementKey: Hashable, Comparable, Sendable {
   }
 
   /// A prefix of the rows of the heads kept apart that one transaction made.
-  package init(
+  init(
     state: StateNumber, record: UInt32, _ path: CellPath, headsOf replica: ReplicaNumber, epoch: UInt32,
     sequence: UInt64
   ) {
@@ -143,7 +143,7 @@ package struct ElementKey: Hashable, Comparable, Sendable {
 
   /// A place among the rows of heads kept apart that one replica made in one epoch: that of the first from an
   /// operation on.
-  package init(
+  init(
     state: StateNumber, record: UInt32, _ path: CellPath, headsOf replica: ReplicaNumber, epoch: UInt32,
     from sequence: UInt64, index: UInt32 = 0
   ) {
@@ -249,7 +249,7 @@ package struct ElementKey: Hashable, Comparable, Sendable {
   }
 
   /// The row of the block of a wide record whose cells have numbers from one on.
-  package static func block(of state: StateNumber, record: UInt32, from cell: UInt32) -> ElementKey {
+  static func block(of state: StateNumber, record: UInt32, from cell: UInt32) -> ElementKey {
     var key = blocks(of: state, record: record)
     key.append(cell)
     return key
@@ -267,7 +267,7 @@ package struct ElementKey: Hashable, Comparable, Sendable {
   // MARK: Elements
 
   /// A prefix of the rows of all elements of a set or a map.
-  package static func elements(of state: StateNumber, record: UInt32, cell: CellNumber) -> ElementKey {
+  static func elements(of state: StateNumber, record: UInt32, cell: CellNumber) -> ElementKey {
     ElementKey(state: state, record: record, cell: cell, .element)
   }
 
@@ -285,7 +285,7 @@ package struct ElementKey: Hashable, Comparable, Sendable {
   }
 
   /// The row of an element of a list.
-  package init(state: StateNumber, record: UInt32, cell: CellNumber, item: UnitID) {
+  init(state: StateNumber, record: UInt32, cell: CellNumber, item: UnitID) {
     self.init(state: state, record: record, cell: cell, .item)
     append(item.replica.rawValue)
     append(item.epoch)

@@ -17,7 +17,7 @@ package enum ElementRow {
   }
 
   /// The range of its cell in the row.
-  package static func heads(of row: RawSpan) throws(FormatError) -> Range<Int> {
+  static func heads(of row: RawSpan) throws(FormatError) -> Range<Int> {
     try identity(of: row).upperBound..<row.byteCount
   }
 

@@ -11,7 +11,7 @@ package enum Existence: Hashable, Sendable {
   /// The first byte of a head that says where to.
   static let movedTag: UInt8 = 2
 
-  package func append(to writer: inout ByteWriter) {
+  func append(to writer: inout ByteWriter) {
     switch self {
     case .dead: writer.append(0)
     case .alive(let type):

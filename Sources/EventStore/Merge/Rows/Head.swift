@@ -15,7 +15,7 @@ package struct HeadID: Hashable, Sendable {
     self.index = index
   }
 
-  package func isOfTransaction(_ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64) -> Bool {
+  func isOfTransaction(_ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64) -> Bool {
     self.replica == replica && self.epoch == epoch && self.sequence == sequence
   }
 }

@@ -7,7 +7,7 @@ package protocol ReplicaReading {
 
 extension ReplicaReading {
   /// The order of heads everywhere: effective timestamp, replica, epoch, sequence, index.
-  package func isGreater(_ left: Head, _ right: Head) throws -> Bool {
+  func isGreater(_ left: Head, _ right: Head) throws -> Bool {
     if left.timestamp != right.timestamp { return left.timestamp > right.timestamp }
     let (a, b) = (left.id, right.id)
     if a.replica != b.replica {

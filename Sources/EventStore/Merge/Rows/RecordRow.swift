@@ -49,7 +49,7 @@ package enum Cell {
   /// A payload over 1 KiB is stored apart: a change of another field must not copy it.
   package static let inlinePayloadBytesMax = 1024
   /// Stands for a payload that is stored apart. No payload begins with it.
-  package static let apartMark: UInt8 = 0xff
+  static let apartMark: UInt8 = 0xff
 
   /// What stands for a payload of so many bytes that is stored apart.
   static func mark(_ byteCount: Int) -> [UInt8] {
@@ -72,7 +72,7 @@ package struct CellPlace: Sendable {
 package struct InlineHead: Sendable {
   package var head: Head
   /// The whole head with its payload, in the row.
-  package var entry: Range<Int>
+  var entry: Range<Int>
   /// The payload, in the row: the value, or the mark that it is stored apart.
   package var payload: Range<Int>
   package var isApart: Bool
@@ -85,7 +85,7 @@ package struct InlineHeads: Sendable {
   package private(set) var count = 0
   private var storage = InlineArray<4, InlineHead?>(repeating: nil)
 
-  package init() {}
+  init() {}
 
   package subscript(_ index: Int) -> InlineHead {
     guard let head = storage[index] else { preconditionFailure("no head at \(index) of \(count)") }

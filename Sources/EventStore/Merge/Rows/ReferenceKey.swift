@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// The key of a row of the index of references: state number (4 bytes), what kind of row (1), and what that
 /// kind needs; all numbers big-endian. A *place* is a cell that shows a value with references in it: record
@@ -15,7 +15,7 @@ package import OperationFormat
 /// 1 and their SHA-256. Every row follows from the values that the records show: the index is derived, and in
 /// no digest.
 package struct ReferenceKey: Hashable, Comparable, Sendable {
-  package let bytes: [UInt8]
+  let bytes: [UInt8]
 
   enum Kind: UInt8 {
     case counts = 1
@@ -23,8 +23,6 @@ package struct ReferenceKey: Hashable, Comparable, Sendable {
     case cascadingPlace = 3
     case holder = 4
   }
-
-  package init(bytes: [UInt8]) { self.bytes = bytes }
 
   /// How many references a record has.
   static func counts(of state: StateNumber, record: UInt32) -> ReferenceKey {
@@ -140,7 +138,7 @@ struct ReferenceCounts {
 
 /// The references at a place, each once, in the order of the value: of each its rule (1 byte), and its target
 /// as a reference has it behind its rule (varint, count).
-package struct PlacedReferences: Hashable, Sendable {
+struct PlacedReferences: Hashable, Sendable {
   private(set) var entries: [Entry] = []
 
   struct Entry: Hashable, Sendable {
@@ -148,9 +146,9 @@ package struct PlacedReferences: Hashable, Sendable {
     var target: [UInt8]
   }
 
-  package init() {}
+  init() {}
 
-  package init(_ references: [Reference]) throws(FormatError) {
+  init(_ references: [Reference]) throws(FormatError) {
     var known: Set<Entry> = []
     for reference in references {
       let entry = Entry(rule: reference.rule, target: try reference.encodedTarget())
@@ -158,7 +156,7 @@ package struct PlacedReferences: Hashable, Sendable {
     }
   }
 
-  package init(_ row: RawSpan) throws(FormatError) {
+  init(_ row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
     while let (rule, target) = try Self.next(&reader) {
       entries.append(Entry(rule: rule, target: row.extracting(target).bytes))

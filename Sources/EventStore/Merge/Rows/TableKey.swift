@@ -4,17 +4,17 @@ package struct TableKey {
   static let bytesMax = 264
 
   private var storage = InlineArray<264, UInt8>(repeating: 0)
-  package private(set) var byteCount = 0
+  private(set) var byteCount = 0
 
-  package init() {}
+  init() {}
 
-  package mutating func append<T: FixedWidthInteger>(_ value: T) {
+  mutating func append<T: FixedWidthInteger>(_ value: T) {
     withUnsafeBytes(of: value.bigEndian) { append($0) }
   }
 
-  package mutating func append<Identity>(_ number: Number<Identity>) { append(number.rawValue) }
+  mutating func append<Identity>(_ number: Number<Identity>) { append(number.rawValue) }
 
-  package mutating func append(_ bytes: RawSpan) {
+  mutating func append(_ bytes: RawSpan) {
     bytes.withUnsafeBytes { append($0) }
   }
 
@@ -33,7 +33,7 @@ package struct TableKey {
   }
 
   /// The row of a state; a prefix of the rows of its records.
-  package static func state(_ state: StateNumber) -> TableKey {
+  static func state(_ state: StateNumber) -> TableKey {
     var key = TableKey()
     key.append(state)
     return key

@@ -26,10 +26,10 @@ package struct UnitID: Hashable, Sendable {
 
 /// One replica's epoch, as it inserts units into a cell.
 package struct Inserter: Hashable, Sendable {
-  package var replica: ReplicaNumber
-  package var epoch: UInt32
+  var replica: ReplicaNumber
+  var epoch: UInt32
 
-  package init(replica: ReplicaNumber, epoch: UInt32) {
+  init(replica: ReplicaNumber, epoch: UInt32) {
     self.replica = replica
     self.epoch = epoch
   }

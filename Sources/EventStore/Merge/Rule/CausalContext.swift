@@ -3,12 +3,12 @@ import OperationFormat
 /// What a transaction had seen when it was made: the rule for all conflicts.
 package struct CausalContext: Sendable {
   /// The zone whose placements count.
-  package var zone: ZoneNumber
+  var zone: ZoneNumber
   package var replica: ReplicaNumber
   package var epoch: UInt32
-  package var sequence: UInt64
+  var sequence: UInt64
   /// The incarnation and offset up to which all was folded; nil if nothing was.
-  package var base: (incarnation: IncarnationNumber, offset: UInt64)?
+  var base: (incarnation: IncarnationNumber, offset: UInt64)?
   /// Identities that this one continues, each with the last sequence it held; empty for nearly all.
   package var lineage: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] = []
   /// Whether the base is at or past every placement there is, so that no lookup is needed.
@@ -29,7 +29,7 @@ package struct CausalContext: Sendable {
   ///
   /// - Parameter offset: looks up the first place of a transaction in an incarnation of the zone's remote
   ///   log.
-  package func hasSeen(
+  func hasSeen(
     _ head: HeadID, at index: UInt32,
     offset: (ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, IncarnationNumber) throws -> UInt64?
   ) rethrows -> Bool {
@@ -47,7 +47,7 @@ package struct CausalContext: Sendable {
   }
 
   /// Whether what is at an offset of the base's incarnation was folded before.
-  package func reaches(_ offset: UInt64) -> Bool {
+  func reaches(_ offset: UInt64) -> Bool {
     guard let base else { return false }
     return offset <= base.offset
   }

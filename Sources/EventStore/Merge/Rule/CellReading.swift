@@ -1,7 +1,7 @@
-package import OperationFormat
+import OperationFormat
 
 /// What reading cells in the app's terms needs besides their rows.
-package protocol CellReading: RowReading {
+protocol CellReading: RowReading {
   associatedtype Sight: ContributionSight
 
   /// The name of a type or a field.
@@ -22,7 +22,7 @@ extension CellReading {
 }
 
 /// A cell in a row of its record, with what its kind needs to read it.
-package struct CellReader<Rows: CellReading>: ~Escapable {
+struct CellReader<Rows: CellReading>: ~Escapable {
   let rows: Rows
   let state: StateNumber
   let cell: CellNumber

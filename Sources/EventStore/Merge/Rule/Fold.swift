@@ -12,7 +12,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   var loaded: LoadedRow<Storage>
 
   /// Whether what is plain is done in place. Without it the general step does everything: the oracle.
-  package var editsInPlace = true
+  var editsInPlace = true
 
   /// How large the nodes of lists and texts are. A check of the fold makes them small.
   package var orderLimits = UnitOrderLimits()
@@ -21,7 +21,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   package let bound = FoldBound()
 
   /// How many times a cell that had no losers got some.
-  package internal(set) var conflictCount = 0
+  var conflictCount = 0
 
   var edited = ByteWriter()
   var views = UnitOrderViews()
@@ -71,7 +71,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// Folds `delete`, or `move away`: the record is dead. Its fields stay, hidden.
   ///
   /// - Parameter place: where it moved to, as the operation says it; empty if it was deleted.
-  package mutating func delete(
+  mutating func delete(
     _ record: RawSpan, in state: StateNumber, movedTo place: RawSpan = RawSpan(), index: UInt32
   ) throws {
     try loaded.select(record, in: state)

@@ -28,7 +28,7 @@ package final class FoldBound {
   /// it less.
   package var rowsAtOnce = 1024
   // One thread uses it, and no access lasts: checks of exclusive access would cost each operation.
-  @exclusivity(unchecked) package private(set) var rule = Rule.none
+  @exclusivity(unchecked) private(set) var rule = Rule.none
   @exclusivity(unchecked) private var left = 0
   /// The row at which an operation that was paused continues; nil where it begins again, and finds less to
   /// do.

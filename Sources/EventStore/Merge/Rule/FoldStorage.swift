@@ -50,9 +50,9 @@ package protocol FoldStorage: RowReading, RunStorage {
 
 /// Transactions at one offset of a remote log: a run of one replica's sequences.
 package struct PlacedRun: Hashable, Sendable {
-  package var replica: ReplicaNumber
-  package var epoch: UInt32
-  package var sequences: ClosedRange<UInt64>
+  var replica: ReplicaNumber
+  var epoch: UInt32
+  var sequences: ClosedRange<UInt64>
 
   package init(replica: ReplicaNumber, epoch: UInt32, sequences: ClosedRange<UInt64>) {
     self.replica = replica

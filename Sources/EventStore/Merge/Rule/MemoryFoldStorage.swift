@@ -21,7 +21,7 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
     /// How many record numbers each state has given out.
     fileprivate var recordNumbers: [StateNumber: UInt32] = [:]
 
-    package init() {}
+    init() {}
   }
 
   package var contents = Contents()
@@ -52,7 +52,7 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   // MARK: Records
 
   /// The rows of records, by state and name: a copy of all.
-  package var records: [StateNumber: [[UInt8]: [UInt8]]] {
+  var records: [StateNumber: [[UInt8]: [UInt8]]] {
     contents.records.reduce(into: [:]) { records, entry in
       let state = entry.key.prefix(4).reduce(0 as UInt32) { $0 << 8 | UInt32($1) }
       records[StateNumber(rawValue: state), default: [:]][Array(entry.key.dropFirst(4))] = entry.row

@@ -15,11 +15,11 @@ package protocol RowReading: RunReading {
 
 extension RowReading {
   /// A copy of an element row; nil if there is none.
-  package func readElement(_ key: ElementKey) throws -> [UInt8]? { try withElement(key) { $0.bytes } }
+  func readElement(_ key: ElementKey) throws -> [UInt8]? { try withElement(key) { $0.bytes } }
 
   /// Calls a closure with all element rows whose key begins with `prefix`, in key order. The closure must not
   /// write.
-  package func forEachElement(
+  func forEachElement(
     under prefix: ElementKey, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void
   ) throws {
     try forEachElement(under: prefix, from: prefix) { key, row in

@@ -36,7 +36,7 @@ package struct SortedRows: Hashable, Sendable, Sequence {
   subscript(place: Place) -> Entry { chunks[place.chunk][place.index] }
 
   /// - Complexity: linear in the chunks.
-  package subscript(index: Int) -> Entry {
+  subscript(index: Int) -> Entry {
     var rest = index
     for chunk in chunks {
       if rest < chunk.count { return chunk[rest] }

@@ -27,7 +27,7 @@ package protocol RunStorage: RunReading {
 /// | 1 | node (4) | `Leaf`, `InnerNode` |
 /// | 2 | replica (4), epoch (4), first number (8) | `PlaceRow` |
 /// | 3 | replica (4), epoch (4), first number (8) | `MakerRow` |
-package struct RunKeys: Sendable {
+struct RunKeys: Sendable {
   static let nodeKind: UInt8 = 1
   static let placeKind: UInt8 = 2
   static let makerKind: UInt8 = 3
@@ -39,9 +39,9 @@ package struct RunKeys: Sendable {
   static let numberKeyBytes = 29
 
   /// What all of them begin with.
-  package let prefix: TableKey
+  let prefix: TableKey
 
-  package init(state: StateNumber, record: UInt32, cell: CellNumber) {
+  init(state: StateNumber, record: UInt32, cell: CellNumber) {
     var key = TableKey()
     key.append(state)
     key.append(record)
@@ -80,16 +80,16 @@ package struct RunKeys: Sendable {
 }
 
 /// The number of a node of a unit order's tree, from 1; 0 is none.
-package typealias NodeNumber = UInt32
+typealias NodeNumber = UInt32
 
 /// Limits of a unit order.
 package struct UnitOrderLimits: Hashable, Sendable {
   /// Units of a cell, hidden ones included: so that no sum of numbers read from rows overflows.
-  package static let unitsMax: UInt64 = 1 << 40
+  static let unitsMax: UInt64 = 1 << 40
   /// Levels of the tree. With two children a node, the fewest, a tree of all units would have 41.
-  package static let heightMax: UInt32 = 48
+  static let heightMax: UInt32 = 48
   /// Bytes of a row of places or makers.
-  package static let packedBytesMax = 512
+  static let packedBytesMax = 512
 
   /// Bytes of a node's row. A change parses a leaf and writes it: with twice as many it took 1.3 to 1.4 times
   /// as long.

@@ -14,7 +14,7 @@ extension UnitOrder where Storage: RunStorage {
   /// - Returns: the first unit; the others have the numbers that follow.
   /// - Complexity: O(log n) rows for each writer that inserted at that place what the transaction has not
   ///   seen; O(log n) rows in all where ``view`` knows what comes behind `left`.
-  package mutating func insert(
+  mutating func insert(
     text: RawSpan, by operation: HeadID, after left: UnitID?, hasSeen: (HeadID) throws -> Bool
   ) throws -> UnitID {
     precondition(isText, "a list has places")
@@ -28,7 +28,7 @@ extension UnitOrder where Storage: RunStorage {
   }
 
   /// Inserts places into a list behind a unit; else as ``insert(text:by:after:hasSeen:)``.
-  package mutating func insert(
+  mutating func insert(
     places count: UInt64, by operation: HeadID, after left: UnitID?, hasSeen: (HeadID) throws -> Bool
   ) throws -> UnitID {
     precondition(!isText, "a text has scalars")
@@ -37,7 +37,7 @@ extension UnitOrder where Storage: RunStorage {
 
   /// Inserts one place into a list for an element that was inserted as another unit; else as
   /// ``insert(text:by:after:hasSeen:)``.
-  package mutating func insert(
+  mutating func insert(
     placeOf element: UnitID, by operation: HeadID, after left: UnitID?, hasSeen: (HeadID) throws -> Bool
   ) throws -> UnitID {
     precondition(!isText, "a text has scalars")

@@ -3,12 +3,12 @@ import OperationFormat
 /// Reading which operations made which units.
 extension UnitOrder {
   /// The number that the inserter's next unit gets: how many it has inserted.
-  package func nextNumber(of replica: ReplicaNumber, _ epoch: UInt32) throws -> UInt64 {
+  func nextNumber(of replica: ReplicaNumber, _ epoch: UInt32) throws -> UInt64 {
     try tree.lastMakerRow(of: Inserter(replica: replica, epoch: epoch))?.end ?? 0
   }
 
   /// The operation that made a unit; nil if there is no such unit.
-  package func operation(making unit: UnitID) throws -> HeadID? {
+  func operation(making unit: UnitID) throws -> HeadID? {
     guard let found = try tree.makerRow(atMost: unit)?.operation(making: unit.number) else { return nil }
     return HeadID(
       replica: unit.replica, epoch: unit.epoch, sequence: found.sequence, index: found.index)
@@ -17,7 +17,7 @@ extension UnitOrder {
   /// The units that an operation made; nil if it made none.
   ///
   /// - Complexity: O(log n) rows
-  package func units(madeBy operation: HeadID) throws -> UnitRange? {
+  func units(madeBy operation: HeadID) throws -> UnitRange? {
     let inserter = Inserter(operation)
     // Numbers ascend with the operations that made them.
     var (low, high) = (0 as UInt64, try tree.lastMakerRow(of: inserter)?.end ?? 0)

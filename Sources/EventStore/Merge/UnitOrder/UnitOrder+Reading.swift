@@ -5,7 +5,7 @@ extension UnitOrder {
   /// The visible unit at an index, and the element that a move has put there.
   ///
   /// - Complexity: O(log n) rows
-  package func unit(at index: Int) throws -> (unit: UnitID, element: UnitID?) {
+  func unit(at index: Int) throws -> (unit: UnitID, element: UnitID?) {
     precondition(index >= 0 && index < count, "index \(index) of \(count) units")
     let place = try descend(to: UInt64(index))
     let piece = place.leaf.pieces[place.piece]
@@ -15,7 +15,7 @@ extension UnitOrder {
   /// The index of a unit among the visible ones; nil if it is hidden or not here.
   ///
   /// - Complexity: O(log n) rows
-  package func index(ofVisible unit: UnitID) throws -> Int? {
+  func index(ofVisible unit: UnitID) throws -> Int? {
     guard let found = try tree.find(unit) else { return nil }
     let piece = found.leaf.pieces[found.piece]
     guard piece.isVisible else { return nil }
@@ -54,7 +54,7 @@ extension UnitOrder {
   /// The visible text in a range of indexes.
   ///
   /// - Complexity: O(log n) rows and those of the range
-  package func text(in range: Range<Int>) throws -> String {
+  func text(in range: Range<Int>) throws -> String {
     precondition(isText, "a list has no text")
     var text: [UInt8] = []
     try forEachPiece(in: range) { leaf, piece in text += leaf.bytes[piece.text] }

@@ -30,7 +30,7 @@ extension UnitOrder {
   /// The visible text.
   ///
   /// - Complexity: O(n)
-  package func text() throws -> String {
+  func text() throws -> String {
     precondition(isText, "a list has no text")
     var text: [UInt8] = []
     try tree.forEachLeaf { _, leaf in

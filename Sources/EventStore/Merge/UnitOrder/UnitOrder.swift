@@ -17,9 +17,9 @@ import OperationFormat
 package struct UnitOrder<Storage: RunReading> {
   var tree: UnitTree<Storage>
   /// What is known of what the inserting transaction has seen, if that is to be kept for the next insertion.
-  package var view: UnitOrderView?
+  var view: UnitOrderView?
 
-  package init(
+  init(
     _ storage: Storage, _ keys: RunKeys, root: UnitOrderRoot, isText: Bool, limits: UnitOrderLimits = .init()
   ) {
     self.init(storage, keys, root: root, isText: isText, limits: limits, nodes: NodeCache())
@@ -34,7 +34,7 @@ package struct UnitOrder<Storage: RunReading> {
   }
 
   /// Where the rows begin, and what is in them: to be written after changes.
-  package var root: UnitOrderRoot { tree.root }
+  var root: UnitOrderRoot { tree.root }
   var isText: Bool { tree.isText }
 
   /// How many units are visible.
@@ -50,7 +50,7 @@ package struct UnitOrder<Storage: RunReading> {
 extension UnitOrder where Storage: RunStorage {
   /// Shows or hides units: see ``VisibilityChange/setVisible(_:_:_:)``.
   @discardableResult
-  package mutating func setVisible(
+  mutating func setVisible(
     _ isVisible: Bool, _ range: UnitRange, _ didVisit: (Bool) throws -> Bool = { _ in true }
   ) throws -> UnitID? {
     var change = VisibilityChange(tree)
@@ -59,7 +59,7 @@ extension UnitOrder where Storage: RunStorage {
   }
 
   /// Hides visible units a leaf at a time: see ``VisibilityChange/hide(from:below:_:)``.
-  package mutating func hide(
+  mutating func hide(
     from first: UnitID? = nil, below end: (Inserter) throws -> UInt64, _ didVisit: (Bool) throws -> Bool
   ) throws -> UnitID? {
     var change = VisibilityChange(tree)

@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// The root of a unit order's tree, and its counts. It is in the record's row; an empty order has
 /// no rows.
@@ -10,18 +10,18 @@ package import OperationFormat
 /// | varint | number of the top node, 0 for none |
 /// | varint | height: 1 if the top node is a leaf, 0 if there is none |
 /// | varint | the last node number that was given out |
-package struct UnitOrderRoot: Hashable, Sendable {
+struct UnitOrderRoot: Hashable, Sendable {
   /// How many units there are, hidden ones included.
-  package internal(set) var units: UInt64 = 0
+  var units: UInt64 = 0
   /// How many units are visible.
-  package internal(set) var visible: UInt64 = 0
-  package internal(set) var node: NodeNumber = 0
-  package internal(set) var height: UInt32 = 0
-  package internal(set) var lastNode: NodeNumber = 0
+  var visible: UInt64 = 0
+  var node: NodeNumber = 0
+  var height: UInt32 = 0
+  var lastNode: NodeNumber = 0
 
-  package init() {}
+  init() {}
 
-  package init(_ row: RawSpan) throws(FormatError) {
+  init(_ row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
     units = try reader.readVarint("root.units", in: 0...UnitOrderLimits.unitsMax)
     visible = try reader.readVarint("root.visible", in: 0...units)
@@ -36,7 +36,7 @@ package struct UnitOrderRoot: Hashable, Sendable {
     }
   }
 
-  package func append(to writer: inout ByteWriter) {
+  func append(to writer: inout ByteWriter) {
     writer.append(varint: units)
     writer.append(varint: visible)
     writer.append(varint: UInt64(node))

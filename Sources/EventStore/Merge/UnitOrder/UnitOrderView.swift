@@ -2,9 +2,9 @@
 ///
 /// It may be kept from one insertion to the next of the same inserter, as long as that one has seen no more
 /// of others.
-package struct UnitOrderView {
+struct UnitOrderView {
   /// Whether the transaction may have seen units that others inserted.
-  package var seesOthers = true
+  var seesOthers = true
 
   private var known: [Inserter: (seenEnd: UInt64, unseenStart: UInt64)] = [:]
   /// By units, nil for the start, those that come next among all that are seen, nil for the end.
@@ -19,7 +19,7 @@ package struct UnitOrderView {
   private static let successorsMax = 65_536
   private static let successorsOfBaseMax = 1024
 
-  package init() {}
+  init() {}
 
   /// Begins an insertion of an inserter, whose earlier units are all seen.
   mutating func begin(_ first: UnitID, from inserter: Inserter) {

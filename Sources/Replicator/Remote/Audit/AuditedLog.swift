@@ -22,7 +22,7 @@ package struct AuditedLog: Sendable {
   /// Whether every segment could be read. If not, it is unknown which assets they name.
   var isReadable = true
   /// The offsets of entries that cannot be read, or are missing.
-  package internal(set) var unreadable: [UInt64] = []
+  package var unreadable: [UInt64] = []
   /// Entries that were given up.
   package internal(set) var tombstones: [LogTombstone] = []
   /// The offsets of amendments that put an entry back.
@@ -31,7 +31,7 @@ package struct AuditedLog: Sendable {
   /// deleted zone's log. The remote needs no repair for them.
   package internal(set) var consequences: [AuditProblem] = []
   /// The hash of the entry at each offset, from 1; nil if it cannot be read.
-  package internal(set) var hashes: [ContentHash?] = []
+  var hashes: [ContentHash?] = []
   /// Assets that no segment names, in the order of their hashes: uploads whose segments are still to come, or
   /// never came. Of a deleted log, all that were left.
   package var unnamedAssets: [UnnamedAsset] = []

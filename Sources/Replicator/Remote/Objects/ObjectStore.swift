@@ -75,7 +75,7 @@ package struct ObjectEntry: Hashable, Sendable {
   /// The name as the remote's object; nil if it is foreign.
   package var name: ObjectName?
   /// Its size; nil for something without a size, such as a directory.
-  package var bytes: UInt64?
+  var bytes: UInt64?
 
   init(path: String, bytes: UInt64?) {
     self.path = path

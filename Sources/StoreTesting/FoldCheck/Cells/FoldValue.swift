@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// Names a value that a generated operation sets: a number into a small table of encoded values.
 package struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
@@ -16,13 +16,13 @@ package struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConv
   package static let count: UInt8 = 14
 
   /// The value null.
-  package static let null = FoldValue(rawValue: 0)
+  static let null = FoldValue(rawValue: 0)
 
   /// The least value that is larger than 1 KiB when it is encoded.
   static let firstLarge: UInt8 = 10
 
   /// The value itself.
-  package var value: Value { Self.values[Int(rawValue)] }
+  var value: Value { Self.values[Int(rawValue)] }
 
   /// The encoded value.
   var payload: [UInt8] { Self.payloads[Int(rawValue)] }

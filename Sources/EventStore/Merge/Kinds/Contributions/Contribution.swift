@@ -8,10 +8,4 @@ public struct Contribution: Hashable, Sendable {
   public let timestamp: Timestamp
   /// What was contributed.
   public let payload: Value
-
-  package init(operation: OperationID, timestamp: Timestamp, payload: Value) {
-    self.operation = operation
-    self.timestamp = timestamp
-    self.payload = payload
-  }
 }

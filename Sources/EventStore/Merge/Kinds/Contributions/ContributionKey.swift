@@ -4,11 +4,11 @@ package import OperationFormat
 package struct ContributionKey: Hashable, Sendable {
   package var head: Head
   /// The incarnation that its transaction's base names; none if it had seen nothing of a remote log.
-  package var incarnation: IncarnationNumber
+  var incarnation: IncarnationNumber
   /// Up to where its transaction had seen that incarnation.
-  package var baseOffset: UInt64
+  var baseOffset: UInt64
 
-  package init(head: Head, base: (incarnation: IncarnationNumber, offset: UInt64)?) {
+  init(head: Head, base: (incarnation: IncarnationNumber, offset: UInt64)?) {
     self.head = head
     incarnation = base?.incarnation ?? .none
     baseOffset = base?.offset ?? 0
@@ -50,11 +50,11 @@ struct LanePlace: Hashable, Comparable, Sendable {
 /// | varint | the base's offset; absent after 0 |
 /// | … | the encoded value |
 package struct ContributionPayload: Sendable {
-  package var base: (incarnation: IncarnationNumber, offset: UInt64)?
+  var base: (incarnation: IncarnationNumber, offset: UInt64)?
   /// The range of the value.
-  package var value: Range<Int>
+  var value: Range<Int>
 
-  package init(_ payload: RawSpan) throws(FormatError) {
+  init(_ payload: RawSpan) throws(FormatError) {
     var reader = ByteReader(payload)
     switch try reader.readUInt8("contribution") {
     case 0: break
@@ -74,7 +74,7 @@ package struct ContributionPayload: Sendable {
   }
 
   /// Appends what stands before the value.
-  package static func append(
+  static func append(
     base: (incarnation: IncarnationNumber, offset: UInt64)?, to writer: inout ByteWriter
   ) {
     writer.append(base == nil ? 0 : 1)
@@ -87,7 +87,7 @@ package struct ContributionPayload: Sendable {
 extension ContributionSight {
   /// Whether a contribution has seen another operation. A base that claims to reach its transaction's own
   /// place reaches what is before that.
-  package func hasSeen(_ later: ContributionKey, _ earlier: HeadID) throws -> Bool {
+  func hasSeen(_ later: ContributionKey, _ earlier: HeadID) throws -> Bool {
     let id = later.head.id
     var context = CausalContext(
       zone: .none, replica: id.replica, epoch: id.epoch, sequence: id.sequence,

@@ -5,7 +5,7 @@
 /// that were capped. Where claims contradict each other, so that none is free, the least of the rest comes
 /// next: any claims give one order, the same everywhere.
 package struct ContributionOrder<Sight: ContributionSight> {
-  package let sight: Sight
+  let sight: Sight
 
   package init(_ sight: Sight) { self.sight = sight }
 
