@@ -1,13 +1,12 @@
 import EventStore
 import Replicator
-import StoreTesting
 import Stores
 
 /// The number of bytes on the wire, and the speed of packing.
 extension Case {
   static var shipping: [Case] {
     [
-      shipping("the history of 2,000 commits that `replay history --generate 2000` runs") {
+      shipping("a history of 2,000 commits on 60 files") {
         directory, sizes in
         try await writeHistory(commits: sizes.count(2000), directory)
       },
@@ -53,33 +52,37 @@ extension Case {
     }
   }
 
-  /// Writes a history into a store: a commit is a write, a file is a record, and the first component of its
-  /// path is its zone.
+  /// Writes a history of files into a store: a commit is a write, a file is a record, and the first component
+  /// of its path is its zone. A few files get most of the changes; some files are deleted and created again.
   private static func writeHistory(commits: Int, _ directory: String) async throws {
     let store = try LocalStore(directory: directory, durability: .consistent)
-    var reader = try GeneratedHistory(commits: commits, seed: 1).makeReader()
-    while let commit = try reader.next() {
+    for number in 1...max(1, commits) {
       try store.writeBlockingThisThread { tx in
-        tx.author = commit.author
-        tx.label = commit.label
-        for change in commit.changes {
-          let path = String(decoding: change.path, as: UTF8.self)
-          let parts = path.split(separator: "/", maxSplits: 1)
-          let zone = ZoneID(name: Name(parts.count > 1 ? String(parts[0]) : "files"))
+        var random = SplitMix(state: UInt64(number))
+        tx.author = "author \(random.next(below: 12))"
+        tx.label = "commit \(number)"
+        for _ in 0..<(1 + random.next(below: 3)) {
+          let file = random.next(below: random.next(below: 10) < 6 ? 6 : 60)
+          let zone = ZoneID(name: Name(["docs", "sources", "tests"][file % 3]))
           if try tx.createZone(zone) { try tx.attachZone(zone) }
-          let record = RecordID(zone: zone, name: Name(String(parts.last ?? "file")))
+          let record = RecordID(zone: zone, name: Name("folder \(file % 7)/file \(file)"))
           let isThere = try tx.contains(record)
-          guard let content = change.content else {
-            if isThere { try tx.delete(record) }
+          if isThere, random.next(below: 5) == 0 {
+            try tx.delete(record)
             continue
           }
           if !isThere { try tx.create(record, type: "file") }
-          try tx.set("blob", of: record, to: .string(content.blob))
-          if let size = content.size { try tx.set("size", of: record, to: .int(size)) }
-          if let mode = content.mode { try tx.set("mode", of: record, to: .string(mode)) }
+          try tx.set("blob", of: record, to: .string(hash(&random)))
+          try tx.set("size", of: record, to: .int(Int64(random.next(below: 100_000))))
+          try tx.set("mode", of: record, to: .string(["100644", "100644", "100755"][random.next(below: 3)]))
         }
       }
     }
     store.close()
+  }
+
+  /// 40 hexadecimal digits, as the name of a blob in git.
+  private static func hash(_ random: inout SplitMix) -> String {
+    (0..<40).map { _ in String(random.next(below: 16), radix: 16) }.joined()
   }
 }

@@ -9,4 +9,7 @@ struct SplitMix {
     mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
     return mixed ^ (mixed >> 31)
   }
+
+  /// A number from 0 up to a bound, which it does not reach.
+  mutating func next(below bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }
