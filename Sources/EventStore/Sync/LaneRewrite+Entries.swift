@@ -137,7 +137,7 @@ extension LaneRewrite {
   /// what it imported may not.
   private func checkFolds(_ body: [UInt8]) throws {
     var (layout, work) = (BodyDecoder(), FoldWork())
-    try store.layout.parse(body.span.bytes)
+    try layout.parse(body.span.bytes)
     work.add(layout, body.span.bytes)
     guard work.steps > Limits.foldStepsMax else { return }
     throw StoreError.tooMuchWork("a transaction that is issued again", work.steps)

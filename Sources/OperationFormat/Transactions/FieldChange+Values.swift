@@ -30,9 +30,11 @@ extension FieldChange {
   ) throws(FormatError) {
     guard kind.load == .values else { return }
     var reader = ByteReader(operand)
-    var found = AssetCollector(assets: assets)
+    // Moved, not copied: a segment may have thousands of operations that name assets.
+    var found = AssetCollector(assets: [])
+    swap(&found.assets, &assets)
+    defer { swap(&found.assets, &assets) }
     try read(kind, from: &reader, into: &found)
-    assets = found.assets
   }
 }
 
