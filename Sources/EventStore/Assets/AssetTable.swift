@@ -183,19 +183,11 @@ extension AssetTable {
 
   /// The zones whose logs name an asset, each with how many transactions do.
   func zonesNaming(_ asset: AssetReference) throws -> [(zone: ZoneNumber, count: UInt64)] {
-    let prefix = TableKey.names(of: asset)
-    let bytes = prefix.span.bytes
     var zones: [(zone: ZoneNumber, count: UInt64)] = []
-    var cursor = try transaction.openCursor(tables.assets)
-    var isThere = try cursor.seek(atOrAfter: prefix.span)
-    while isThere {
-      let found = try cursor.withEntry { key, row in
-        key.hasPrefix(bytes)
-          ? (zone: ZoneNumber(rawValue: try key.bigEndian32(at: 41)), count: try AssetRow.count(row)) : nil
-      }
-      guard let found else { break }
-      zones.append(found)
-      isThere = try cursor.next()
+    let prefix = TableKey.names(of: asset).span.bytes
+    try transaction.forEachEntry(in: tables.assets, under: prefix) { key, row in
+      zones.append((ZoneNumber(rawValue: try key.bigEndian32(at: 41)), try AssetRow.count(row)))
+      return true
     }
     return zones
   }

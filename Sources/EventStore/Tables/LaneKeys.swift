@@ -47,9 +47,7 @@ extension TableKey {
   static func rejectedSegment(
     _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ offset: UInt64
   ) -> TableKey {
-    var key = rows(.rejectedSegments, of: zone, incarnation)
-    key.append(offset)
-    return key
+    rows(.rejectedSegments, of: zone, incarnation).appending(offset)
   }
 
   /// The key prefixes of all rows of `replicas` that belong to a zone.
@@ -78,6 +76,12 @@ extension TableKey {
     var key = self
     key.append(replica)
     key.append(epoch)
+    return key
+  }
+
+  func appending(_ offset: UInt64) -> TableKey {
+    var key = self
+    key.append(offset)
     return key
   }
 }

@@ -21,9 +21,7 @@ extension TableKey {
   static func formerSegment(
     _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ offset: UInt64
   ) -> TableKey {
-    var key = rows(.formerSegments, of: zone, incarnation)
-    key.append(offset)
-    return key
+    rows(.formerSegments, of: zone, incarnation).appending(offset)
   }
 
   static func rereading(_ zone: ZoneNumber) -> TableKey { heldLane(zone, .none, 0) }

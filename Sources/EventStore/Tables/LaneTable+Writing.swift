@@ -65,24 +65,14 @@ extension LaneTable where Source == TableStorage {
   /// Opens the lanes again that an incarnation's log closed at or after an offset.
   func takeBackClosures(of zone: ZoneNumber, _ incarnation: IncarnationNumber, from offset: UInt64) throws {
     let prefix = TableKey.rows(.closedLanes, of: zone, incarnation)
-    let bytes = prefix.span.bytes
     var closed: [TableKey] = []
-    var cursor = try transaction.openCursor(tables.replicas)
-    var isThere = try cursor.seek(atOrAfter: prefix.span)
-    while isThere {
-      let goesOn = try cursor.withCheckedEntry { key, row in
-        guard key.hasPrefix(bytes) else { return false }
-        var reader = ByteReader(row)
-        if try reader.readVarint("lane.closed") >= offset {
-          closed.append(
-            .closedLane(
-              zone, incarnation, ReplicaNumber(rawValue: try key.bigEndian32(at: 9)),
-              try key.bigEndian32(at: 13)))
-        }
-        return true
+    try transaction.forEachEntry(in: tables.replicas, under: prefix.span.bytes) { key, row in
+      var reader = ByteReader(try CheckedRow.content(of: row, under: key))
+      if try reader.readVarint("lane.closed") >= offset {
+        let replica = ReplicaNumber(rawValue: try key.bigEndian32(at: 9))
+        closed.append(.closedLane(zone, incarnation, replica, try key.bigEndian32(at: 13)))
       }
-      guard goesOn else { break }
-      isThere = try cursor.next()
+      return true
     }
     for key in closed { _ = try transaction.delete(key.span, in: tables.replicas) }
   }

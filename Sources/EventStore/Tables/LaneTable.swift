@@ -74,17 +74,9 @@ struct LaneTable<Source: TableReading>: TableView {
   /// The lanes named by the rows whose keys begin with a prefix: a kind and a zone.
   func all(under prefix: TableKey) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
     var found: [(replica: ReplicaNumber, epoch: UInt32)] = []
-    let bytes = prefix.span.bytes
-    var cursor = try transaction.openCursor(tables.replicas)
-    var isThere = try cursor.seek(atOrAfter: prefix.span)
-    while isThere {
-      let lane = try cursor.withEntry { key, _ in
-        key.hasPrefix(bytes)
-          ? (ReplicaNumber(rawValue: try key.bigEndian32(at: 5)), try key.bigEndian32(at: 9)) : nil
-      }
-      guard let lane else { break }
-      found.append((lane.0, lane.1))
-      isThere = try cursor.next()
+    try transaction.forEachEntry(in: tables.replicas, under: prefix.span.bytes) { key, _ in
+      found.append((ReplicaNumber(rawValue: try key.bigEndian32(at: 5)), try key.bigEndian32(at: 9)))
+      return true
     }
     return found
   }

@@ -20,15 +20,7 @@ struct RowTable<Source: TableReading>: TableView {
     under prefix: ElementKey, from key: ElementKey,
     _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Bool
   ) throws {
-    var cursor = try transaction.openCursor(tables.elements)
-    var isThere = try cursor.seek(atOrAfter: key.bytes.span.bytes)
-    while isThere {
-      let goesOn = try cursor.withEntry { key, row in
-        try key.hasPrefix(prefix.bytes) && body(key, row)
-      }
-      guard goesOn else { return }
-      isThere = try cursor.next()
-    }
+    try transaction.forEachEntry(in: tables.elements, under: prefix.bytes, from: key.bytes, body)
   }
 
   func withLastRun<R>(
@@ -49,17 +41,9 @@ struct RowTable<Source: TableReading>: TableView {
     under prefix: RawSpan,
     _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void
   ) throws {
-    let prefix = prefix.bytes
-    var cursor = try transaction.openCursor(tables.runs)
-    var isThere = try cursor.seek(atOrAfter: prefix.span.bytes)
-    while isThere {
-      let isUnder = try cursor.withEntry { key, row in
-        guard key.hasPrefix(prefix) else { return false }
-        try body(key, row)
-        return true
-      }
-      guard isUnder else { return }
-      isThere = try cursor.next()
+    try transaction.forEachEntry(in: tables.runs, under: prefix.bytes) { key, row in
+      try body(key, row)
+      return true
     }
   }
 
@@ -69,14 +53,6 @@ struct RowTable<Source: TableReading>: TableView {
     under prefix: ReferenceKey,
     _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Bool
   ) throws {
-    var cursor = try transaction.openCursor(tables.references)
-    var isThere = try cursor.seek(atOrAfter: prefix.bytes.span.bytes)
-    while isThere {
-      let goesOn = try cursor.withEntry { key, row in
-        try key.hasPrefix(prefix.bytes) && body(key, row)
-      }
-      guard goesOn else { return }
-      isThere = try cursor.next()
-    }
+    try transaction.forEachEntry(in: tables.references, under: prefix.bytes, body)
   }
 }

@@ -82,18 +82,11 @@ struct ZoneTable<Source: TableReading>: TableView {
   /// Calls a closure with the number of each zone that has a row, in ascending order, and a function that
   /// reads the row.
   func forEachRow(_ body: (ZoneNumber, _ read: () throws -> ZoneRow) throws -> Void) throws {
-    var cursor = try transaction.openCursor(tables.zones)
-    var isThere = try cursor.seek(atOrAfter: TableKey.zoneRow(.none).span)
-    while isThere {
-      let goesOn = try cursor.withEntry { key, row in
-        guard key.hasPrefix([2]) else { return false }
-        try body(ZoneNumber(rawValue: try key.bigEndian32(at: 1))) {
-          try ZoneRow(CheckedRow.content(of: row, under: key))
-        }
-        return true
+    try transaction.forEachEntry(in: tables.zones, under: [2]) { key, row in
+      try body(ZoneNumber(rawValue: try key.bigEndian32(at: 1))) {
+        try ZoneRow(CheckedRow.content(of: row, under: key))
       }
-      guard goesOn else { break }
-      isThere = try cursor.next()
+      return true
     }
   }
 

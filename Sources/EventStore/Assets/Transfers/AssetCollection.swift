@@ -102,20 +102,11 @@ extension AssetTable {
   /// Imports that nothing came to name in time.
   fileprivate func oldHolds(nowMilliseconds now: UInt64) throws -> [ContentHash] {
     var hashes: [ContentHash] = []
-    var cursor = try transaction.openCursor(tables.assets)
-    var start = TableKey()
-    start.append(UInt8(3))
-    var isThere = try cursor.seek(atOrAfter: start.span)
-    while isThere {
-      let goesOn = try cursor.withEntry { key, row in
-        guard key.hasPrefix([3]) else { return false }
-        if try AssetRow.count(row) <= now, let hash = ContentHash(bytes: key.extracting(1...)) {
-          hashes.append(hash)
-        }
-        return true
+    try transaction.forEachEntry(in: tables.assets, under: [3]) { key, row in
+      if try AssetRow.count(row) <= now, let hash = ContentHash(bytes: key.extracting(1...)) {
+        hashes.append(hash)
       }
-      guard goesOn else { break }
-      isThere = try cursor.next()
+      return true
     }
     return hashes
   }

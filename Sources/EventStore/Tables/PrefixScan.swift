@@ -1,0 +1,23 @@
+import LMDB
+import OperationFormat
+
+extension LMDBTransaction {
+  /// Calls a closure with the entries of a table whose keys begin with a prefix, in key order, until it returns
+  /// false. The spans are in the memory map; they are valid in the closure.
+  ///
+  /// - Parameter start: the first key that is read; the prefix itself unless given.
+  @inline(__always)
+  borrowing func forEachEntry(
+    in table: Table, under prefix: [UInt8], from start: [UInt8]? = nil,
+    _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Bool
+  ) throws {
+    var cursor = try openCursor(table)
+    let start = start ?? prefix
+    var isThere = try cursor.seek(atOrAfter: start.span.bytes)
+    while isThere {
+      let wantsMore = try cursor.withEntry { key, row in try key.hasPrefix(prefix) && body(key, row) }
+      guard wantsMore else { return }
+      isThere = try cursor.next()
+    }
+  }
+}
