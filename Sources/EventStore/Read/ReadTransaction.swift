@@ -4,27 +4,29 @@
 /// ``RecordReading`` has the verbs that read records; those here read the log.
 public struct ReadTransaction: ~Copyable, RecordReading {
   let identity: StoreIdentity
-  public let reader: RecordReader
+  let readView: ReadView
+
+  public var reader: RecordReader {
+    @_lifetime(borrow self) get { RecordReader(readView) }
+  }
 
   init(
     _ transaction: consuming LMDBTransaction, tables: Tables, interned: Interned, identity: StoreIdentity
   ) {
     self.identity = identity
-    reader = RecordReader(ReadView(transaction, tables: tables, interned: interned))
+    readView = ReadView(transaction, tables: tables, interned: interned)
   }
 
-  private init(_ reader: RecordReader, _ identity: StoreIdentity) {
+  private init(_ readView: ReadView, _ identity: StoreIdentity) {
     self.identity = identity
-    self.reader = reader
+    self.readView = readView
   }
 
   /// The same read, for a value that keeps one.
-  borrowing func alias() -> ReadTransaction { ReadTransaction(reader, identity) }
+  borrowing func alias() -> ReadTransaction { ReadTransaction(readView, identity) }
 
-  var readView: ReadView { reader.view }
   var transaction: LMDBTransaction {
-    _read { yield reader.view.transaction }
+    _read { yield readView.transaction }
   }
-  var tables: Tables { reader.view.tables }
-  var interned: Interned { reader.view.interned }
+  var tables: Tables { readView.tables }
 }

@@ -14,9 +14,8 @@ public import OperationFormat
 /// Every verb that names a zone throws ``StoreError`` `zoneUnknown` if the store has no such zone, and
 /// `damaged` if a row cannot be read.
 public protocol RecordReading: ~Copyable {
-  /// What the verbs read from. It is valid until the transaction ends, and in a write until its next
-  /// mutation.
-  var reader: RecordReader { get throws }
+  /// What the verbs read from. It cannot outlive the transaction, nor a write's next mutation.
+  var reader: RecordReader { @_lifetime(borrow self) get throws }
 }
 
 // What apps call most is inlinable, so that it costs no look-up of the protocol's witness.

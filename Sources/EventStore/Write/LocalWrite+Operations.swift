@@ -70,6 +70,7 @@ extension LocalWrite {
   }
 
   /// Reads what the write has done so far. Valid until its next mutation.
+  @_lifetime(borrow self)
   func reader() throws -> RecordReader {
     try store.fold.flush()
     return RecordReader(

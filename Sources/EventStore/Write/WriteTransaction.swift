@@ -98,5 +98,7 @@ public struct WriteTransaction: ~Copyable, RecordReading {
 
   // MARK: Reading
 
-  public var reader: RecordReader { get throws { try write.reader() } }
+  public var reader: RecordReader {
+    @_lifetime(borrow self) get throws { try write.reader() }
+  }
 }
