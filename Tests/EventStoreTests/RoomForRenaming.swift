@@ -75,4 +75,24 @@ struct RoomForRenaming {
       for text in texts[..<700] { try tx.removeText(1..<3, from: "body", of: text) }
     }
   }
+
+  @Test("what is imported has no reserve: a transaction that no replica would fold is not issued again")
+  func isMeasured() throws {
+    func body(removals: UInt64) throws -> [UInt8] {
+      let operations = (0..<removals).map { number in
+        LogOperation.update(
+          record: "r", type: "t", field: "f",
+          .removeText([UnitSpan(first: UnitReference(number: number * 3), count: 1)]))
+      }
+      let bytes = try transaction(1, 1, operations).encoded()
+      var reader = ByteReader(bytes.span.bytes)
+      _ = try TransactionHeader.read(from: &reader)
+      return bytes.span.bytes.extracting(reader.position...).bytes
+    }
+    try LaneRewrite.checkFolds(try body(removals: 100))
+    let error = try #require(throws: StoreError.self) {
+      try LaneRewrite.checkFolds(try body(removals: UInt64(Limits.foldStepsMax)))
+    }
+    #expect(error.code == .transactionTooLarge)
+  }
 }

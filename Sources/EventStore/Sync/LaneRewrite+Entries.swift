@@ -128,14 +128,14 @@ extension LaneRewrite {
       var reader = ByteReader(bytes.span.bytes)
       _ = try TransactionHeader.read(from: &reader)
       renamed.body = bytes.span.bytes.extracting(reader.position...).bytes
-      try checkFolds(renamed.body)
+      try Self.checkFolds(renamed.body)
       return renamed
     }
   }
 
   /// Refuses a transaction that no replica would fold. What a store wrote has room for its units' new names;
   /// what it imported may not.
-  private func checkFolds(_ body: [UInt8]) throws {
+  static func checkFolds(_ body: [UInt8]) throws {
     var (layout, work) = (BodyDecoder(), FoldWork())
     try layout.parse(body.span.bytes)
     work.add(layout, body.span.bytes)
