@@ -65,3 +65,20 @@ extension FoldCellKind {
     return values.first { $0.payload == payload }?.description ?? "\(payload)"
   }
 }
+
+/// A kind whose heads hold values of the table, of which the greatest is shown.
+protocol FoldCellOfValues: FoldCellKind {}
+
+extension FoldCellOfValues {
+  static func payload(_ content: Int, _ numbers: FoldPayloadNumbers) -> [UInt8] {
+    FoldValue(rawValue: UInt8(content)).payload
+  }
+
+  static func referringValue(_ content: Int, element: Int) -> Value? {
+    FoldValue(rawValue: UInt8(content)).value
+  }
+
+  static func words(_ content: Int) -> String { FoldValue(rawValue: UInt8(content)).description }
+
+  static func words(_ payload: [UInt8], _ numbering: FoldNumbering) -> String { wordsOfValue(payload) }
+}
