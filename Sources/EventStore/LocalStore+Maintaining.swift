@@ -47,20 +47,14 @@ extension LocalStore {
     try Verification.run(core, progress)
   }
 
-  /// Throws if a page of the data file is damaged. Work that reaches all of the file calls it first: LMDB
-  /// would end the process at such a page.
-  ///
-  /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
-  func checkAllPages() throws { try core.checkAllPages() }
-
   /// Throws if a page that reading the log reaches is damaged; the records' may be.
   ///
-  /// - Throws: as ``checkAllPages()``.
+  /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.
   package func checkPagesOfLog() throws { try core.checkPagesOfLog() }
 
   /// Throws if a page that reading records reaches is damaged; the log's may be.
   ///
-  /// - Throws: as ``checkAllPages()``.
+  /// - Throws: as ``checkPagesOfLog()``.
   package func checkPagesOfRecords() throws { try core.checkPagesOfRecords() }
 
   /// Makes the store's log from exported lines, in their order. May be called again with more lines: until

@@ -3,13 +3,8 @@ import OperationFormat
 /// Transactions that exist already: of another replica, of the log that is folded again, or of a write whose
 /// commit was undone.
 extension StoreTransaction {
-  /// Appends a transaction of another replica, or a kept one, to the log, and folds it.
-  func append(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
-    try layout.parse(body)
-    try appendParsed(header, body: body, receivedMilliseconds: receivedMilliseconds)
-  }
-
-  /// As ``append(_:body:receivedMilliseconds:)``, for the body that was parsed last.
+  /// Appends a transaction of another replica, or a kept one, to the log, and folds it: the one whose body was
+  /// parsed last.
   func appendParsed(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
     try logParsed(header, body: body)
     let state = try storage.zoneRow(header.zone).state

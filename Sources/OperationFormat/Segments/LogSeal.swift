@@ -11,9 +11,6 @@
 /// | 16 | with the kind 3, the new incarnation, big-endian |
 /// | 4 | CRC-32C of the bytes before, little-endian |
 package struct LogSeal: Hashable, Sendable {
-  /// The most bytes of a seal.
-  static let bytesMax = 4 + 2 + 8 + 1 + 16 + 4
-
   /// Why a log ends.
   package enum Kind: Hashable, Sendable {
     /// A user deleted the zone.

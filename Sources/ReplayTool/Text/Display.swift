@@ -56,8 +56,6 @@ enum Display {
   /// `9c1f03aa.0.12`: replica, epoch, sequence.
   static func short(_ id: TransactionID) -> String { "\(short(id.replica)).\(id.epoch).\(id.sequence)" }
 
-  static func short(_ id: OperationID) -> String { "\(short(id.transaction)).\(id.index)" }
-
   static func time(_ timestamp: Timestamp) -> String {
     CalendarTime.text(milliseconds: timestamp.milliseconds)
   }

@@ -271,12 +271,7 @@ struct ZoneModel: Sendable {
     return heads
   }
 
-  /// The contributions to a field, in the order that a store must give them in.
-  func contributions(to field: Name, of record: Name, _ view: ZoneView) -> [CellHead] {
-    let cell = records[record]?.fields.first { $0.isOf(field, .contributions, nil) }?.cell
-    return cell.map { contributions(of: $0, view) } ?? []
-  }
-
+  /// The contributions of a cell, in the order that a store must give them in.
   private func contributions(of cell: Int, _ view: ZoneView) -> [CellHead] {
     var found: [OracleHead] = []
     oracle.findHeads(of: cell, folded: view.folded, received: view.received, into: &found)

@@ -141,7 +141,6 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     append(&bytes)
     try replace(.existence, removing: .seen(at: index), adding: step.head(at: index), payload: bytes.span)
   }
-
 }
 
 /// What belongs to one of the fold's parts.

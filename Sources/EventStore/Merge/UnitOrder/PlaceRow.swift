@@ -91,12 +91,6 @@ extension UnitTree {
     }
   }
 
-  /// The leaf of a unit, and the number up to which it holds; nil if its row has no entry that
-  /// is greater.
-  func place(of unit: UnitID) throws -> (leaf: NodeNumber, end: UInt64?)? {
-    try placeRow(atMost: unit).map { row in (row.leaf(of: unit.number), row.end(of: unit.number)) }
-  }
-
   func placeRow(atMost unit: UnitID) throws -> PlaceRow? {
     if let row = nodes.places(of: unit) { return row }
     let key = keys.places(unit)
