@@ -45,7 +45,7 @@ package struct Cursor: ~Copyable {
   package mutating func next() throws(LMDBError) -> Bool {
     switch position {
     case .nowhere, .start: try move(.first, orElse: .end)
-    case .entry, .deleted: try isEndMarked && isOutdated ? nextAnew() : move(.next, orElse: .end)
+    case .entry, .deleted: try isEndMarked && isOutdated ? nextAfterEndMark() : move(.next, orElse: .end)
     case .end: false
     }
   }
@@ -152,7 +152,7 @@ package struct Cursor: ~Copyable {
 
   /// Moves to the next entry when LMDB's mark for the end may be wrong: LMDB drops the mark when the cursor
   /// moves back.
-  private mutating func nextAnew() throws(LMDBError) -> Bool {
+  private mutating func nextAfterEndMark() throws(LMDBError) -> Bool {
     let isDeleted = position == .deleted
     let hasPrevious = try transaction.calls.move(handle, .previous) != nil
     if isDeleted { return hasPrevious ? try move(.next, orElse: .end) : try first() }

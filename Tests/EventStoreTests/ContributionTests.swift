@@ -167,9 +167,9 @@ struct ContributionTests {
       try tx.create(note("r"), type: "note")
       try tx.contribute("c", to: "log", of: note("r"))
     }
-    let anew = try #require(try store.read { try $0.explain(note("r"), field: "log") })
-    #expect(anew.heads.map(\.head.content) == [.contribution("c")])
-    #expect(anew.replaced.map(\.content) == [.contribution("a"), .contribution("b")])
+    let again = try #require(try store.read { try $0.explain(note("r"), field: "log") })
+    #expect(again.heads.map(\.head.content) == [.contribution("c")])
+    #expect(again.replaced.map(\.content) == [.contribution("a"), .contribution("b")])
   }
 
   @Test("of many bytes are assets, which stay as long as the log refers to them")

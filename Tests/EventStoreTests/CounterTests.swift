@@ -172,9 +172,9 @@ struct CounterTests {
       try tx.create(note("r"), type: "note")
       try tx.add(9, to: "n", of: note("r"))
     }
-    let anew = try #require(try store.read { try $0.explain(note("r"), field: "n") })
-    #expect(anew.heads.map(\.head.content) == [.addend(9)])
-    #expect(anew.replaced.map(\.content) == [.addend(1), .addend(2)])
+    let again = try #require(try store.read { try $0.explain(note("r"), field: "n") })
+    #expect(again.heads.map(\.head.content) == [.addend(9)])
+    #expect(again.replaced.map(\.content) == [.addend(1), .addend(2)])
   }
 
   @Test("many addends of one transaction are explained with one copy of the transaction")

@@ -3,7 +3,7 @@ import StoreTesting
 import Testing
 
 @Suite("Folding the log again")
-struct FoldingTheLogAnew {
+struct FoldingTheLogAgain {
   let directory = TemporaryDirectory()
   let zone = ZoneID(name: "notes")
 

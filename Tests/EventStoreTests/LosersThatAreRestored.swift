@@ -200,7 +200,7 @@ struct LosersThatAreRestored {
   }
 
   @Test("a record that is created again has no earlier fields, and emptied fields are absent everywhere")
-  func madeAnew() async throws {
+  func madeAgain() async throws {
     let store = try directory.store("store")
     try await store.makeZone()
     try await store.write { tx in

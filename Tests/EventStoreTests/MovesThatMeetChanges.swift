@@ -206,7 +206,7 @@ struct MovesThatMeetChanges {
       try tx.delete(first)
       try tx.create(first, type: "note")
     }
-    let anew = try #require(try explanation(of: first, in: store))
-    #expect(anew.movedFrom == nil)
+    let again = try #require(try explanation(of: first, in: store))
+    #expect(again.movedFrom == nil)
   }
 }

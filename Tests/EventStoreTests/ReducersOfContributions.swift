@@ -161,7 +161,7 @@ struct ReducersOfContributions {
   }
 
   @Test("reduce again after a record was created again, retimed or rebuilt")
-  func anew() async throws {
+  func again() async throws {
     let clock = TestClock(4_070_908_800_000)
     let store = try await makeStore(at: clock)
     let lister = Lister()

@@ -124,7 +124,7 @@ struct UnsentAssetTests {
 
   @Test(
     "the position of the last transaction with a wanted asset is stored, so that a new one is noticed")
-  func namedAnew() async throws {
+  func namedAgain() async throws {
     let directory = TemporaryDirectory()
     let store = try directory.store()
     try await store.makeAttachedZone(noteZone)

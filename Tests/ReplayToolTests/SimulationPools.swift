@@ -13,7 +13,7 @@ struct SimulationPools {
   /// The action of a script for a seed before it answers.
   private func run(
     _ seeds: ClosedRange<UInt64>, _ limits: SimulationPool.Limits, _ atSeed: String,
-    goesOn: (SimulationTally) -> Bool = { _ in true }
+    shouldContinue: (SimulationTally) -> Bool = { _ in true }
   ) throws -> (tally: SimulationTally, isWhole: Bool, processes: Int) {
     let script = """
       number=$1
@@ -35,7 +35,7 @@ struct SimulationPools {
           path: "/bin/bash", ["-c", script, "worker", "\(number)"], environment: ["PATH=/usr/bin:/bin"],
           errors: .file(errors), takesInput: true, isApart: true)
       })
-    let isWhole = try pool.run(goesOn)
+    let isWhole = try pool.run(shouldContinue)
     return (pool.tally, isWhole, processes)
   }
 

@@ -100,7 +100,7 @@ struct AssetsAskedForAgain {
   }
 
   @Test("only the assets of a new segment are requested immediately")
-  func namedAnew() async throws {
+  func namedAgain() async throws {
     let directory = TemporaryDirectory()
     let remote = StepRemote(MemoryRemote(identity: RemoteID(rawValue: 9)))
     let (writer, reader, assets) = try await makeDevices(directory, remote, missing: 5)

@@ -22,7 +22,7 @@ struct RoundDecisions {
   @Test(
     "A zone that was created again waits until the remote knows the end of the earlier one",
     arguments: [true, false])
-  func madeAnew(isDeleted: Bool) {
+  func madeAgain(isDeleted: Bool) {
     let other = ZoneID(name: "other")
     var (round, effects) = begin([
       zoneState(at: nil, pending: 1), zoneState(.deleting, at: 3), zoneState(zone: other, at: 1),

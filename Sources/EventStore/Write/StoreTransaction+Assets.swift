@@ -5,13 +5,13 @@ extension StoreTransaction {
   /// Writes bytes as an asset's file, and gives the asset.
   func makeAsset(of bytes: [UInt8], in assetFiles: AssetFiles) throws -> Value {
     do {
-      // Also where there is such a file already: nobody has looked whether it is damaged, and whoever wrote it may not
-      // have lived to make its name last.
+      // Also if such a file exists: it may be damaged, and its writer may have crashed before the name was
+      // synced.
       let incoming = try assetFiles.begin()
       try bytes.withUnsafeBytes { try incoming.append($0) }
       let asset = try incoming.finish()
       try incoming.publish()
-      // Who names it first notes that it has come.
+      // The first transaction that names it records that it arrived.
       try storage.assets.hold(asset.hash, untilMilliseconds: 0)
       return .asset(asset)
     } catch {
@@ -19,7 +19,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Checks that values name no asset that nobody could ever have.
+  /// Checks that each asset in values exists: its file is here, or a transaction names it.
   ///
   /// - Returns: the assets that they name.
   /// - Throws: ``StoreError`` `assetMissing`.
@@ -34,7 +34,7 @@ extension StoreTransaction {
     return assets
   }
 
-  /// Notes that a zone's remote may lack assets that a transaction of the log names, of those that are here.
+  /// Records that a zone's remote may lack assets that a transaction of the log names and that are here.
   func noteUnsentAssets(in body: RawSpan, _ zone: ZoneNumber) throws {
     var layout = BodyDecoder()
     try layout.parse(body)
@@ -46,7 +46,7 @@ extension StoreTransaction {
     }
   }
 
-  /// Counts the assets that a transaction names which was appended to the log, each once.
+  /// Counts the assets that a transaction names, each once, when it is appended to the log.
   func countAssets(_ assets: [AssetReference], in zone: ZoneNumber) throws {
     var counted: Set<AssetReference> = []
     for asset in assets where counted.insert(asset).inserted {
@@ -54,15 +54,16 @@ extension StoreTransaction {
     }
   }
 
-  /// Counts the assets that a transaction of the log names, by its layout. What is in operations of an unknown kind
-  /// cannot be seen.
+  /// Counts the assets that a transaction of the log names, by its layout. Operations of an unknown kind are
+  /// not read.
   func countAssets(of operations: [OperationLayout], _ body: RawSpan, in zone: ZoneNumber) throws {
     var assets: [AssetReference] = []
     try operations.appendAssets(in: body, to: &assets)
     if !assets.isEmpty { try countAssets(assets, in: zone) }
   }
 
-  /// Takes back what was counted of a transaction that is taken out of the log, and does not come back as another lane's.
+  /// Takes back the counts of a transaction that is removed from the log, and not issued again in another
+  /// lane.
   func uncountAssets(at position: Position, in zone: ZoneNumber) throws {
     var layout = BodyDecoder()
     var assets: [AssetReference] = []

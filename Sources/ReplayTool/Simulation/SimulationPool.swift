@@ -63,13 +63,13 @@ struct SimulationPool {
 
   /// Runs all seeds, or stops after enough failures.
   ///
-  /// - Parameter goesOn: called many times a second with the results so far; returns whether to continue. If
+  /// - Parameter shouldContinue: called many times a second with the results so far; returns whether to continue. If
   ///   it returns false, unfinished seeds are dropped.
   /// - Returns: whether all seeds were run.
-  mutating func run(_ goesOn: (SimulationTally) -> Bool) throws -> Bool {
+  mutating func run(_ shouldContinue: (SimulationTally) -> Bool) throws -> Bool {
     // A process without references is killed.
     defer { workers = [] }
-    while goesOn(tally) {
+    while shouldContinue(tally) {
       try hire()
       guard workers.contains(where: { !$0.jobs.isEmpty }) else { return true }
       let ready = ChildProcess.ready(

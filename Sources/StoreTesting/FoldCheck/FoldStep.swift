@@ -34,7 +34,7 @@ extension FoldStep: CustomStringConvertible {
     case .redeliver(let replica, let back):
       "replica \(replica) gets the segment \(back) before its token again"
     case .renew(let replica, let identity):
-      "replica \(replica) goes on " + (identity.map { "as identity \($0)" } ?? "in its next epoch")
+      "replica \(replica) continues " + (identity.map { "as identity \($0)" } ?? "in its next epoch")
     case .copy(let source, let target, let identity):
       "replica \(target) starts as a copy of replica \(source) "
         + (identity.map { "as identity \($0)" } ?? "in its next epoch")

@@ -69,7 +69,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .diskFull: "a commit finds the disk full: 0 to 5 % of the commits"
     case .commitFailed: "a commit fails with an I/O error: 0 to 2 %"
     case .commitUncertain: "a commit lasts and says that it failed: 0 to 2 %"
-    case .storeWiped: "a store is thrown away and begun anew: 10 % of the seeds, once"
+    case .storeWiped: "a store is deleted and created again: 10 % of the seeds, once"
     case .tokensForgotten: "the tokens of a store are set back to the start of their logs: 10 % of the seeds"
     case .storeCopied:
       "a store is copied once all is at rest, and both write: one takes another epoch: 10 % of the seeds"
