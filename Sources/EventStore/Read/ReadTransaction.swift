@@ -4,9 +4,9 @@
 /// ``RecordReading`` has the verbs that read records; those here read the log.
 public struct ReadTransaction: ~Copyable, RecordReading {
   let identity: StoreIdentity
-  let readView: ReadView
+  @usableFromInline let readView: ReadView
 
-  public var reader: RecordReader {
+  @inlinable public var reader: RecordReader {
     @_lifetime(borrow self) get { RecordReader(readView) }
   }
 

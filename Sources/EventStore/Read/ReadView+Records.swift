@@ -73,8 +73,10 @@ extension ReadView {
     var last = NameNumber.none
     while let (cell, winner) = try walk.next() {
       // The register of a field comes before its other cells, and hides them.
-      guard cell != .existence, cell.field != last, try cell.shows(winner, in: row),
-        let value = try value(of: cell, winner, in: row, state)
+      guard cell != .existence, cell.field != last, try cell.shows(winner, in: row) else { continue }
+      guard
+        let value = try cell.isRegister
+          ? RegisterKind.value(winner, of: cell, in: row, state, self) : mergedValue(of: cell, in: row, state)
       else { continue }
       entries.append(Record.Entry(name: try name(cell.field), value: value))
       last = cell.field
@@ -82,12 +84,8 @@ extension ReadView {
     return entries
   }
 
-  /// The value of a cell that is not empty.
-  @inline(__always)
-  private func value(
-    of cell: CellNumber, _ winner: RecordLayout.Winner, in row: RawSpan, _ state: StateNumber
-  ) throws -> Value? {
-    if cell.isRegister { return try RegisterKind.value(winner, of: cell, in: row, state, self) }
+  /// The value of a cell that is not empty and no register.
+  private func mergedValue(of cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> Value? {
     let reader = CellReader(cell, in: row, state, self)
     return try cell.kind?.with { try $0.value(of: reader) } ?? nil
   }

@@ -5,6 +5,7 @@ import OperationFormat
 /// reading a record costs only the look-up of its row.
 ///
 /// Not `Sendable`: one thread uses it at a time, as its transaction.
+@usableFromInline
 final class ReadView: TableReading {
   let transaction: LMDBTransaction
   let tables: Tables

@@ -3,9 +3,10 @@ public import OperationFormat
 /// Reads the records of one state of a store. The verbs of ``RecordReading`` call it; an app has no other use
 /// for it.
 public struct RecordReader: ~Escapable {
-  let view: ReadView
+  @usableFromInline let view: ReadView
 
   /// What gives it to an app ties it to the transaction: see ``RecordReading/reader``.
+  @inlinable
   @_lifetime(immortal)
   init(_ view: ReadView) { self.view = view }
 

@@ -52,20 +52,23 @@ enum RegisterKind: FieldCellKind {
   static func value<Rows: CellReading>(
     _ winner: RecordLayout.Winner, of cell: CellNumber, in row: RawSpan, _ state: StateNumber, _ rows: Rows
   ) throws -> Value? {
-    let value: Value
-    if let apart = winner.apart {
-      let record = try RecordLayout.recordNumber(of: row)
-      let key = ElementKey(state: state, record: record, CellPath(cell), head: apart)
-      let found = try rows.withElement(key) { row in
-        try Value(decoding: row.extracting(try OwnedHead.payload(inApart: row)))
-      }
-      guard let found else { throw FormatError.missingElement }
-      value = found
-    } else {
-      value = try Value(decoding: row.extracting(winner.payload))
-    }
+    if let apart = winner.apart { return try value(of: apart, in: cell, row, state, rows) }
+    let value = try Value(decoding: row.extracting(winner.payload))
     if case .null = value { return nil }
     return try rows.shown(value, in: row, state)
+  }
+
+  /// The value of a head that is stored outside its record's row.
+  private static func value<Rows: CellReading>(
+    of head: HeadID, in cell: CellNumber, _ row: RawSpan, _ state: StateNumber, _ rows: Rows
+  ) throws -> Value? {
+    let record = try RecordLayout.recordNumber(of: row)
+    let key = ElementKey(state: state, record: record, CellPath(cell), head: head)
+    let value = try rows.withElement(key) { element in
+      try Value(decoding: element.extracting(try OwnedHead.payload(inApart: element)))
+    }
+    guard let value else { throw FormatError.missingElement }
+    return value == .null ? nil : try rows.shown(value, in: row, state)
   }
 
   static func count<Rows>(of cell: CellReader<Rows>) throws -> Int { try cell.inlineHeads().total }
