@@ -31,7 +31,7 @@ struct EntriesMadeToLast {
       }
     }
 
-    func register(_ call: StaticString) -> FolderCalls.Fault? {
+    func register(_ call: StaticString) -> FileFault? {
       guard call.description == "fsync" else { return nil }
       return state.withLock { state in
         state.count += 1

@@ -20,7 +20,7 @@ struct FolderFaults {
     /// Lets the `number`-th call from now fail; 0 for none.
     func fail(_ number: Int, isAfter: Bool) { state.withLock { $0 = (0, number, isAfter) } }
 
-    func register() -> FolderCalls.Fault? {
+    func register() -> FileFault? {
       state.withLock { state in
         state.count += 1
         guard state.count == state.failing else { return nil }

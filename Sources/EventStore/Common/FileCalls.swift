@@ -4,14 +4,6 @@
   import Darwin
 #endif
 
-/// How a call for a file fails, for tests.
-package enum FileFault: Sendable {
-  /// It does nothing, and fails with this `errno`.
-  case before(Int32)
-  /// It does its work, and fails all the same.
-  case after(Int32)
-}
-
 /// Makes the operating system's calls for files beside the data file: those of assets, and the mark of a
 /// store.
 struct FileCalls: Sendable {
@@ -49,27 +41,14 @@ struct FileCalls: Sendable {
     }
   }
 
-  /// The names in a directory, in the order of their bytes; nil if there is no such directory (opendir,
-  /// readdir).
+  /// The names in a directory, in the order of their bytes; nil if there is no such directory (open, readdir).
   func names(in path: String) throws(FileError) -> [String]? {
-    guard let stream = opendir(path) else {
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
       if errno == ENOENT { return nil }
-      throw FileError(number: errno, call: "opendir", path: path)
+      throw FileError(number: errno, call: "open", path: path)
     }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while true {
-      errno = 0
-      guard let entry = readdir(stream) else {
-        if errno != 0 { throw FileError(number: errno, call: "readdir", path: path) }
-        break
-      }
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != "." && name != ".." { names.append(name) }
-    }
-    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    return try OpenFile(descriptor).names(path)
   }
 
   /// Syncs the names in a directory to the disk (open, fsync).
@@ -230,47 +209,6 @@ struct FileCalls: Sendable {
         return result
       }
       if errno != EINTR { throw FileError(number: errno, call: name, path: path) }
-    }
-  }
-}
-
-/// An open file, closed when its owner lets it go.
-struct OpenFile: ~Copyable {
-  let descriptor: Int32
-
-  init(_ descriptor: Int32) { self.descriptor = descriptor }
-
-  /// An error of close is of no use: what must be on the disk was synced before.
-  deinit { _ = close(descriptor) }
-}
-
-/// A call of the operating system for a file beside the data file, an asset's for one, that failed.
-struct FileError: Error {
-  /// `errno`.
-  var number: Int32
-  /// The C name of the call.
-  var call: StaticString
-  var path: String
-
-  var isNoSuchFile: Bool { number == ENOENT }
-
-  /// Whether it is the bytes of an open file that cannot be read: a bad sector, say, not a lack of anything.
-  var isUnreadable: Bool { "\(call)" == "pread" }
-
-  var storeError: StoreError {
-    let message = "\(call) of “\(path)” failed: \(String(cString: strerror(number)))"
-    switch number {
-    case ENOSPC, EDQUOT, EFBIG:
-      return StoreError(.full, message, hint: "free space on the disk and try again", underlying: self)
-    case EACCES, EPERM:
-      return StoreError(
-        .readOnly, message, hint: "give this user the right to read and write there", underlying: self)
-    case EROFS:
-      return StoreError(
-        .readOnly, message, hint: "mount the file system for writing", underlying: self)
-    default:
-      return StoreError(
-        .system, message, hint: "check the path and its disk, and try again", underlying: self)
     }
   }
 }

@@ -45,20 +45,17 @@ public enum SystemEnvironment {
 
   /// The names in a directory.
   static func names(in path: String) throws -> [String] {
-    guard let stream = opendir(path) else {
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
       throw StoreError(
         .notAStore, "“\(path)” cannot be read as a directory: \(String(cString: strerror(errno)))",
         hint: "give the directory of a store; a new one is made only in an empty directory")
     }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != "." && name != ".." { names.append(name) }
+    do {
+      return try OpenFile(descriptor).names(path)
+    } catch {
+      throw error.storeError
     }
-    return names
   }
 
   private static func failure(_ call: StaticString, _ path: String) -> any Error {

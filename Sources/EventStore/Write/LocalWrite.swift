@@ -49,8 +49,8 @@ final class LocalWrite {
   /// Appends the write's transactions to the log.
   func end(author: String?, label: String?, schemaVersion: UInt64?) throws {
     if let failure = current.failure { throw failure }
-    try Self.check(author, "author", Limits.authorBytesMax)
-    try Self.check(label, "label", Limits.labelBytesMax)
+    try StoreError.check(author, "author", Limits.authorBytesMax)
+    try StoreError.check(label, "label", Limits.labelBytesMax)
     let used = current.drafts.used.count { $0.encoder.operationCount > 0 }
     let timestamp = current.timestamp
     let writeID = used > 1 ? store.makeRandom() : nil
@@ -94,13 +94,6 @@ final class LocalWrite {
     return TransactionHeader(
       replica: identity.replica, epoch: draft.target.lane.epoch, sequence: draft.target.sequence,
       zone: draft.id!, base: base, parent: parent)
-  }
-
-  private static func check(_ text: String?, _ what: String, _ bytesMax: Int) throws {
-    guard let count = text?.utf8.count, count > bytesMax else { return }
-    throw StoreError(
-      .valueInvalid, "the \(what) of a write has \(count) bytes",
-      hint: "use at most \(bytesMax) bytes of UTF-8")
   }
 
   /// How many operations each transaction of the write has so far.
@@ -189,5 +182,15 @@ final class LocalWrite {
       if !(error is StoreError) { current.failure = error }
       throw error
     }
+  }
+}
+
+extension StoreError {
+  /// - Throws: `valueInvalid` for a text of too many bytes.
+  fileprivate static func check(_ text: String?, _ what: String, _ bytesMax: Int) throws {
+    guard let count = text?.utf8.count, count > bytesMax else { return }
+    throw StoreError(
+      .valueInvalid, "the \(what) of a write has \(count) bytes",
+      hint: "use at most \(bytesMax) bytes of UTF-8")
   }
 }

@@ -1,3 +1,5 @@
+internal import EventStore
+
 #if canImport(Glibc)
   internal import Glibc
 #elseif canImport(Darwin)
@@ -24,7 +26,7 @@ struct FolderAssetRemoval {
   /// Removes objects of assets in a directory of a log, and the directories below it that have none left. The
   /// objects are two directories deep: `assets-ab`, and the asset's hash.
   private func removeAssets(
-    _ path: String, _ name: String, in parent: borrowing Descriptor, depth: Int
+    _ path: String, _ name: String, in parent: borrowing OpenFile, depth: Int
   ) throws(FileError) {
     let directory = try calls.openDirectory(name, in: parent, "\(tree.directory)/\(path)")
     for child in try calls.names(in: directory, "\(tree.directory)/\(path)") {

@@ -10,18 +10,10 @@ internal import EventStore
 ///
 /// Everything below the folder is opened component by component, through no symbolic link.
 struct FolderCalls: Sendable {
-  /// How a call fails, for tests.
-  enum Fault: Sendable {
-    /// It fails without an effect.
-    case before(Int32)
-    /// It has its effect and then fails, as on a network file system that lost the answer.
-    case after(Int32)
-  }
-
   /// Called before each call with its C name; nil lets it run. Only in debug builds.
-  var fault: (@Sendable (StaticString) -> Fault?)?
+  var fault: (@Sendable (StaticString) -> FileFault?)?
 
-  init(fault: (@Sendable (StaticString) -> Fault?)? = nil) { self.fault = fault }
+  init(fault: (@Sendable (StaticString) -> FileFault?)? = nil) { self.fault = fault }
 
   /// The status of a file.
   struct Status {
@@ -56,23 +48,23 @@ struct FolderCalls: Sendable {
   // MARK: Directories
 
   /// Opens a directory by its path (open).
-  func openDirectory(_ path: String) throws(FileError) -> Descriptor {
-    Descriptor(try call("open", path) { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+  func openDirectory(_ path: String) throws(FileError) -> OpenFile {
+    OpenFile(try call("open", path) { open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
   }
 
   /// Opens a directory in another (openat).
   func openDirectory(
-    _ name: String, in directory: borrowing Descriptor, _ path: String
-  ) throws(FileError) -> Descriptor {
-    let parent = directory.rawValue
-    return Descriptor(
+    _ name: String, in directory: borrowing OpenFile, _ path: String
+  ) throws(FileError) -> OpenFile {
+    let parent = directory.descriptor
+    return OpenFile(
       try call("openat", path) { openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) })
   }
 
   /// Opens the parent of a directory (openat).
-  func openParent(of directory: borrowing Descriptor, _ path: String) throws(FileError) -> Descriptor {
-    let child = directory.rawValue
-    return Descriptor(try call("openat", path) { openat(child, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
+  func openParent(of directory: borrowing OpenFile, _ path: String) throws(FileError) -> OpenFile {
+    let child = directory.descriptor
+    return OpenFile(try call("openat", path) { openat(child, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC) })
   }
 
   /// Makes a directory by its path (mkdir).
@@ -82,64 +74,43 @@ struct FolderCalls: Sendable {
 
   /// Makes a directory in another (mkdirat).
   func makeDirectory(
-    _ name: String, in directory: borrowing Descriptor, _ path: String
+    _ name: String, in directory: borrowing OpenFile, _ path: String
   ) throws(FileError) {
-    let parent = directory.rawValue
+    let parent = directory.descriptor
     _ = try call("mkdirat", path) { mkdirat(parent, name, 0o777) }
   }
 
-  /// The names in a directory, in the order of their bytes (readdir).
-  ///
-  /// Names that are not UTF-8 come with the replacement character: they are foreign, and are listed but not
-  /// opened.
-  func names(in directory: borrowing Descriptor, _ path: String) throws(FileError) -> [String] {
-    // A new descriptor, because the stream owns it and its position in the directory.
-    let parent = directory.rawValue
+  /// The names in a directory, in the order of their bytes (openat, readdir): see ``OpenFile/names(_:)``.
+  func names(in directory: borrowing OpenFile, _ path: String) throws(FileError) -> [String] {
+    // A new descriptor, because each has a position in the directory.
+    let parent = directory.descriptor
     let copy = try call("openat", path) { openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    guard let stream = fdopendir(copy) else {
-      let number = errno
-      _ = close(copy)
-      throw FileError(number: number, call: "fdopendir", path: path)
-    }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while true {
-      errno = 0
-      guard let entry = readdir(stream) else {
-        if errno != 0 { throw FileError(number: errno, call: "readdir", path: path) }
-        break
-      }
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != "." && name != ".." { names.append(name) }
-    }
-    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    return try OpenFile(copy).names(path)
   }
 
   // MARK: Files
 
   /// Opens a file for reading; without blocking, if it is a pipe or a device (openat).
   func openFile(
-    _ name: String, in directory: borrowing Descriptor, _ path: String
-  ) throws(FileError) -> Descriptor {
-    let parent = directory.rawValue
-    return Descriptor(
+    _ name: String, in directory: borrowing OpenFile, _ path: String
+  ) throws(FileError) -> OpenFile {
+    let parent = directory.descriptor
+    return OpenFile(
       try call("openat", path) { openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) })
   }
 
   /// Makes a file for writing that only its owner may read (openat).
   func createFile(
-    _ name: String, in directory: borrowing Descriptor, _ path: String
-  ) throws(FileError) -> Descriptor {
-    let parent = directory.rawValue
+    _ name: String, in directory: borrowing OpenFile, _ path: String
+  ) throws(FileError) -> OpenFile {
+    let parent = directory.descriptor
     let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
-    return Descriptor(try call("openat", path) { openat(parent, name, flags, 0o600) })
+    return OpenFile(try call("openat", path) { openat(parent, name, flags, 0o600) })
   }
 
   /// The status of an open file (fstat).
-  func status(of file: borrowing Descriptor, _ path: String) throws(FileError) -> Status {
-    let descriptor = file.rawValue
+  func status(of file: borrowing OpenFile, _ path: String) throws(FileError) -> Status {
+    let descriptor = file.descriptor
     var raw = stat()
     _ = try call("fstat", path) { fstat(descriptor, &raw) }
     return Status(raw)
@@ -147,17 +118,17 @@ struct FolderCalls: Sendable {
 
   /// The status of a name, links not followed (fstatat).
   func status(
-    of name: String, in directory: borrowing Descriptor, _ path: String
+    of name: String, in directory: borrowing OpenFile, _ path: String
   ) throws(FileError) -> Status {
-    let parent = directory.rawValue
+    let parent = directory.descriptor
     var raw = stat()
     _ = try call("fstatat", path) { fstatat(parent, name, &raw, AT_SYMLINK_NOFOLLOW) }
     return Status(raw)
   }
 
   /// Reads a file's first bytes: fewer than `count` only if the file is smaller (pread).
-  func read(_ file: borrowing Descriptor, _ count: Int, _ path: String) throws(FileError) -> [UInt8] {
-    let descriptor = file.rawValue
+  func read(_ file: borrowing OpenFile, _ count: Int, _ path: String) throws(FileError) -> [UInt8] {
+    let descriptor = file.descriptor
     var bytes = [UInt8](repeating: 0, count: count)
     var done = 0
     while done < count {
@@ -175,8 +146,8 @@ struct FolderCalls: Sendable {
   }
 
   /// Writes all bytes to a new file (write).
-  func write(_ file: borrowing Descriptor, _ bytes: [UInt8], _ path: String) throws(FileError) {
-    let descriptor = file.rawValue
+  func write(_ file: borrowing OpenFile, _ bytes: [UInt8], _ path: String) throws(FileError) {
+    let descriptor = file.descriptor
     var done = 0
     while done < bytes.count {
       let start = done
@@ -193,8 +164,8 @@ struct FolderCalls: Sendable {
   }
 
   /// Waits until a file or directory is durable (fsync).
-  func sync(_ file: borrowing Descriptor, _ path: String) throws(FileError) {
-    let descriptor = file.rawValue
+  func sync(_ file: borrowing OpenFile, _ path: String) throws(FileError) {
+    let descriptor = file.descriptor
     _ = try call("fsync", path) { fsync(descriptor) }
   }
 
@@ -202,19 +173,19 @@ struct FolderCalls: Sendable {
 
   /// Gives a file a second name, unless something has that name (linkat).
   func link(
-    _ name: String, in directory: borrowing Descriptor, to newName: String,
-    in newDirectory: borrowing Descriptor, _ path: String
+    _ name: String, in directory: borrowing OpenFile, to newName: String,
+    in newDirectory: borrowing OpenFile, _ path: String
   ) throws(FileError) {
-    let (parent, newParent) = (directory.rawValue, newDirectory.rawValue)
+    let (parent, newParent) = (directory.descriptor, newDirectory.descriptor)
     _ = try call("linkat", path) { linkat(parent, name, newParent, newName, 0) }
   }
 
   /// Renames a file, unless something has the new name (renameat2, renameatx_np).
   func renameExclusively(
-    _ name: String, in directory: borrowing Descriptor, to newName: String,
-    in newDirectory: borrowing Descriptor, _ path: String
+    _ name: String, in directory: borrowing OpenFile, to newName: String,
+    in newDirectory: borrowing OpenFile, _ path: String
   ) throws(FileError) {
-    let (parent, newParent) = (directory.rawValue, newDirectory.rawValue)
+    let (parent, newParent) = (directory.descriptor, newDirectory.descriptor)
     _ = try call("renameat2", path) {
       #if canImport(Darwin)
         renameatx_np(parent, name, newParent, newName, UInt32(RENAME_EXCL))
@@ -225,8 +196,8 @@ struct FolderCalls: Sendable {
   }
 
   /// Sets the mode of a file or directory (fchmod).
-  func setMode(of file: borrowing Descriptor, _ bits: UInt32, _ path: String) throws(FileError) {
-    let descriptor = file.rawValue
+  func setMode(of file: borrowing OpenFile, _ bits: UInt32, _ path: String) throws(FileError) {
+    let descriptor = file.descriptor
     _ = try call("fchmod", path) { fchmod(descriptor, mode_t(bits)) }
   }
 
@@ -235,15 +206,15 @@ struct FolderCalls: Sendable {
   /// - Parameter isOwn: whether no other call knows the file: then it is removed also if the task was
   ///   cancelled.
   func unlink(
-    _ name: String, in directory: borrowing Descriptor, isOwn: Bool = false, _ path: String
+    _ name: String, in directory: borrowing OpenFile, isOwn: Bool = false, _ path: String
   ) throws(FileError) {
-    let parent = directory.rawValue
+    let parent = directory.descriptor
     _ = try call("unlinkat", path, isWanted: isOwn) { unlinkat(parent, name, 0) }
   }
 
   /// Removes an empty directory (unlinkat).
-  func removeDirectory(_ name: String, in directory: borrowing Descriptor, _ path: String) throws(FileError) {
-    let parent = directory.rawValue
+  func removeDirectory(_ name: String, in directory: borrowing OpenFile, _ path: String) throws(FileError) {
+    let parent = directory.descriptor
     _ = try call("unlinkat", path) { unlinkat(parent, name, AT_REMOVEDIR) }
   }
 

@@ -1,3 +1,5 @@
+internal import EventStore
+
 #if canImport(Glibc)
   internal import Glibc
 #elseif canImport(Darwin)
@@ -30,7 +32,7 @@ struct FolderLister {
   /// Adds a file with its size, or all files of a directory. A directory that is empty, too deep, foreign, or
   /// may not be read is added itself.
   private func add(
-    _ name: String, in directory: borrowing Descriptor, _ prefix: String, depth: Int,
+    _ name: String, in directory: borrowing OpenFile, _ prefix: String, depth: Int,
     to entries: inout [ObjectEntry]
   ) throws(FileError) {
     let path = prefix + name

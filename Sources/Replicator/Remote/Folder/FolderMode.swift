@@ -1,3 +1,5 @@
+internal import EventStore
+
 #if canImport(Glibc)
   internal import Glibc
 #elseif canImport(Darwin)
@@ -18,19 +20,19 @@ struct FolderMode {
   }
 
   /// Gives a directory the root's mode, if this user owns it.
-  func give(to directory: borrowing Descriptor, _ calls: FolderCalls, _ path: String) throws(FileError) {
+  func give(to directory: borrowing OpenFile, _ calls: FolderCalls, _ path: String) throws(FileError) {
     let status = try calls.status(of: directory, path)
     guard status.isOwn, status.modeBits != directoryBits else { return }
     try set(directoryBits, of: directory, calls, path)
   }
 
   /// Gives a file, which only its owner could read, the root's mode.
-  func give(toFile file: borrowing Descriptor, _ calls: FolderCalls, _ path: String) throws(FileError) {
+  func give(toFile file: borrowing OpenFile, _ calls: FolderCalls, _ path: String) throws(FileError) {
     if fileBits != 0o600 { try set(fileBits, of: file, calls, path) }
   }
 
   private func set(
-    _ bits: UInt32, of file: borrowing Descriptor, _ calls: FolderCalls, _ path: String
+    _ bits: UInt32, of file: borrowing OpenFile, _ calls: FolderCalls, _ path: String
   ) throws(FileError) {
     do throws(FileError) {
       try calls.setMode(of: file, bits, path)

@@ -1,3 +1,4 @@
+internal import EventStore
 internal import Synchronization
 
 #if canImport(Glibc)
@@ -89,7 +90,7 @@ final class FolderTree: Sendable {
   // MARK: Directories
 
   /// Opens the folder.
-  func openRoot() throws(RemoteError) -> Descriptor {
+  func openRoot() throws(RemoteError) -> OpenFile {
     do throws(FileError) {
       return try calls.openDirectory(directory)
     } catch {
@@ -107,7 +108,7 @@ final class FolderTree: Sendable {
   }
 
   /// Opens the directory of an object; nil if there is none.
-  func openParent(of name: ObjectName) throws(RemoteError) -> Descriptor? {
+  func openParent(of name: ObjectName) throws(RemoteError) -> OpenFile? {
     var current = try openRoot()
     var path = directory
     for (depth, component) in name.components.dropLast().enumerated() {
@@ -130,7 +131,7 @@ final class FolderTree: Sendable {
   ///
   /// Each directory's name is made durable, and gets the mode of the root, once in a process: the writer that
   /// made it may have been killed before.
-  func makeParent(of name: ObjectName, _ mode: FolderMode) throws(RemoteError) -> Descriptor {
+  func makeParent(of name: ObjectName, _ mode: FolderMode) throws(RemoteError) -> OpenFile {
     var current = try openRoot()
     var relative = ""
     for (depth, component) in name.components.dropLast().enumerated() {
@@ -157,7 +158,7 @@ final class FolderTree: Sendable {
 
   /// Makes a directory unless something has its name.
   private func make(
-    _ component: String, in directory: borrowing Descriptor, _ path: String
+    _ component: String, in directory: borrowing OpenFile, _ path: String
   ) throws(FileError) -> Bool {
     do throws(FileError) {
       _ = try calls.status(of: component, in: directory, path)
@@ -174,7 +175,7 @@ final class FolderTree: Sendable {
   }
 
   /// The error for a missing folder right below the root.
-  private func missing(_ folder: String, in root: borrowing Descriptor) -> RemoteError {
+  private func missing(_ folder: String, in root: borrowing OpenFile) -> RemoteError {
     do throws(FileError) {
       _ = try calls.status(of: ObjectName.marker.last, in: root, directory)
     } catch {

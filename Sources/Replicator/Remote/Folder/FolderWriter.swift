@@ -1,3 +1,4 @@
+internal import EventStore
 internal import OperationFormat
 internal import Synchronization
 
@@ -58,8 +59,8 @@ final class FolderWriter: Sendable {
 
   /// Gives a written file its name, if that is free.
   private func publish(
-    _ temporary: String, _ file: borrowing Descriptor, in temporaries: borrowing Descriptor,
-    as name: ObjectName, in parent: borrowing Descriptor
+    _ temporary: String, _ file: borrowing OpenFile, in temporaries: borrowing OpenFile,
+    as name: ObjectName, in parent: borrowing OpenFile
   ) throws(FileError) -> Bool {
     do throws(FileError) {
       try calls.link(temporary, in: temporaries, to: name.last, in: parent, tree.path(name))
@@ -86,7 +87,7 @@ final class FolderWriter: Sendable {
 
   /// Whether a name leads to an open file.
   private func isSame(
-    _ file: borrowing Descriptor, as name: ObjectName, in parent: borrowing Descriptor
+    _ file: borrowing OpenFile, as name: ObjectName, in parent: borrowing OpenFile
   ) throws(FileError) -> Bool {
     let own = try calls.status(of: file, tree.path(name))
     do throws(FileError) {
@@ -98,7 +99,7 @@ final class FolderWriter: Sendable {
     }
   }
 
-  private func isThere(_ name: ObjectName, in parent: borrowing Descriptor) throws(FileError) -> Bool {
+  private func isThere(_ name: ObjectName, in parent: borrowing OpenFile) throws(FileError) -> Bool {
     do throws(FileError) {
       _ = try calls.status(of: name.last, in: parent, tree.path(name))
       return true
@@ -125,7 +126,7 @@ final class FolderWriter: Sendable {
   // MARK: Temporary files
 
   /// Opens the folder of temporary files, and makes it if a copying tool has omitted it as empty.
-  private func openTemporaries(_ mode: FolderMode) throws(RemoteError) -> Descriptor {
+  private func openTemporaries(_ mode: FolderMode) throws(RemoteError) -> OpenFile {
     let root = try tree.openRoot()
     let path = "\(tree.directory)/\(FolderTree.temporary)"
     do throws(FileError) {
@@ -148,7 +149,7 @@ final class FolderWriter: Sendable {
   }
 
   /// Removes a temporary file. One that stays does no harm: nobody reads it.
-  private func remove(_ temporary: String, in temporaries: borrowing Descriptor) {
+  private func remove(_ temporary: String, in temporaries: borrowing OpenFile) {
     do throws(FileError) {
       try calls.unlink(temporary, in: temporaries, isOwn: true, temporaryPath(temporary))
     } catch {
@@ -158,7 +159,7 @@ final class FolderWriter: Sendable {
 
   /// Removes temporary files that are a day older than a new one, once in a process: their writers have
   /// crashed. A writer that was only suspended gets an error for its missing file, and repeats the put.
-  private func sweepOnce(_ temporaries: borrowing Descriptor, since own: String) {
+  private func sweepOnce(_ temporaries: borrowing OpenFile, since own: String) {
     let isFirst = hasSwept.withLock { hasSwept in
       defer { hasSwept = true }
       return !hasSwept
@@ -179,7 +180,7 @@ final class FolderWriter: Sendable {
   }
 
   /// When a temporary file was last written; nil if it does not exist.
-  private func modifiedSeconds(_ temporary: String, in temporaries: borrowing Descriptor) -> Int64? {
+  private func modifiedSeconds(_ temporary: String, in temporaries: borrowing OpenFile) -> Int64? {
     do throws(FileError) {
       let status = try calls.status(of: temporary, in: temporaries, temporaryPath(temporary))
       return status.isRegular ? status.modifiedSeconds : nil

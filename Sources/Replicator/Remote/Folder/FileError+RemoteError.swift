@@ -1,18 +1,12 @@
+internal import EventStore
+
 #if canImport(Glibc)
   internal import Glibc
 #elseif canImport(Darwin)
   internal import Darwin
 #endif
 
-/// A system call that failed.
-struct FileError: Error {
-  /// `errno`.
-  var number: Int32
-  /// The C name of the call.
-  var call: StaticString
-  /// The file or directory.
-  var path: String
-
+extension FileError {
   /// The error for the user of the remote.
   var remoteError: RemoteError {
     let message = "\(call) of \(path) failed: \(String(cString: strerror(number)))"
