@@ -260,6 +260,41 @@ struct ContributionTests {
     #expect(try store.contributed()?.count == 12)
   }
 
+  @Test("a damaged row is a store's error already in the closure of a read, and ends", arguments: [0, 1])
+  func damagedInTheClosure(_ extraBytes: Int) async throws {
+    let store = try await directory.noteStore()
+    try await store.write { tx in
+      try tx.create(note("r"), type: "note")
+      for number in 0..<12 as Range<Int64> { try tx.contribute(.int(number), to: "log", of: note("r")) }
+    }
+    let sum = ContributionReducer(of: "log", initial: Int64(0)) { sum, one in
+      if case .int(let number) = one.payload { sum += number }
+    }
+    #expect(try store.read { try sum.result(of: note("r"), in: $0) } == 66)
+    let row = try #require(try store.rows(\.elements).first)
+    if extraBytes == 0 {
+      try store.overwrite(row.key, nil, in: \.elements)
+    } else {
+      // Its key begins with that of the last contribution that the reducer knows, which is in the record's row.
+      try store.overwrite(row.key.dropLast() + [12, 0, 0], row.value, in: \.elements)
+      try await store.write { try $0.contribute(1, to: "log", of: note("r")) }
+    }
+    let new = ContributionReducer(of: "log", initial: 0) { count, _ in count += 1 }
+    try store.read { tx in
+      #expect(codeInClosure { _ = try tx.contributions(of: "log", in: note("r")) } == .damaged)
+      #expect(codeInClosure { _ = try new.result(of: note("r"), in: tx) } == .damaged)
+      if extraBytes > 0 {
+        #expect(codeInClosure { _ = try sum.result(of: note("r"), in: tx) } == .damaged)
+      }
+    }
+  }
+
+  /// The code of a ``StoreError``; nil for any other error, or none.
+  private func codeInClosure(_ body: () throws -> Void) -> StoreError.Code? {
+    do { try body() } catch { return (error as? StoreError)?.code }
+    return nil
+  }
+
   @Test("a payload contains what it was contributed to, and other bytes are refused")
   func payloads() throws {
     for base in [nil, (IncarnationNumber(rawValue: 255), 300)] as [(IncarnationNumber, UInt64)?] {

@@ -119,7 +119,8 @@ public final class ContributionReducer<Result: Sendable>: Sendable {
     guard let cell = try reader.contributionCell(field, of: record) else { return nil }
     guard readView.transaction.isReadOnly else {
       var result = initial
-      for contribution in try cell.contributions() { try reduce(&result, contribution) }
+      let contributions = try StoreError.translating { try cell.contributions() }
+      for contribution in contributions { try reduce(&result, contribution) }
       return result
     }
     let zone = try readView.stateRow(cell.state).zone

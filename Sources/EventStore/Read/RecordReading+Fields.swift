@@ -115,6 +115,6 @@ extension RecordReading where Self: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: O(n log n) in the contributions.
   public func contributions(of field: Name, in record: RecordID) throws -> [Contribution]? {
-    try reader.contributionCell(field, of: record)?.contributions()
+    try reader.withCell(.contributions, of: field, in: record) { try ContributionCell($0).contributions() }
   }
 }

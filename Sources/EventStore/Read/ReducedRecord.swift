@@ -48,7 +48,7 @@ struct ReducedRecord<Result: Sendable>: Sendable {
     guard try retimings == cell.rows.stateRow(cell.state).retimings, try isSettled(cell.sight) else {
       return false
     }
-    let news = try keys.isEmpty ? cell.keys() : cell.keys(after: lanes)
+    let news = try StoreError.translating { try keys.isEmpty ? cell.keys() : cell.keys(after: lanes) }
     guard keys.count + news.count == cell.total else { return false }
     transactionID = cell.rows.transaction.id
     if news.isEmpty { return true }
@@ -149,7 +149,8 @@ struct ReducedRecord<Result: Sendable>: Sendable {
     let wanted = Self.checkpointCounts(of: keys.count)
     checkpoints.removeAll { $0.count > 0 && !wanted.contains($0.count) }
     while done < keys.count {
-      try reduce(&value, try cell.contribution(keys[done]))
+      let contribution = try StoreError.translating { try cell.contribution(keys[done]) }
+      try reduce(&value, contribution)
       done += 1
       if wanted.contains(done) { checkpoints.append(Checkpoint(count: done, result: value)) }
     }

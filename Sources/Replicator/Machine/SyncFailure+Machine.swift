@@ -7,6 +7,11 @@ extension SyncFailure {
     Code(StoreError.Code.laneClosed), "the log rejects what this store sends, also where it sends it again",
     hint: "nothing is lost: `replay info` lists what was rejected, and why. Please report it", scope: .zone)
 
+  /// The store's row of a deleted zone is damaged: a zone without a log is removed when it is deleted.
+  static let deletionWithoutLog = SyncFailure(
+    Code(StoreError.Code.damaged), "the store has a deletion of this zone that names no log",
+    hint: "run `replay verify`", scope: .zone)
+
   /// A result came that the phase does not wait for: a bug of the machine, or of what drives it.
   static func misplaced(_ result: String, in phase: String, scope: Scope) -> SyncFailure {
     SyncFailure(

@@ -163,12 +163,13 @@ struct SyncRound: Sendable {
     // The events after one that cannot be read come with each page.
     let isKnown = page.token == list.token && (page.later.isEmpty || page == lastPage)
     lastPage = page.later.isEmpty ? nil : page
+    // A page that does not get further is the end, whatever the remote says.
+    let hasMore = page.hasMore && page.token != list.token
     var list = list
     list.token = page.token
-    guard isKnown else { return enter(.applyingList(list, hasMore: page.hasMore), .applyZoneEvents(page)) }
-    return page.hasMore
-      ? enter(.readingState(mayForgetPlace: list.mayForgetPlace), .readState)
-      : enter(.readingZones, .readState)
+    return isKnown
+      ? enter(.readingZones, .readState)
+      : enter(.applyingList(list, hasMore: hasMore), .applyZoneEvents(page))
   }
 
   // MARK: Zones

@@ -59,8 +59,7 @@ struct ZoneRound: Sendable {
       report.isAtRemote = token != nil
       return finish(.local)
     case (.deleting, let token?): return deleteAtRemote(token.incarnation)
-    // A zone that the remote never had is removed at once: no store asks for its deletion.
-    case (.deleting, nil): return finish(.unfinished)
+    case (.deleting, nil): return end(.failed(.deletionWithoutLog))
     case (.offered, let token?): return adopt(token)
     case (.attached, let token?): return beginPass(Pass(from: token))
     case (.attached, nil), (.offered, nil): return enter(.creating, .create)

@@ -114,14 +114,15 @@ public protocol RemoteLog: Sendable {
 }
 
 extension RemoteLog {
-  /// Calls a closure with each page of the list of zones, from its start, until it returns false.
+  /// Calls a closure with each page of the list of zones, from its start, until it returns false. A page that
+  /// does not get further is the last, whatever the remote says.
   package func forEachZoneEventPage(
     _ body: (ZoneEventPage) -> Bool
   ) async throws(RemoteError) {
     var token: DatabaseToken?
     while true {
       let page = try await zoneEvents(after: token)
-      guard body(page), page.hasMore else { return }
+      guard body(page), page.hasMore, page.token != token else { return }
       token = page.token
     }
   }

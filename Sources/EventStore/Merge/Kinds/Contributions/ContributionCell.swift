@@ -87,6 +87,10 @@ struct ContributionCell<Rows: CellReading> {
   /// The head that a row's key names.
   private static func id(_ key: RawSpan, under prefix: ElementKey) throws -> HeadID {
     let start = prefix.bytes.count
+    guard key.byteCount == start + 20 else {
+      throw FormatError(
+        .damaged, at: start, in: "element key", expected: "20 bytes", found: "\(key.byteCount - start)")
+    }
     return HeadID(
       replica: ReplicaNumber(rawValue: try key.bigEndian32(at: start)),
       epoch: try key.bigEndian32(at: start + 4), sequence: try key.bigEndian64(at: start + 8),
