@@ -78,8 +78,7 @@ let package = Package(
       dependencies: ["ChildProcesses", .product(name: "ArgumentParser", package: "swift-argument-parser")],
       path: "Tests/House", swiftSettings: settings),
     .testTarget(
-      name: "HouseTests", dependencies: ["House"], exclude: ["PublicFace", "ArrowsBack.txt"],
-      swiftSettings: settings),
+      name: "HouseTests", dependencies: ["House"], exclude: ["PublicFace"], swiftSettings: settings),
     .testTarget(name: "LMDBTests", dependencies: ["LMDB"], swiftSettings: settings),
     .testTarget(
       name: "OperationFormatTests", dependencies: ["OperationFormat"], exclude: ["Golden"],

@@ -1,4 +1,5 @@
 package import ChildProcesses
+import Dispatch
 
 #if canImport(Glibc)
   import Glibc
@@ -23,6 +24,17 @@ extension ChildProcess {
     } catch {
       preconditionFailure("\(path) cannot be started: error \(error.number)")
     }
+  }
+
+  /// Runs a body that waits for a process, on a thread that no task needs: blocking one of the few threads of
+  /// tasks would stop all others.
+  package static func onThread<R: Sendable, Failure: Error>(
+    _ body: @escaping @Sendable () throws(Failure) -> R
+  ) async throws(Failure) -> R {
+    let result: Result<R, Failure> = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(returning: Result(catching: body)) }
+    }
+    return try result.get()
   }
 
   /// Beside the tests' own program, or some directories above it.

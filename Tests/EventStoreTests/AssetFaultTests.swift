@@ -238,7 +238,7 @@ import Testing
       #expect(content == bytes)
     }
 
-    @Test("a download that is renamed while another process opens it is not taken for a partial one")
+    @Test("a download that is renamed while another process opens it does not count as a partial one")
     func renamedPartial() throws {
       let directory = TemporaryDirectory()
       let swap = Shared<(@Sendable () -> Void)?>(nil)

@@ -3,7 +3,7 @@ import Testing
 @testable import OperationFormat
 
 @Suite("Bodies encoded operation by operation")
-struct BodyBuilderTests {
+struct BodyEncoderTests {
   /// Appends the operations of a transaction as a store does.
   static func append(_ operations: [LogOperation], to builder: inout BodyEncoder) throws {
     for operation in operations {

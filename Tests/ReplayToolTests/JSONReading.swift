@@ -55,7 +55,7 @@ struct JSONReading {
     print("seed \(seed)")
     var random = RandomContent(seed: seed)
     for _ in 0..<500 {
-      var bytes = Array(JSON(random.value()).line.utf8)
+      var bytes = Array(random.value().json.line.utf8)
       for _ in 0...random.below(3) where !bytes.isEmpty {
         bytes[random.below(bytes.count)] = UInt8(random.below(256))
       }
@@ -74,7 +74,7 @@ struct ValuesInJSON {
       var random = RandomContent(seed: seed)
       for _ in 0..<2000 {
         let value = random.value()
-        let line = JSON(value).line
+        let line = value.json.line
         let found = try Value(try JSONScanner.read(Array(line.utf8)), in: "")
         #expect(found == value, "\(line)")
       }
@@ -86,7 +86,7 @@ struct ValuesInJSON {
     var value: Value = 1
     for level in 1..<Limits.valueDepthMax { value = level % 2 == 0 ? .array([value]) : .map(["k": value]) }
     _ = try value.encoded()
-    let operation = JSON(.set(record: "r", type: "t", field: "f", value: value))
+    let operation = LogOperation.set(record: "r", type: "t", field: "f", value: value).json
     let line = JSON.object(["transaction": .object(["operations": .array([operation])])]).line
     let found = try JSONScanner.read(Array(line.utf8))
     #expect(found.line == line)
@@ -109,7 +109,7 @@ struct ValuesInJSON {
       ([1, .null], #"{"array":[1,null]}"#), (["b": 1, "a": true], #"{"map":{"a":true,"b":1}}"#),
     ]
     for (value, expected) in forms {
-      let line = JSON(value).line
+      let line = value.json.line
       #expect(line == expected)
     }
   }

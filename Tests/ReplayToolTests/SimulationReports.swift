@@ -76,10 +76,16 @@ struct SimulationReports {
     #expect(lines.contains("  full 2"))
     #expect(lines.contains("never: crash, retimed"))
     #expect(lines.allSatisfy { $0.count <= 110 })
-    guard case .object(let members) = page.json else { return }
+    guard case .object(let members) = page.json else {
+      Issue.record("no object: \(page.json)")
+      return
+    }
     #expect(members["never"] == .array([.string("crash"), .string("retimed")]))
     page.tally.seeds = 999
-    guard case .object(let fewer) = page.json else { return }
+    guard case .object(let fewer) = page.json else {
+      Issue.record("no object: \(page.json)")
+      return
+    }
     #expect(fewer["never"] == nil)
   }
 

@@ -40,7 +40,7 @@ struct AssetDecisions {
     #expect(round.start() == .prepare)
     let first = packed(1...1)
     #expect(
-      round.step(.preparedNaming(first, Array(assets.prefix(2))))
+      round.step(.prepared(first, naming: Array(assets.prefix(2))))
         == .upload(assets[0], incarnation, chunksMax: nil))
     #expect(round.step(moved(2)) == .upload(assets[1], incarnation, chunksMax: nil))
     #expect(round.step(moved(0)) == .append(first, after: 0))
@@ -49,7 +49,7 @@ struct AssetDecisions {
         == .acknowledge(first.header, SegmentPlace(offset: 1)))
     #expect(round.step(acknowledged(to: 1)) == .prepare)
     let second = packed(2...2)
-    #expect(round.step(.preparedNaming(second, assets)) == .upload(assets[2], incarnation, chunksMax: nil))
+    #expect(round.step(.prepared(second, naming: assets)) == .upload(assets[2], incarnation, chunksMax: nil))
     #expect(round.step(moved(1)) == .append(second, after: 1))
     #expect(round.report.sentAssets == 2)
     #expect(round.report.assetBytesSent == 30)
@@ -67,7 +67,7 @@ struct AssetDecisions {
     var round = ZoneRound(state(.lazy), steps: .ship)
     _ = round.start()
     let segment = packed(1...1)
-    _ = round.step(.preparedNaming(segment, assets))
+    _ = round.step(.prepared(segment, naming: assets))
     #expect(
       round.step(moved(0, .problem(.missingHere))) == .upload(assets[1], incarnation, chunksMax: nil))
     #expect(
@@ -87,7 +87,7 @@ struct AssetDecisions {
     var round = ZoneRound(state(.lazy), steps: .ship)
     _ = round.start()
     let segment = packed(1...1)
-    _ = round.step(.preparedNaming(segment, assets))
+    _ = round.step(.prepared(segment, naming: assets))
     #expect(round.step(moved(0, .gone)) == .append(segment, after: 0))
     #expect(round.step(.appended(.gone(.deleted))) == .withdraw(incarnation))
   }
@@ -98,7 +98,7 @@ struct AssetDecisions {
     #expect(round.start() == .fetch(after: token(0)))
     #expect(round.step(.fetched(.segments([], hasMore: false))) == .prepare)
     let segment = packed(1...1)
-    #expect(round.step(.preparedNaming(segment, assets)) == .upload(assets[0], incarnation, chunksMax: 3))
+    #expect(round.step(.prepared(segment, naming: assets)) == .upload(assets[0], incarnation, chunksMax: 3))
     #expect(round.step(moved(2)) == .upload(assets[1], incarnation, chunksMax: 1))
     #expect(round.step(moved(1, .unfinished)) == nil)
     #expect(round.report.status == .unfinished)
@@ -107,7 +107,7 @@ struct AssetDecisions {
     var spent = ZoneRound(state(.eager), steps: .all, assetChunksMax: 2)
     _ = spent.start()
     _ = spent.step(.fetched(.segments([], hasMore: false)))
-    _ = spent.step(.preparedNaming(segment, assets))
+    _ = spent.step(.prepared(segment, naming: assets))
     #expect(spent.step(moved(2)) == nil)
     #expect(spent.report.status == .unfinished)
     #expect(spent.report.sentAssets == 1)

@@ -254,8 +254,8 @@ struct AssetsSentLate {
     let running = Running(
       devices[0], place.remote, TestTime { $0 == 50 || $0 == 250 || $0 == TestTime.commitPoll })
     await running.report { _ in true }
-    let story = await ChildProcess.run("import", devices[0].directory, file)
-    #expect(story.end == .exit(0))
+    let run = await ChildProcess.run("import", devices[0].directory, file)
+    #expect(run.end == .exit(0))
     let report = await running.report { $0.zones.contains { $0.sentAssets > 0 } }
     #expect(report?.isInSync == true)
     await running.end()

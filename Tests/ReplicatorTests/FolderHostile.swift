@@ -347,7 +347,7 @@ struct FolderHostile {
     let folder = try await HostileFolder()
     unlink(folder.entry(2))
     guard case .failure(let error) = await folder.read(HostileFolder.notes, after: 1) else {
-      Issue.record("the hole was taken for the end")
+      Issue.record("the hole counted as the end")
       return
     }
     #expect(error.code == .missingSegment)

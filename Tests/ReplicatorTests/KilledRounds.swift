@@ -46,16 +46,16 @@ struct KilledRounds {
       let scratch = TemporaryDirectory()
       let devices = try await world(scratch.path)
       devices[0].store.close()
-      let story = await ChildProcess.run(
+      let run = await ChildProcess.run(
         "round", devices[0].directory, "\(scratch.path)/remote", "\(effect)")
       try devices[0].reopen()
       let found = try await finish(devices, scratch.path)
       #expect(found == expected, "killed before effect \(effect)")
-      if story.end == .exit(0) {
-        #expect(story.lines == ["\(effect)"])
+      if run.end == .exit(0) {
+        #expect(run.lines == ["\(effect)"])
         break
       }
-      #expect(story.end == .signal(SIGKILL))
+      #expect(run.end == .signal(SIGKILL))
       effect += 1
     }
     // The world's round has effects of every kind.
@@ -70,11 +70,11 @@ struct KilledRounds {
     let devices = try await world(scratch.path)
     for _ in 0..<3 {
       devices[0].store.close()
-      let story = await ChildProcess.run(
+      let run = await ChildProcess.run(
         "round", devices[0].directory, "\(scratch.path)/remote", "\(random.next(below: 22))",
         "\(random.next(below: 800))")
       // A round that continues another one may have fewer effects.
-      #expect(story.end == .signal(SIGKILL) || story.end == .exit(0))
+      #expect(run.end == .signal(SIGKILL) || run.end == .exit(0))
       try devices[0].reopen()
     }
     let found = try await finish(devices, scratch.path)

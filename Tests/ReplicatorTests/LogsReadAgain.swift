@@ -129,14 +129,14 @@ struct LogsReadAgain {
     let new = try Device(in: scratch.path, "new", seed: 9)
     try await settle([new], world.remote)
     #expect(try device.recordNames().count == 7)
-    try await expectSameAsNew(world.devices + [new], world.remote)
+    try await expectAgreement(world.devices + [new])
     new.store.close()
     world.close()
   }
 
   /// Checks that devices agree, that nothing is pending, and that each equals the fold of its log.
-  private func expectSameAsNew(
-    _ devices: [Device], _ remote: any RemoteLog, sourceLocation: SourceLocation = #_sourceLocation
+  private func expectAgreement(
+    _ devices: [Device], sourceLocation: SourceLocation = #_sourceLocation
   ) async throws {
     for device in devices {
       #expect(try device.pending() == 0, sourceLocation: sourceLocation)
@@ -159,7 +159,7 @@ struct LogsReadAgain {
     try await write(world.devices[0], 5)
     for offset in offsets { try await world.giveUp(offset) }
     try await settle(world.devices, world.remote)
-    try await expectSameAsNew(world.devices, world.remote)
+    try await expectAgreement(world.devices)
     #expect(try world.devices[2].recordNames().count == 6)
     world.close()
   }
@@ -172,10 +172,10 @@ struct LogsReadAgain {
     // Its writer is gone.
     let rest = [world.devices[0], world.devices[2]]
     try await settle(rest, world.remote)
-    try await expectSameAsNew(rest, world.remote)
+    try await expectAgreement(rest)
     #expect(try world.devices[2].recordNames().count == 5)
     try await settle(world.devices, world.remote)
-    try await expectSameAsNew(world.devices, world.remote)
+    try await expectAgreement(world.devices)
     world.close()
   }
 
@@ -199,7 +199,7 @@ struct LogsReadAgain {
     }
     let rest = [device, world.devices[2]]
     try await settle(rest, world.remote)
-    try await expectSameAsNew(rest, world.remote)
+    try await expectAgreement(rest)
     for device in rest { #expect(try device.store.verify().problems.isEmpty) }
     world.close()
   }
@@ -215,7 +215,7 @@ struct LogsReadAgain {
     for device in world.devices.prefix(2) { try await device.store.beginRereading(zone, from: 4) }
     try await write(world.devices[0], 10)
     try await settle(world.devices, world.remote)
-    try await expectSameAsNew(world.devices, world.remote)
+    try await expectAgreement(world.devices)
     #expect(try world.devices[2].recordNames().count == 8)
     world.close()
   }
@@ -229,7 +229,7 @@ struct LogsReadAgain {
     try await world.devices[2].sync(world.remote, .ship)
     try await world.giveUp(5)
     try await settle(world.devices, world.remote)
-    try await expectSameAsNew(world.devices, world.remote)
+    try await expectAgreement(world.devices)
     #expect(try world.devices[0].recordNames().count == 6)
     world.close()
   }
@@ -278,7 +278,7 @@ struct LogsReadAgain {
     try device.reopen()
     try await world.place.replace(world.name(3), with: right)
     try await settle(world.devices, world.remote)
-    try await expectSameAsNew(world.devices, world.remote)
+    try await expectAgreement(world.devices)
     try device.store.read { try $0.forEachExportedLine { _ in true } }
     world.close()
   }

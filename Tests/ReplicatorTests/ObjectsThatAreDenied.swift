@@ -121,6 +121,10 @@ private struct DeniedObjects: ObjectStore {
     return try await objects.putIfAbsent(name, bytes)
   }
 
+  func makeLasting(_ name: ObjectName) async throws(RemoteError) {
+    try await objects.makeLasting(name)
+  }
+
   func list() async throws(RemoteError) -> [ObjectEntry] {
     try await objects.list().filter { isListed || !($0.name.map(isDenied) ?? false) }
   }

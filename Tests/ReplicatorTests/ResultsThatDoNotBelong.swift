@@ -11,7 +11,7 @@ struct ResultsThatDoNotBelong {
     switch (effect, result) {
     case (_, .failed), (.create, .created), (.adopt, .adopted), (.adopt, .deletedMeanwhile),
       (.fetch, .fetched), (.fetch, .folded), (.fold, .folded), (.prepare, .prepared),
-      (.prepare, .preparedNaming), (.prepare, .folded), (.upload, .uploaded), (.append, .appended),
+      (.prepare, .folded), (.upload, .uploaded), (.append, .appended),
       (.acknowledge, .acknowledged), (.findUnsentAsset, .foundUnsentAsset), (.findAsset, .foundAsset),
       (.download, .downloaded), (.withdraw, .withdrawn), (.deleteAtRemote, .deletedAtRemote),
       (.finishDeletion, .finishedDeletion):
@@ -30,7 +30,7 @@ struct ResultsThatDoNotBelong {
       .fetched(.segments([], hasMore: false)),
       .fetched(.segments([stored(1)], hasMore: random.chance(50))),
       .fetched(.gone(.deleted)), folded(to: place.offset), folded(to: 1, problem: failure(.mismatch)),
-      .prepared(nil), .prepared(packed(1...2)), .preparedNaming(packed(1...2), [asset]),
+      .prepared(nil), .prepared(packed(1...2)), .prepared(packed(1...2), naming: [asset]),
       .uploaded(transfer), .foundUnsentAsset(nil), .foundUnsentAsset(asset),
       .foundAsset(WantedAsset(nil, logEnd: Position(rawValue: 7))),
       .foundAsset(WantedAsset(asset, logEnd: Position(rawValue: 7))), .downloaded(transfer),

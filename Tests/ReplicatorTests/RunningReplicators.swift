@@ -148,13 +148,13 @@ struct RunningReplicators {
     }
     let running = Running(device, remote, time)
     _ = await running.report { $0.isInSync }
-    async let story = ChildProcess.run("write", device.directory, "3")
+    async let run = ChildProcess.run("write", device.directory, "3")
     var sent = 0
     _ = await running.report { report in
       sent += report.sent
       return sent == 3
     }
-    #expect(await story.end == .exit(0))
+    #expect(await run.end == .exit(0))
     await running.end()
     try await expectAgreement([device], remote)
     device.store.close()

@@ -19,12 +19,12 @@ struct TwoProcessesOneStore {
     async let first = ChildProcess.run("beside", devices[0].directory, folder, "\(seed)1", "20")
     async let second = ChildProcess.run("beside", devices[0].directory, folder, "\(seed)2", "20")
     async let third = ChildProcess.run("beside", devices[1].directory, folder, "\(seed)3", "20")
-    let stories = await [first, second, third]
+    let runs = await [first, second, third]
     var written: Set<String> = []
-    for story in stories {
-      #expect(story.end == .exit(0) && story.lines.last == "over")
-      #expect(story.lines.filter { $0.hasPrefix("zone ") } == [])
-      for line in story.lines where line.hasPrefix("wrote ") { written.insert(String(line.dropFirst(6))) }
+    for run in runs {
+      #expect(run.end == .exit(0) && run.lines.last == "over")
+      #expect(run.lines.filter { $0.hasPrefix("zone ") } == [])
+      for line in run.lines where line.hasPrefix("wrote ") { written.insert(String(line.dropFirst(6))) }
     }
     #expect(written.count == 60)
     for device in devices { try device.reopen() }

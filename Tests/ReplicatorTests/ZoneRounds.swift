@@ -88,7 +88,7 @@ struct ZoneRounds {
   func withoutLog() {
     let state = zoneState(.deleting, at: 3)
     let unknown = SyncFailure(RemoteError(.zoneUnknown, "there is none", hint: "none"))
-    let finish = ZoneEffect.finishDeletion(incarnation, isTold: false)
+    let finish = ZoneEffect.finishDeletion(incarnation, remoteHasDeleted: false)
     let report = play(
       state, .all, [(.deleteAtRemote(incarnation), .failed(unknown)), (finish, .finishedDeletion)])
     #expect(report.status == .removed)

@@ -16,6 +16,7 @@ struct DeterminismTests {
     ("LMDB/Process/Gate.swift", [.clockTime], "how long a map that must grow waits for open reads"),
     ("Replicator/Remote/Folder/FolderWatch.swift", [.queue], "the system's word that a folder changed"),
     ("Replicator/Shell/SystemTimer.swift", [.sleep], "the default timer, which a configuration replaces"),
+    ("StoreTesting/ChildProcess+Programs.swift", [.queue], "waits for programs that tests start"),
     ("StoreTesting/TemporaryDirectory.swift", [.files], "removes a test's directory"),
     ("StoreTesting/Runners/RunnerRemote.swift", [.files], "makes the folder of a run's remote"),
     ("StoreTesting/Histories/HistoryRunner.swift", [.files], "makes the directory of a history's stores"),

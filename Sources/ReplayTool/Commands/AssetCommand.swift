@@ -54,7 +54,7 @@ struct AssetListCommand: StoreCommand {
       if let zone, !asset.zones.contains(zone) { return true }
       count += 1
       if store.json {
-        try console.output.line(JSON(asset))
+        try console.output.line(asset.json)
       } else {
         try columns.add([
           .init("\(asset.reference.hash)"),
@@ -114,12 +114,12 @@ struct AssetExportCommand: StoreCommand {
   }
 }
 
-extension JSON {
-  fileprivate init(_ asset: NamedAsset) {
-    self = .object([
-      "hash": .text(asset.reference.hash), "bytes": .number(asset.reference.byteCount),
-      "transactions": .number(asset.transactions), "isHere": .bool(asset.isHere),
-      "zones": .array(asset.zones.map { .text($0) }),
+extension NamedAsset {
+  fileprivate var json: JSON {
+    .object([
+      "hash": .text(reference.hash), "bytes": .number(reference.byteCount),
+      "transactions": .number(transactions), "isHere": .bool(isHere),
+      "zones": .array(zones.map { .text($0) }),
     ])
   }
 }

@@ -35,7 +35,7 @@ struct AssetDownloadCommand: StoreCommand {
       if let hash { return [try AssetChoice(hash).find(in: opened)] }
       return try missingOrDamaged(opened, console)
     } move: { replicator, asset, zone in
-      try await replicator.bringAsset(asset, in: zone)
+      try await replicator.downloadAssetWithReport(asset, in: zone)
     }
   }
 
@@ -87,7 +87,7 @@ struct AssetUploadCommand: StoreCommand {
       [try AssetChoice(hash).find(in: opened)]
     } move: { replicator, asset, zone in
       do {
-        return try await replicator.sendAsset(asset, in: zone)
+        return try await replicator.uploadAssetWithReport(asset, in: zone)
       } catch let problem as AssetProblem {
         throw Self.lackingHere(problem) ?? problem
       }

@@ -29,7 +29,7 @@ struct ConflictsCommand: StoreCommand {
         try transaction.forEachConflict(in: zone) { conflict in
           if console.isInterrupted() { throw Interrupted() }
           if store.json {
-            try console.output.line(JSON(conflict))
+            try console.output.line(conflict.json)
           } else {
             if count > 0 { try console.output.line() }
             try print(conflict, console.output, &makers, transaction)

@@ -61,7 +61,7 @@ struct ExplainCommand: StoreCommand {
     let page = ExplanationPage(
       explanation: explanation, token: try transaction.token(of: record.zone),
       writtenHere: try transaction.writtenHere(in: record.zone), nullified: nullified)
-    if store.json { return try console.output.line(JSON(explanation, nullified)) }
+    if store.json { return try console.output.line(explanation.json(nullified: nullified)) }
     try page.print(console.output)
   }
 
@@ -81,12 +81,12 @@ struct ExplainCommand: StoreCommand {
     var fields: [Name: JSON] = [:]
     for explanation in explanations {
       guard let field = explanation.field else { continue }
-      fields[field] = JSON(explanation, try transaction.nullifiedTargets(explanation))
+      fields[field] = explanation.json(nullified: try transaction.nullifiedTargets(explanation))
     }
     try console.output.line(
       .members([
         "record": .text(record), "isVisible": .bool(existence.isVisible),
-        "hiddenWith": existence.missingTarget.map { .text($0) }, "existence": JSON(existence),
+        "hiddenWith": existence.missingTarget.map { .text($0) }, "existence": existence.json(),
         "fields": .object(fields),
       ]))
   }

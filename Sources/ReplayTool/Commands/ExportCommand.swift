@@ -210,7 +210,7 @@ struct ExportCommand: StoreCommand {
   ) throws -> UInt64 {
     var lines: UInt64 = 0
     try forEachRecord(of: zone, transaction, &unread) { record, fields in
-      try output.line(JSON(record, fields))
+      try output.line(fields.json(of: record))
       lines += 1
       try progress.update("records", done: lines)
     }
@@ -250,7 +250,7 @@ struct ExportCommand: StoreCommand {
         try ExportCommand.write(entry, try transaction.bytes(at: entry.position), to: output)
         try progress.update("exporting", done: entry.position.rawValue, total: last)
       } else {
-        try output.line(JSON(line))
+        try output.line(line.json())
       }
       lines += 1
       return true
@@ -261,9 +261,9 @@ struct ExportCommand: StoreCommand {
 
   private static func write(_ entry: LogEntry, _ bytes: [UInt8], to output: Output) throws {
     var line: [UInt8] = []
-    JSON(.transaction(entry), bytes: bytes).write(to: &line)
+    ExportedLine.transaction(entry).json(bytes: bytes).write(to: &line)
     guard line.count < LineReader.lineBytesMax else {
-      return try output.line(JSON.compactLine(entry, bytes: bytes))
+      return try output.line(entry.compactLine(bytes: bytes))
     }
     try output.line(line)
   }

@@ -107,7 +107,7 @@ struct HistoryCommand: ReplayCommand {
     progress.end()
     let seconds = start.duration(to: time.now) / .seconds(1)
     if json {
-      try console.output.line(JSON(report, seconds: seconds))
+      try console.output.line(report.json(seconds: seconds))
     } else {
       try HistoryPage(report: report, seconds: seconds).print(console.output)
     }
@@ -129,20 +129,20 @@ struct HistoryCommand: ReplayCommand {
   }
 }
 
-extension JSON {
-  fileprivate init(_ report: HistoryReport, seconds: Double) {
-    self = .members([
-      "commits": .number(report.commits), "transactions": .number(report.transactions),
-      "operations": .number(report.operations), "conflicts": .number(report.conflicts),
-      "segments": .number(report.segments), "bytesShipped": .number(report.bytesShipped),
-      "folded": .number(report.folded), "rounds": .number(report.rounds),
-      "remoteCalls": .number(report.remoteCalls), "seconds": .fraction(HistoryPage.text(seconds)),
-      "devices": .array(report.devices.map { .string($0) }), "files": .number(report.files),
-      "state": .text(report.stateDigest),
+extension HistoryReport {
+  fileprivate func json(seconds: Double) -> JSON {
+    .members([
+      "commits": .number(commits), "transactions": .number(transactions),
+      "operations": .number(operations), "conflicts": .number(conflicts),
+      "segments": .number(segments), "bytesShipped": .number(bytesShipped),
+      "folded": .number(folded), "rounds": .number(rounds),
+      "remoteCalls": .number(remoteCalls), "seconds": .fraction(HistoryPage.text(seconds)),
+      "devices": .array(devices.map { .string($0) }), "files": .number(files),
+      "state": .text(stateDigest),
       "digests": .array(
-        report.digests.map { .object(["zone": .text($0.zone), "digest": .text($0.digest)]) }),
-      "mostContested": report.mostContested.map { .text($0) }, "areEqual": .bool(report.difference == nil),
-      "difference": report.difference.map {
+        digests.map { .object(["zone": .text($0.zone), "digest": .text($0.digest)]) }),
+      "mostContested": mostContested.map { .text($0) }, "areEqual": .bool(difference == nil),
+      "difference": difference.map {
         .object([
           "device": .string($0.device), "place": .string($0.place), "expected": .string($0.expected),
           "found": .string($0.found),

@@ -35,7 +35,7 @@ struct HoldersCommand: StoreCommand {
     for holder in holders {
       if console.isInterrupted() { throw Interrupted() }
       if store.json {
-        try console.output.line(JSON(holder))
+        try console.output.line(holder.json)
       } else {
         try columns.add([
           .init(Display.record(holder.record)), .init(Display.name(holder.field)),
@@ -48,12 +48,12 @@ struct HoldersCommand: StoreCommand {
   }
 }
 
-extension JSON {
+extension Holder {
   /// `{"field":"…","kind":"…","record":"zone:name","rule":"…"}`.
-  fileprivate init(_ holder: Holder) {
-    self = .object([
-      "record": .text(holder.record), "field": .text(holder.field), "kind": .string("\(holder.kind)"),
-      "rule": .string("\(holder.rule)"),
+  fileprivate var json: JSON {
+    .object([
+      "record": .text(record), "field": .text(field), "kind": .string("\(kind)"),
+      "rule": .string("\(rule)"),
     ])
   }
 }

@@ -15,7 +15,7 @@ struct InfoCommand: StoreCommand {
     let information = try opened.information()
     let wall = console.wallMilliseconds()
     if store.json {
-      try console.output.line(JSON(information, wallMilliseconds: wall))
+      try console.output.line(information.json(wallMilliseconds: wall))
     } else {
       try InfoPage(output: console.output, directory: store.directory).print(
         information, wallMilliseconds: wall)
@@ -152,65 +152,69 @@ private struct InfoPage {
   }
 }
 
-extension JSON {
-  fileprivate init(_ information: StoreInformation, wallMilliseconds: Int64) {
-    self = .object([
-      "replica": .text(information.identity.replica), "epoch": .number(information.identity.epoch),
-      "format": .number(information.formatVersion), "fileBytes": .number(information.fileBytes),
-      "clock": .text(information.clock), "clockTime": .string(Display.time(information.clock)),
+extension StoreInformation {
+  fileprivate func json(wallMilliseconds: Int64) -> JSON {
+    .object([
+      "replica": .text(identity.replica), "epoch": .number(identity.epoch),
+      "format": .number(formatVersion), "fileBytes": .number(fileBytes),
+      "clock": .text(clock), "clockTime": .string(Display.time(clock)),
       "wallMilliseconds": .number(wallMilliseconds),
-      "firstPosition": .number(information.firstPosition.rawValue),
-      "lastPosition": .number(information.lastPosition.rawValue),
-      "isFoldingAgain": .bool(information.isFoldingAgain),
-      "zones": .array(information.zones.map { JSON($0) }),
+      "firstPosition": .number(firstPosition.rawValue),
+      "lastPosition": .number(lastPosition.rawValue),
+      "isFoldingAgain": .bool(isFoldingAgain),
+      "zones": .array(zones.map(\.json)),
       "assets": .object([
-        "count": .number(information.assets.count), "bytes": .number(information.assets.bytes),
-        "missing": .number(information.assets.missing),
-        "missingBytes": .number(information.assets.missingBytes),
+        "count": .number(assets.count), "bytes": .number(assets.bytes),
+        "missing": .number(assets.missing),
+        "missingBytes": .number(assets.missingBytes),
       ]),
       "tables": .array(
-        information.tables.map {
+        tables.map {
           .object(["name": .string($0.name), "entries": .number($0.entries), "bytes": .number($0.bytes)])
         }),
     ])
   }
+}
 
-  private init(_ zone: StoreInformation.Zone) {
-    self = .members([
-      "zone": .text(zone.id), "records": .number(zone.records), "hiddenRecords": .number(zone.hiddenRecords),
-      "transactions": .number(zone.transactions), "pending": .number(zone.pending),
-      "conflicts": .number(zone.conflicts), "attachment": .string("\(zone.attachment)"),
-      "token": zone.token.map { JSON($0) },
-      "epoch": .number(zone.writtenHere.epoch),
+extension StoreInformation.Zone {
+  fileprivate var json: JSON {
+    .members([
+      "zone": .text(id), "records": .number(records), "hiddenRecords": .number(hiddenRecords),
+      "transactions": .number(transactions), "pending": .number(pending),
+      "conflicts": .number(conflicts), "attachment": .string("\(attachment)"),
+      "token": token?.json,
+      "epoch": .number(writtenHere.epoch),
       "replicas": .array(
-        zone.replicas.map {
+        replicas.map {
           .object([
             "replica": .text($0.replica), "epoch": .number($0.epoch),
             "lastSequence": .number($0.lastSequence),
           ])
         }),
       "rejected": .array(
-        zone.rejected.map {
+        rejected.map {
           .object([
             "offset": .number($0.offset), "replica": .text($0.writer.replica),
             "epoch": .number($0.writer.epoch), "reason": .string("\($0.reason)"),
           ])
         }),
-      "rereadFrom": zone.rereadFrom.map { .number($0) },
-      "closedLanes": .array(zone.closedLanes.map { JSON($0) }),
+      "rereadFrom": rereadFrom.map { .number($0) },
+      "closedLanes": .array(closedLanes.map(\.json)),
     ])
   }
+}
 
-  private init(_ lane: StoreInformation.ClosedLane) {
-    let (reason, offset): (String, UInt64?) =
-      switch lane.reason {
+extension StoreInformation.ClosedLane {
+  fileprivate var json: JSON {
+    let (word, offset): (String, UInt64?) =
+      switch reason {
       case .closed(let offset): ("closed", offset)
       case .branched(let offset): ("branched", offset)
       case .basesUnknown: ("basesUnknown", nil)
       }
-    self = .members([
-      "replica": .text(lane.writer.replica), "epoch": .number(lane.writer.epoch),
-      "pending": .number(lane.pending), "reason": .string(reason), "offset": offset.map { .number($0) },
+    return .members([
+      "replica": .text(writer.replica), "epoch": .number(writer.epoch),
+      "pending": .number(pending), "reason": .string(word), "offset": offset.map { .number($0) },
     ])
   }
 }

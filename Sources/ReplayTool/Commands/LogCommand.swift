@@ -152,7 +152,7 @@ private struct LogPage {
   mutating func flush() throws { try columns.flush() }
 
   private static func json(_ entry: LogEntry, _ showsOperations: Bool) -> JSON {
-    var members = JSON.members(of: entry)
+    var members = entry.jsonMembers
     if !showsOperations {
       members["operations"] = .number(entry.transaction.operations.count)
       members["names"] = nil

@@ -24,7 +24,6 @@ struct RemoteCommand: ReplayCommand {
       written there, and nothing is lost. Otherwise the work in the entry is lost, and later work of its writer may be left \
       out too: whole lanes, which are listed. This cannot be undone. A store that had read past the entry must read the log \
       again from there: `replay sync --reread`. The last lines of the output say how.
-      from there: `replay sync --reread`. The last lines say how.
 
       Examples:
         replay remote folder:/mnt/team/lists
@@ -118,7 +117,7 @@ struct RemoteCommand: ReplayCommand {
     ).lines
     if json {
       let repair = source == nil ? nil : (made: made, steps: steps)
-      try console.output.line(JSON(audit, identity, foreign, repair, advice: advice, places))
+      try console.output.line(audit.json(identity, foreign, repair, advice: advice, places))
     } else {
       for place in made { try console.output.line(console.output.styled("put back", .winner) + "  \(place)") }
       try RemotePage(

@@ -34,14 +34,3 @@ extension ReplayCommand {
     if exit != 0 { throw ExitCode(exit) }
   }
 }
-
-/// A command that works on a store.
-protocol StoreCommand: ReplayCommand {
-  var store: StoreOptions { get }
-}
-
-extension StoreCommand {
-  var printsJSON: Bool { store.json }
-
-  var places: HintPlaces { HintPlaces(store: store.directory) }
-}

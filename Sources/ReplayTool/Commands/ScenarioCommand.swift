@@ -58,7 +58,7 @@ struct ScenarioCommand: ReplayCommand {
       let result = await runner.run(scenario)
       counts.add(result.outcome)
       if json {
-        try console.output.line(JSON(result))
+        try console.output.line(result.json)
       } else {
         try console.output.line(Self.styled(result, console.output))
       }
@@ -134,10 +134,10 @@ extension RunnerRemote {
   }
 }
 
-extension JSON {
-  fileprivate init(_ result: ScenarioResult) {
-    var members: [Name: JSON] = ["id": .string(result.id)]
-    switch result.outcome {
+extension ScenarioResult {
+  fileprivate var json: JSON {
+    var members: [Name: JSON] = ["id": .string(id)]
+    switch outcome {
     case .passed: members["outcome"] = .string("passed")
     case .failed(let failure):
       members["outcome"] = .string("failed")
@@ -149,13 +149,13 @@ extension JSON {
       members["capability"] = .string(capability)
     }
     members["devices"] = .array(
-      result.devices.map { device in
+      devices.map { device in
         .object([
           "device": .string(device.name),
           "digests": .array(
             device.digests.map { .object(["zone": .text($0.zone), "digest": .text($0.digest)]) }),
         ])
       })
-    self = .object(members)
+    return .object(members)
   }
 }

@@ -30,7 +30,7 @@ struct SegmentCommand: ReplayCommand {
     let source = file == "-" ? try console.input() : try DescriptorSource(path: file)
     let found = try SegmentFile(bytes: Self.read(source), name: source.name)
     if json {
-      try console.output.line(JSON(found, withOperations: operations))
+      try console.output.line(found.json(withOperations: operations))
     } else {
       try SegmentPage(file: found, showsOperations: operations).print(console.output)
     }

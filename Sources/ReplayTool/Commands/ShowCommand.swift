@@ -45,8 +45,8 @@ private struct Shown {
   private var hash: ContentHash { ContentHash(of: bytes.span.bytes) }
 
   func json(withBytes: Bool) -> JSON {
-    var members = JSON.members(of: entry)
-    members["placement"] = placement.map { JSON($0) }
+    var members = entry.jsonMembers
+    members["placement"] = placement?.json
     members["byteCount"] = .number(bytes.count)
     members["sha256"] = .text(hash)
     if withBytes { members["bytes"] = .string(Hexadecimal.text(bytes)) }

@@ -21,7 +21,7 @@ struct VerifyCommand: StoreCommand {
       try progress.update(Self.text(step.step), done: step.done, total: step.total)
     }
     progress.end()
-    if store.json { try console.output.line(JSON(report)) } else { try print(report, console.output) }
+    if store.json { try console.output.line(report.json) } else { try print(report, console.output) }
     return report.isSound ? nil : .problem
   }
 
@@ -104,16 +104,16 @@ struct VerifyCommand: StoreCommand {
   }
 }
 
-extension JSON {
-  fileprivate init(_ report: VerificationReport) {
-    self = .object([
-      "isSound": .bool(report.isSound), "comparesRecords": .bool(report.comparesRecords),
-      "transactions": .number(report.transactions),
-      "rows": .number(report.rows), "assets": .number(report.assets),
-      "missingAssets": .number(report.missingAssets), "unnamedAssets": .number(report.unnamedAssets),
-      "problemCount": .number(report.problemCount),
+extension VerificationReport {
+  fileprivate var json: JSON {
+    .object([
+      "isSound": .bool(isSound), "comparesRecords": .bool(comparesRecords),
+      "transactions": .number(transactions),
+      "rows": .number(rows), "assets": .number(assets),
+      "missingAssets": .number(missingAssets), "unnamedAssets": .number(unnamedAssets),
+      "problemCount": .number(problemCount),
       "problems": .array(
-        report.problems.map {
+        problems.map {
           .object([
             "kind": .string($0.kind.rawValue), "location": .string($0.location),
             "message": .string($0.message),

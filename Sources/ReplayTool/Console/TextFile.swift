@@ -1,5 +1,3 @@
-import Foundation
-
 /// A file of lines, plain or compressed with gzip.
 enum TextFile {
   /// Opens a file to read it line by line.
@@ -7,33 +5,5 @@ enum TextFile {
     let start = try DescriptorSource(path: path).read(upTo: 2)
     guard start == [0x1f, 0x8b] else { return try DescriptorSource(path: path) }
     return try GzipSource(path)
-  }
-}
-
-/// The output of `gzip` for a compressed file.
-final class GzipSource: ByteSource {
-  let name: String
-  private let process: ExternalProgram
-  private var isAtEnd = false
-
-  init(_ path: String) throws {
-    name = "“\(path)”"
-    process = try ExternalProgram(
-      try ExternalProgram.lookUp("gzip"), name: "gzip", ["-dc", "--", path],
-      environment: ProcessInfo.processInfo.environment)
-  }
-
-  func read(upTo count: Int) throws -> [UInt8] {
-    guard !isAtEnd else { return [] }
-    let bytes = process.read(upTo: count)
-    guard bytes.isEmpty else { return bytes }
-    isAtEnd = true
-    do {
-      try process.finish()
-    } catch let failure as ProcessFailure {
-      throw ToolError.input(
-        "fileUnreadable", "\(name) cannot be unpacked: \(failure.message)", hint: "check it with `gzip -t`")
-    }
-    return []
   }
 }

@@ -50,11 +50,11 @@ extension FieldForm {
 
   func json(_ value: Value) -> JSON {
     switch self {
-    case .value, .number, .text: return JSON(value)
+    case .value, .number, .text: return value.json
     case .values:
-      if case .array(let values) = value { return .array(values.map { JSON($0) }) }
+      if case .array(let values) = value { return .array(values.map(\.json)) }
     case .entries:
-      if case .map(let entries) = value { return .object(entries.mapValues { JSON($0) }) }
+      if case .map(let entries) = value { return .object(entries.mapValues(\.json)) }
     }
     preconditionFailure("a value without the form \(self)")
   }

@@ -25,9 +25,6 @@ struct ImportedTransaction: Sendable {
 }
 
 extension ImportedLine {
-  private static let identifier = "32 hexadecimal digits"
-  private static let hash = "64 hexadecimal digits"
-
   /// Parses a line, and compares the bytes of a transaction with their hash.
   init(_ json: JSON) throws(JSONError) {
     guard case .object(let members) = json, members.count == 1, let kind = members.keys.first,
@@ -41,10 +38,7 @@ extension ImportedLine {
     case .store: self = try Self.header(&found)
     case .policy:
       let type = Name(try found.string("type"))
-      let text = try found.string("policy")
-      guard let policy = ExistencePolicy.allCases.first(where: { "\($0)" == text }) else {
-        throw found.wrong("policy", "latest, deleteWins or updateWins")
-      }
+      let policy: ExistencePolicy = try found.word("policy", "latest, deleteWins or updateWins")
       self = .line(.policy(type: type, policy))
     case .deletion: self = try Self.deletion(&found)
     case .zone: self = try Self.zone(&found)
@@ -58,33 +52,34 @@ extension ImportedLine {
 
   private static func header(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
     let version = try members.integer("version", as: Int.self)
-    guard 1...JSON.logVersion ~= version else {
+    guard 1...ExportedLine.formVersion ~= version else {
       throw JSONError(
         in: members.path,
-        "version \(version) was written by another program; this one reads 1 to \(JSON.logVersion)")
+        "version \(version) was written by another program; this one reads 1 to \(ExportedLine.formVersion)")
     }
-    let replica = try members.parsed("replica", as: ReplicaID.self, identifier)
+    let replica = try members.identifier("replica", as: ReplicaID.self)
     return .header(StoreIdentity(replica: replica, epoch: try members.integer("epoch")), version: version)
   }
 
   private static func deletion(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
-    let zone = try members.parsed("zone", as: ZoneID.self, "a zone as name or owner/name")
-    let incarnation = try members.parsed("incarnation", as: IncarnationID.self, identifier)
+    let zone = try members.zone("zone")
+    let incarnation = try members.identifier("incarnation", as: IncarnationID.self)
     return .line(.deletion(zone, incarnation))
   }
 
   private static func zone(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
-    let zone = try members.parsed("zone", as: ZoneID.self, "a zone as name or owner/name")
+    let zone = try members.zone("zone")
     var base: Base?
     if !members.isMissing("base") {
       var found = try members.members("base")
-      base = try Self.base(&found)
+      base = try found.base(offsetMax: Limits.placeMax)
       try found.finish()
     }
     var token: ExportedToken?
     if !members.isMissing("token") {
       var found = try members.members("token")
-      token = ExportedToken(base: try Self.base(&found), hash: try found.parsed("hash", hash))
+      token = ExportedToken(
+        base: try found.base(offsetMax: Limits.placeMax), hash: try found.hash("hash"))
       try found.finish()
     }
     let attachment = try attachment(&members) ?? (token == nil ? .local : .attached)
@@ -92,11 +87,7 @@ extension ImportedLine {
   }
 
   private static func assetPolicy(_ members: inout JSONMembers) throws(JSONError) -> AssetPolicy {
-    guard let text = try members.stringIfPresent("assets") else { return .lazy }
-    guard let policy = AssetPolicy.allCases.first(where: { "\($0)" == text }) else {
-      throw members.wrong("assets", "lazy or eager")
-    }
-    return policy
+    try members.isMissing("assets") ? .lazy : members.word("assets", "lazy or eager")
   }
 
   private static func attachment(_ members: inout JSONMembers) throws(JSONError) -> ZoneAttachment? {
@@ -106,9 +97,9 @@ extension ImportedLine {
   }
 
   private static func segment(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
-    let zone = try members.parsed("zone", as: ZoneID.self, "a zone as name or owner/name")
-    let place = try base(&members)
-    let replica = try members.parsed("replica", as: ReplicaID.self, identifier)
+    let zone = try members.zone("zone")
+    let place = try members.base(offsetMax: Limits.placeMax)
+    let replica = try members.identifier("replica", as: ReplicaID.self)
     let first: UInt64 = try members.integer("first")
     let last: UInt64 = try members.integer("last")
     var rejection: SegmentRejection?
@@ -127,26 +118,19 @@ extension ImportedLine {
         ExportedSegment(
           zone: zone, place: place, replica: replica, epoch: try members.integer("epoch"),
           sequences: first...last,
-          hash: try members.parsed("hash", hash),
+          hash: try members.hash("hash"),
           receivedMilliseconds: try members.integerIfPresent("received"), rejection: rejection)))
   }
 
   private static func contested(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
-    let zone = try members.parsed("zone", as: ZoneID.self, "a zone as name or owner/name")
-    let replica = try members.parsed("replica", as: ReplicaID.self, identifier)
+    let zone = try members.zone("zone")
+    let replica = try members.identifier("replica", as: ReplicaID.self)
     let lane = StoreIdentity(replica: replica, epoch: try members.integer("epoch"))
     let first: UInt64 = try members.integer("first")
     guard first > 0, first < .max else { throw members.wrong("first", "a sequence, from 1,") }
     let baseMax: UInt64 = try members.integer("base")
     guard baseMax <= Limits.placeMax else { throw members.wrong("base", "an offset of a log") }
     return .line(.contested(ExportedContest(zone: zone, lane: lane, first: first, baseMax: baseMax)))
-  }
-
-  private static func base(_ members: inout JSONMembers) throws(JSONError) -> Base {
-    let base = Base(
-      incarnation: try members.parsed("incarnation", identifier), offset: try members.integer("offset"))
-    guard base.offset <= Limits.placeMax else { throw members.wrong("offset", "an offset of a log") }
-    return base
   }
 }
 
@@ -159,7 +143,7 @@ extension ImportedTransaction {
     guard -Self.arrivalMax...Self.arrivalMax ~= arrivedMilliseconds else {
       throw members.wrong("arrived", "milliseconds since 1970")
     }
-    let expected = try members.parsed("sha256", as: ContentHash.self, "64 hexadecimal digits")
+    let expected = try members.hash("sha256")
     // The position is only for people.
     _ = try members.integer("position", as: UInt64.self)
     _ = try members.stringIfPresent("time")

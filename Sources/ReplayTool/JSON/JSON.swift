@@ -24,6 +24,10 @@ enum JSON: Hashable {
   static func members(_ members: [Name: JSON?]) -> JSON { .object(members.compactMapValues { $0 }) }
 }
 
+extension JSON: ExpressibleByStringLiteral {
+  init(stringLiteral text: String) { self = .string(text) }
+}
+
 extension JSON {
   /// Appends the document without spaces, and with keys ordered by their bytes. Equal documents give equal
   /// bytes.

@@ -61,6 +61,37 @@ struct JSONMembers {
     try isMissing(key) ? nil : parsed(key, what)
   }
 
+  mutating func zone(_ key: Name) throws(JSONError) -> ZoneID {
+    try parsed(key, "a zone as name or owner/name")
+  }
+
+  /// An identity of 128 bits.
+  mutating func identifier<ID: LosslessStringConvertible>(
+    _ key: Name, as type: ID.Type = ID.self
+  ) throws(JSONError) -> ID {
+    try parsed(key, "32 hexadecimal digits")
+  }
+
+  mutating func hash(_ key: Name) throws(JSONError) -> ContentHash {
+    try parsed(key, "64 hexadecimal digits")
+  }
+
+  /// The name of a case.
+  ///
+  /// - Parameter expected: all names, for the error.
+  mutating func word<Word: CaseIterable>(_ key: Name, _ expected: String) throws(JSONError) -> Word {
+    let text = try string(key)
+    guard let word = Word.allCases.first(where: { "\($0)" == text }) else { throw wrong(key, expected) }
+    return word
+  }
+
+  /// The members of a base: an incarnation, and an offset of its log.
+  mutating func base(offsetMax: UInt64 = .max) throws(JSONError) -> Base {
+    let base = Base(incarnation: try identifier("incarnation"), offset: try integer("offset"))
+    guard base.offset <= offsetMax else { throw wrong("offset", "an offset of a log") }
+    return base
+  }
+
   mutating func array(_ key: Name) throws(JSONError) -> [JSON] {
     guard case .array(let elements) = try require(key) else { throw wrong(key, "an array") }
     return elements

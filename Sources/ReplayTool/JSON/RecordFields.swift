@@ -61,18 +61,18 @@ struct RecordFields: Hashable, Sendable {
   }
 }
 
-extension JSON {
+extension RecordFields {
   /// A line of exported records.
-  init(_ record: Record, _ fields: RecordFields) {
+  func json(of record: Record) -> JSON {
     var merging: [Name: JSON] = [:]
-    for (field, kinds) in fields.merging {
+    for (field, kinds) in self.merging {
       var members: [Name: JSON] = [:]
       for kind in FieldKind.merging { members[kind.name] = kinds[kind].map { kind.form.json($0) } }
       merging[field] = .object(members)
     }
-    self = .members([
+    return .members([
       "record": .text(record.id), "type": .text(record.type),
-      "fields": .object(fields.registers.mapValues { JSON($0) }),
+      "fields": .object(registers.mapValues(\.json)),
       "merging": merging.isEmpty ? nil : .object(merging),
     ])
   }

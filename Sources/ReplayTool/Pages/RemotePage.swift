@@ -156,15 +156,15 @@ struct RemotePage {
   }
 }
 
-extension JSON {
+extension RemoteAudit {
   /// - Parameter repair: the steps of a repair, and the marker, folders and manifests that it put back; nil
   ///   if no repair was requested.
-  init(
-    _ audit: RemoteAudit, _ identity: RemoteID, _ foreign: [String],
-    _ repair: (made: [String], steps: [RemoteRepair.Step])?, advice: [String], _ places: HintPlaces
-  ) {
-    let only = audit.onlyLogs
-    let logs = audit.logs.map { log in
+  func json(
+    _ identity: RemoteID, _ foreign: [String], _ repair: (made: [String], steps: [RemoteRepair.Step])?,
+    advice: [String], _ places: HintPlaces
+  ) -> JSON {
+    let only = onlyLogs
+    let logs = self.logs.map { log in
       JSON.members([
         "zone": .text(log.zone), "incarnation": .text(log.incarnation),
         "fate": log.fate.map { .string(RemotePage.text($0)) }, "segments": .number(log.segments),
@@ -178,7 +178,7 @@ extension JSON {
         "unreadable": .array(log.unreadable.map { .number($0) }),
         "putBack": .array(log.repairs.map { .number($0) }),
         "givenUp": .array(
-          log.tombstones.map { .object(["offset": .number($0.offset), "tombstone": Self.tombstone($0)]) }),
+          log.tombstones.map { .object(["offset": .number($0.offset), "tombstone": $0.json]) }),
         "leftOut": .array(
           log.consequences.map { .object(["place": .string($0.place), "message": .string($0.message)]) }),
         "writers": .array(
@@ -192,20 +192,20 @@ extension JSON {
           }),
       ])
     }
-    self = .members([
+    return .members([
       "advice": .array(advice.map { .string($0) }),
       "repair": repair.map { repair in
         let made = repair.made.map { JSON.object(["place": .string($0), "outcome": .string("putBack")]) }
-        return .array(made + repair.steps.map { JSON($0) })
+        return .array(made + repair.steps.map(\.json))
       },
-      "unreadableEvents": .array(audit.unreadableEvents.map { .number($0) }),
+      "unreadableEvents": .array(unreadableEvents.map { .number($0) }),
       "givenUpEvents": .array(
-        audit.eventTombstones.map {
-          .object(["offset": .number($0.offset), "tombstone": Self.tombstone($0)])
+        eventTombstones.map {
+          .object(["offset": .number($0.offset), "tombstone": $0.json])
         }),
       "remote": .text(identity), "logs": .array(logs), "foreign": .array(foreign.map { .string($0) }),
       "problems": .array(
-        audit.problems.map { problem in
+        problems.map { problem in
           .members([
             "place": .string(problem.place), "message": .string(RemotePage.message(problem, only, places)),
             "entry": RemotePage.argument(problem, only).map { .string($0) },
@@ -213,10 +213,12 @@ extension JSON {
         }),
     ])
   }
+}
 
-  private init(_ step: RemoteRepair.Step) {
-    let outcome =
-      switch step.outcome {
+extension RemoteRepair.Step {
+  fileprivate var json: JSON {
+    let word =
+      switch outcome {
       case .putBack: "putBack"
       case .notInStore: "notInStore"
       case .givenUp: "givenUp"
@@ -224,10 +226,10 @@ extension JSON {
       case .refused: "refused"
       }
     var reason: String?
-    if case .refused(let text) = step.outcome { reason = text }
-    self = .members([
-      "place": .text(step.place), "zone": step.place.log.map { .text($0.zone) },
-      "offset": .number(step.place.offset), "outcome": .string(outcome),
+    if case .refused(let text) = outcome { reason = text }
+    return .members([
+      "place": .text(place), "zone": place.log.map { .text($0.zone) },
+      "offset": .number(place.offset), "outcome": .string(word),
       "reason": reason.map { .string($0) },
     ])
   }

@@ -76,7 +76,7 @@ struct StatePage {
 
   private mutating func print(_ record: Record) throws {
     left -= 1
-    if printsJSON { return try output.line(JSON(record)) }
+    if printsJSON { return try output.line(record.json) }
     try heading(record.id, Display.name(record.type), isHidden: false)
     try print(record.fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
   }
@@ -98,8 +98,8 @@ struct StatePage {
       return try output.line(
         .members([
           "record": .text(id), "hidden": .bool(true), "hiddenWith": missing.map { .text($0) },
-          "existence": .array(existence.map { JSON($0) }),
-          "fields": .object(Dictionary(uniqueKeysWithValues: fields.map { ($0, JSON($1)) })),
+          "existence": .array(existence.map(\.json)),
+          "fields": .object(Dictionary(uniqueKeysWithValues: fields.map { ($0, $1.json) })),
         ]))
     }
     let gone = Self.end(existence)

@@ -10,7 +10,7 @@ struct SyncPage: Sendable {
 
   /// Prints a round.
   func print(_ report: SyncReport) throws {
-    if printsJSON { return try output.line(JSON(report, places)) }
+    if printsJSON { return try output.line(report.json(places)) }
     if let failure = report.failure { try output.line(Self.problem(failure, places)) }
     for problem in report.listProblems {
       try output.line(
@@ -181,82 +181,88 @@ struct SyncPage: Sendable {
   }
 }
 
-extension JSON {
-  init(_ report: SyncReport, _ places: HintPlaces = HintPlaces()) {
-    self = .members([
-      "isInSync": .bool(report.isInSync), "failure": report.failure.map { JSON($0, places) },
-      "createdZones": .array(report.createdZones.map { .text($0) }),
+extension SyncReport {
+  func json(_ places: HintPlaces = HintPlaces()) -> JSON {
+    .members([
+      "isInSync": .bool(isInSync), "failure": failure.map { $0.json(places) },
+      "createdZones": .array(createdZones.map { .text($0) }),
       "listProblems": .array(
-        report.listProblems.map {
-          .object(["offset": .number($0.offset), "failure": JSON($0.failure, places)])
+        listProblems.map {
+          .object(["offset": .number($0.offset), "failure": $0.failure.json(places)])
         }),
-      "zones": .array(report.zones.map { JSON($0, places) }),
+      "zones": .array(zones.map { $0.json(places) }),
+    ])
+  }
+}
+
+extension ZoneReport {
+  fileprivate func json(_ places: HintPlaces) -> JSON {
+    let places = places.of(zone)
+    return .object([
+      "zone": .text(zone), "status": statusJSON(places), "sent": .number(sent),
+      "sentSegments": .number(sentSegments), "bytesSent": .number(bytesSent),
+      "received": .number(received), "receivedSegments": .number(receivedSegments),
+      "bytesReceived": .number(bytesReceived), "conflicts": .number(conflicts),
+      "rejectedSegments": .number(rejectedSegments),
+      "removedTransactions": .number(removedTransactions),
+      "sentAssets": .number(sentAssets), "assetBytesSent": .number(assetBytesSent),
+      "receivedAssets": .number(receivedAssets), "assetBytesReceived": .number(assetBytesReceived),
+      "assetProblemCount": .number(assetProblemCount),
+      "assetProblems": .array(assetProblems.map { $0.json(places) }),
     ])
   }
 
-  private init(_ zone: ZoneReport, _ places: HintPlaces) {
-    let places = places.of(zone.zone)
-    self = .object([
-      "zone": .text(zone.zone), "status": JSON(statusOf: zone, places), "sent": .number(zone.sent),
-      "sentSegments": .number(zone.sentSegments), "bytesSent": .number(zone.bytesSent),
-      "received": .number(zone.received), "receivedSegments": .number(zone.receivedSegments),
-      "bytesReceived": .number(zone.bytesReceived), "conflicts": .number(zone.conflicts),
-      "rejectedSegments": .number(zone.rejectedSegments),
-      "removedTransactions": .number(zone.removedTransactions),
-      "sentAssets": .number(zone.sentAssets), "assetBytesSent": .number(zone.assetBytesSent),
-      "receivedAssets": .number(zone.receivedAssets), "assetBytesReceived": .number(zone.assetBytesReceived),
-      "assetProblemCount": .number(zone.assetProblemCount),
-      "assetProblems": .array(zone.assetProblems.map { JSON($0, places) }),
-    ])
+  private func statusJSON(_ places: HintPlaces) -> JSON {
+    var members = status.jsonMembers(places)
+    if let told = SyncPage.explanation(of: self, places) {
+      members["message"] = .string(told.message)
+      members["hint"] = .string(told.hint)
+    }
+    return .object(members)
   }
+}
 
-  private init(_ problem: AssetProblem, _ places: HintPlaces) {
-    let (kind, failure): (String, SyncFailure?) =
-      switch problem.kind {
+extension AssetProblem {
+  fileprivate func json(_ places: HintPlaces) -> JSON {
+    let (word, failure): (String, SyncFailure?) =
+      switch kind {
       case .missingHere: ("missingHere", nil)
       case .damagedHere: ("damagedHere", nil)
       case .missingAtRemote: ("missingAtRemote", nil)
       case .damagedAtRemote: ("damagedAtRemote", nil)
       case .failed(let failure): ("failed", failure)
       }
-    self = .members([
-      "hash": .text(problem.reference.hash), "bytes": .number(problem.reference.byteCount),
-      "kind": .string(kind), "failure": failure.map { JSON($0, places) }, "message": .string("\(problem)"),
-      "hint": SyncPage.hint(problem, remote: places.fill("REMOTE")).map { .string($0) },
+    return .members([
+      "hash": .text(reference.hash), "bytes": .number(reference.byteCount), "kind": .string(word),
+      "failure": failure.map { $0.json(places) }, "message": .string("\(self)"),
+      "hint": SyncPage.hint(self, remote: places.fill("REMOTE")).map { .string($0) },
     ])
   }
+}
 
-  private init(statusOf zone: ZoneReport, _ places: HintPlaces) {
-    let places = places.of(zone.zone)
-    var members = Self.members(of: zone.status, places)
-    if let told = SyncPage.explanation(of: zone, places) {
-      members["message"] = .string(told.message)
-      members["hint"] = .string(told.hint)
-    }
-    self = .object(members)
-  }
-
-  private static func members(of status: ZoneStatus, _ places: HintPlaces) -> [Name: JSON] {
-    switch status {
+extension ZoneStatus {
+  fileprivate func jsonMembers(_ places: HintPlaces) -> [Name: JSON] {
+    switch self {
     case .inSync: ["state": "inSync"]
     case .local: ["state": "local"]
     case .unfinished: ["state": "unfinished"]
     case .removed: ["state": "removed"]
     case .parked(let offset, let failure):
-      ["state": "parked", "offset": .number(offset), "failure": JSON(failure, places)]
+      ["state": "parked", "offset": .number(offset), "failure": failure.json(places)]
     case .paused(.deleted): ["state": "paused", "fate": "deleted"]
     case .paused(.purged): ["state": "paused", "fate": "purged"]
     case .paused(.reset(let incarnation)):
       ["state": "paused", "fate": "reset", "incarnation": .text(incarnation)]
     case .forked(let offset): ["state": "forked", "offset": .number(offset)]
-    case .failed(let failure): ["state": "failed", "failure": JSON(failure, places)]
+    case .failed(let failure): ["state": "failed", "failure": failure.json(places)]
     }
   }
+}
 
-  private init(_ failure: SyncFailure, _ places: HintPlaces) {
-    self = .object([
-      "code": .string(failure.code), "message": .string(failure.message),
-      "hint": .string(places.fill(failure.hint)),
+extension SyncFailure {
+  fileprivate func json(_ places: HintPlaces) -> JSON {
+    .object([
+      "code": .string(code), "message": .string(message), "hint": .string(places.fill(hint)),
     ])
   }
 }

@@ -38,15 +38,16 @@ package enum ReplicatorTimer: Hashable, Sendable, CaseIterable {
 
 /// The replicator's decisions: when a round is made, and what is done in it.
 ///
-/// It is pure: no clock, no randomness, no I/O. Whoever drives it performs the effects and gives it each
-/// effect's result once. Of effects that are outstanding at one time, the order does not matter.
+/// It is pure: no clock, no randomness, no I/O. Its driver performs the effects, and returns each effect's
+/// result once. The order of effects that are outstanding at the same time does not matter.
 ///
 /// ### The ordering contract
 ///
 /// The machine gives at most one effect of a zone at a time, and one of the list of zones. What it keeps:
 ///
 /// 1. The remote's list of zones MUST be read to its end and applied BEFORE any zone's log is fetched,
-///    shipped or deleted. If the list cannot be read, the round ends: absence is never taken for deletion.
+///    shipped or deleted. If the list cannot be read, the round ends: a missing zone never counts as
+///    deleted.
 /// 2. A zone's deletion MUST be recorded as done BEFORE a new zone of its name is made at the remote.
 /// 3. A zone MUST be made at the remote and tied to that incarnation here BEFORE anything of it is fetched or
 ///    shipped.

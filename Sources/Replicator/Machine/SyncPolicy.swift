@@ -33,8 +33,9 @@ public struct SyncPolicy: Hashable, Sendable {
     return max(delay / 2, least)...max(delay, least + least / 10)
   }
 
-  /// How long to wait before the remote is asked again for assets that it did not have, so many times in a
-  /// row.
+  /// How long to wait before the remote is asked again for assets that it did not have.
+  ///
+  /// - Parameter count: how often in a row it did not have them.
   func assetDelay(afterSearches count: Int) -> ClosedRange<Int64> {
     let delay = Self.doubled(assetRetryMilliseconds, count, max: assetRetryMillisecondsMax)
     return max(1, delay / 2)...delay

@@ -13,7 +13,7 @@ package enum ZoneEffect: Hashable, Sendable {
   case fold([StoredSegment], after: ChangeToken, isMoreToCome: Bool = false)
   /// Cut the next segment and store the cut, or take the one that is stored.
   case prepare
-  /// Upload an asset that a segment names, or so many chunks of it.
+  /// Upload an asset that a segment names. At most `chunksMax` chunks move; nil for any number.
   case upload(AssetReference, IncarnationID, chunksMax: Int?)
   /// Append a segment to the remote log.
   case append(PackedSegment, after: UInt64)
@@ -23,14 +23,14 @@ package enum ZoneEffect: Hashable, Sendable {
   case findUnsentAsset(after: AssetReference?)
   /// Find an asset that is not here, and that a transaction after a position names.
   case findAsset(after: AssetReference?, namedAfter: Position?)
-  /// Download an asset, or so many chunks of it.
+  /// Download an asset. At most `chunksMax` chunks move; nil for any number.
   case download(AssetReference, IncarnationID, chunksMax: Int?)
   /// Remove the zone here, unless something in it was never shipped.
   case withdraw(IncarnationID)
   /// Delete the zone at the remote.
   case deleteAtRemote(IncarnationID)
   /// Record that the remote has deleted the zone, or that it does not have the log.
-  case finishDeletion(IncarnationID, isTold: Bool = true)
+  case finishDeletion(IncarnationID, remoteHasDeleted: Bool = true)
 }
 
 /// The result of an effect. ``ZoneRound/Phase`` says which belongs where.
@@ -41,10 +41,8 @@ package enum ZoneResult: Sendable {
   case deletedMeanwhile(IncarnationID)
   case fetched(FetchOutcome)
   case folded(FoldOutcome)
-  /// Nil: nothing is pending.
-  case prepared(PackedSegment?)
-  /// The same, of a segment that names assets.
-  case preparedNaming(PackedSegment, [AssetReference])
+  /// The segment, and the assets that it names. Nil: nothing is pending.
+  case prepared(PackedSegment?, naming: [AssetReference] = [])
   case uploaded(AssetTransfer)
   case appended(AppendOutcome)
   /// What the store knows of the log now: the zone's token, and whether the log rejects the segment.

@@ -75,9 +75,8 @@ struct ZoneRound: Sendable {
     case (.fetching(let pass), .folded(let outcome)), (.folding(let pass), .folded(let outcome)),
       (.preparing(let pass), .folded(let outcome)):
       return didFold(outcome, pass)
-    case (.preparing(let pass), .prepared(nil)): return endPass(pass)
-    case (.preparing(let pass), .prepared(let segment?)): return append(segment, pass)
-    case (.preparing(let pass), .preparedNaming(let segment, let named)):
+    case (.preparing(let pass), .prepared(nil, _)): return endPass(pass)
+    case (.preparing(let pass), .prepared(let segment?, let named)):
       assets.wait(for: named)
       return uploadOrAppend(segment, pass)
     case (.uploading(let pass, let segment), .uploaded(let transfer)):
@@ -97,7 +96,7 @@ struct ZoneRound: Sendable {
       return assets.didDownload(asset, transfer, &report) ? findAsset(incarnation) : finish(.unfinished)
     case (.withdrawing, .withdrawn(let isRemoved)): return end(isRemoved ? .removed : .paused(.deleted))
     case (.deletingAtRemote(let incarnation), .deletedAtRemote):
-      return finishDeletion(incarnation, isTold: true)
+      return finishDeletion(incarnation, remoteHasDeleted: true)
     case (.finishingDeletion, .finishedDeletion): return end(.removed)
     case (.ready, _), (.done, _): return misplace(result)
     case (_, .failed(let failure)): return didFail(failure)
@@ -148,7 +147,8 @@ struct ZoneRound: Sendable {
     var pass = pass
     pass.move(to: outcome.token)
     report.add(outcome)
-    // What is pending would be there as a second content of its sequences, and every other store would park.
+    // Shipping now would give the log different bytes for sequences that it has. Every other store would then
+    // park.
     if outcome.isForked { return end(.forked(offset: outcome.token.offset + 1)) }
     if let problem = outcome.problem { return didFail(problem, pass) }
     return pass.hasMore && parked == nil ? fetch(pass) : ship(pass)
@@ -248,7 +248,7 @@ struct ZoneRound: Sendable {
 
   // MARK: The end
 
-  /// Ends the round with a status that stands whatever happened before.
+  /// Ends the round with this status, even if the zone was parked.
   private mutating func end(_ status: ZoneStatus) -> ZoneEffect? {
     report.status = status
     phase = .done
@@ -262,9 +262,10 @@ struct ZoneRound: Sendable {
     enter(.deletingAtRemote(incarnation), .deleteAtRemote(incarnation))
   }
 
-  private mutating func finishDeletion(_ incarnation: IncarnationID, isTold: Bool) -> ZoneEffect {
+  private mutating func finishDeletion(_ incarnation: IncarnationID, remoteHasDeleted: Bool) -> ZoneEffect {
     enter(
-      .finishingDeletion(incarnation, isTold: isTold), .finishDeletion(incarnation, isTold: isTold))
+      .finishingDeletion(incarnation, remoteHasDeleted: remoteHasDeleted),
+      .finishDeletion(incarnation, remoteHasDeleted: remoteHasDeleted))
   }
 
   /// The zone's log is closed.
@@ -277,10 +278,10 @@ struct ZoneRound: Sendable {
 
   private mutating func didFail(_ failure: SyncFailure) -> ZoneEffect? {
     switch phase {
-    case .deletingAtRemote(let incarnation), .finishingDeletion(let incarnation, isTold: true):
+    case .deletingAtRemote(let incarnation), .finishingDeletion(let incarnation, remoteHasDeleted: true):
       guard isDeletion, failure.errorCode == .zoneUnknown else { return fail(failure) }
       // There is nothing to delete: the remote never made the zone, or went back to before it did.
-      return finishDeletion(incarnation, isTold: false)
+      return finishDeletion(incarnation, remoteHasDeleted: false)
     case .fetching(let pass), .folding(let pass): return didFail(failure, pass)
     default: return fail(failure)
     }

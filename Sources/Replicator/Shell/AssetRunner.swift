@@ -9,7 +9,7 @@ import Synchronization
 struct AssetRunner: Sendable {
   /// How often an upload is tried whose chunks disappear, or a download whose bytes are wrong.
   private static let triesMax = 4
-  /// Files are hashed in pieces of so many bytes.
+  /// The size of the pieces in which files are hashed.
   private static let pieceBytes = 256 << 10
 
   let store: LocalStore
@@ -53,12 +53,12 @@ struct AssetRunner: Sendable {
   private func ship(_ asset: RemoteAsset, _ chunksMax: Int?, _ isRepair: Bool) async throws -> AssetTransfer {
     var transfer = AssetTransfer(.whole)
     var first: UInt64 = 0
-    var isToldWhole = false
+    var remoteSaysWhole = false
     var isRepair = isRepair
     if !isRepair, memory.isAtRemote(asset) { return transfer }
     do {
       switch try await remote.assetState(asset) {
-      case .whole where isRepair: isToldWhole = true
+      case .whole where isRepair: remoteSaysWhole = true
       case .whole(let found):
         // Anyone who may write there may have put a manifest that no file fits.
         guard let manifest = try await manifest(of: asset.reference), manifest != found else {
@@ -74,7 +74,7 @@ struct AssetRunner: Sendable {
       if error.code != .damagedAsset { throw error }
     }
     guard let manifest = try await manifest(of: asset.reference) else {
-      return AssetTransfer(.problem(try await condition(asset)))
+      return AssetTransfer(.problem(try await recordUnsent(asset)))
     }
     for _ in 0..<Self.triesMax {
       guard try await put(asset, manifest, from: first, chunksMax, isRepair, &transfer) else {
@@ -83,7 +83,7 @@ struct AssetRunner: Sendable {
       switch try await remote.finishAsset(manifest, of: asset.zone, asset.incarnation) {
       case .whole:
         memory.rememberAtRemote(asset)
-        transfer.wasThere = isToldWhole && transfer.chunks == 0
+        transfer.wasThere = remoteSaysWhole && transfer.chunks == 0
         return transfer
       case .gone: return AssetTransfer(.gone)
       case .partial(let chunks): first = chunks
@@ -120,7 +120,7 @@ struct AssetRunner: Sendable {
         }
       }
       guard let bytes else {
-        transfer.end = .problem(try await condition(asset))
+        transfer.end = .problem(try await recordUnsent(asset))
         return false
       }
       let wasThere = isRepair ? try await isThere(bytes, at: index, of: asset) : false
@@ -200,8 +200,10 @@ struct AssetRunner: Sendable {
     return AssetManifest(asset: asset, chunks: chunks)
   }
 
-  /// What is wrong with a file here. The store records it, before anything is shipped without the asset.
-  private func condition(_ asset: RemoteAsset) async throws -> AssetProblem.Kind {
+  /// Records that the asset cannot be sent, before anything is shipped without it.
+  ///
+  /// - Returns: what is wrong with its file here.
+  private func recordUnsent(_ asset: RemoteAsset) async throws -> AssetProblem.Kind {
     memory.forget(asset.reference)
     let found = try await store.assetTransfers.noteUnsent(asset.reference, in: asset.zone, asset.incarnation)
     return found == .missing ? .missingHere : .damagedHere

@@ -3,11 +3,11 @@ import EventStore
 /// Performs the effects of a round on a store and a remote, as ``ReplicatorMachine``'s ordering contract
 /// demands. An error becomes a result.
 package struct EffectRunner: Sendable {
-  /// A commit folds segments up to so many unpacked bytes: memory stays bounded.
+  /// The most unpacked bytes of segments that one commit folds: memory stays bounded.
   static let foldBytesMax = 2 << 20
-  /// And up to so many steps of work: other writers wait for the commit.
+  /// The most steps of work in one commit: other writers wait for it.
   static let foldStepsMax = 8192
-  /// Another process that ships the same zone may take the cut so often before that is a failure.
+  /// How often another process that ships the same zone may take the cut before that is a failure.
   static let cutsMax = 16
 
   let store: LocalStore
@@ -60,8 +60,7 @@ package struct EffectRunner: Sendable {
     do {
       switch effect {
       case .create:
-        let proposed = IncarnationID(rawValue: UInt128(makeRandom()) << 64 | UInt128(makeRandom()))
-        let stored = try await store.proposeIncarnation(proposed, of: zone)
+        let stored = try await store.proposeIncarnation(.random(makeRandom), of: zone)
         return .created(try await remote.createZone(zone, proposing: stored))
       case .adopt(let incarnation):
         do {
@@ -79,7 +78,7 @@ package struct EffectRunner: Sendable {
         try await store.finishRenewal()
         if try store.isRereading(zone) { return .folded(try await readOn(zone)) }
         guard let (segment, named) = try await prepare(zone) else { return .prepared(nil) }
-        return named.isEmpty ? .prepared(segment) : .preparedNaming(segment, named)
+        return .prepared(segment, naming: named)
       case .upload(let asset, let incarnation, let chunksMax):
         return .uploaded(
           try await assets.upload(RemoteAsset(asset, of: zone, incarnation), chunksMax: chunksMax))
@@ -99,8 +98,8 @@ package struct EffectRunner: Sendable {
       case .deleteAtRemote(let incarnation):
         try await remote.deleteZone(zone, incarnation)
         return .deletedAtRemote
-      case .finishDeletion(let incarnation, let isTold):
-        try await store.finishDeletion(of: zone, incarnation, isTold: isTold)
+      case .finishDeletion(let incarnation, let remoteHasDeleted):
+        try await store.finishDeletion(of: zone, incarnation, isTold: remoteHasDeleted)
         return .finishedDeletion
       }
     } catch {

@@ -8,11 +8,13 @@ extension LogReplicator {
   /// - Throws: ``RemoteError``; ``AssetProblem`` if the remote does not have it, or has it damaged;
   ///   `StoreError` `zoneUnknown`; `CancellationError`.
   public func downloadAsset(_ reference: AssetReference, in zone: ZoneID) async throws {
-    _ = try await bringAsset(reference, in: zone)
+    _ = try await downloadAssetWithReport(reference, in: zone)
   }
 
   /// Like ``downloadAsset(_:in:)``, and returns what moved.
-  package func bringAsset(_ reference: AssetReference, in zone: ZoneID) async throws -> AssetTransfer {
+  package func downloadAssetWithReport(
+    _ reference: AssetReference, in zone: ZoneID
+  ) async throws -> AssetTransfer {
     let transfer = try await assetRunner.download(try asset(reference, zone), isRepair: true)
     try check(transfer, reference, zone)
     return transfer
@@ -25,11 +27,13 @@ extension LogReplicator {
   /// - Throws: ``RemoteError``; ``AssetProblem`` if it is not here, or is damaged, or the zone's log is
   ///   closed; `StoreError` `zoneUnknown`; `CancellationError`.
   public func uploadAsset(_ reference: AssetReference, in zone: ZoneID) async throws {
-    _ = try await sendAsset(reference, in: zone)
+    _ = try await uploadAssetWithReport(reference, in: zone)
   }
 
   /// Like ``uploadAsset(_:in:)``, and returns what moved.
-  package func sendAsset(_ reference: AssetReference, in zone: ZoneID) async throws -> AssetTransfer {
+  package func uploadAssetWithReport(
+    _ reference: AssetReference, in zone: ZoneID
+  ) async throws -> AssetTransfer {
     let transfer = try await assetRunner.upload(try asset(reference, zone), isRepair: true)
     try check(transfer, reference, zone)
     return transfer

@@ -12,7 +12,7 @@ public struct ReplicatorConfiguration: Sendable {
   public var commitPollMilliseconds: Int64 = 500
   /// A source of random bits: for the incarnations of new zones, and for jitter.
   public var makeRandom: @Sendable () -> UInt64 = SystemEnvironment.makeRandom
-  /// Waits so many milliseconds; throws if the task is cancelled.
+  /// Waits the given number of milliseconds; throws if the task is cancelled.
   public var sleep: @Sendable (_ milliseconds: Int64) async throws -> Void = SystemTimer.sleep
   /// Called after each chunk of 4 MiB of an asset's transfer, from any thread: it must be quick.
   public var assetProgress: (@Sendable (AssetProgress) -> Void)?

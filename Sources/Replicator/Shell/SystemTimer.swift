@@ -1,6 +1,6 @@
 /// Waits by the system's clock. Nothing else in this target uses a clock.
 public enum SystemTimer {
-  /// Waits so many milliseconds.
+  /// Waits the given number of milliseconds.
   ///
   /// - Throws: `CancellationError`.
   public static func sleep(milliseconds: Int64) async throws {

@@ -20,7 +20,7 @@ struct CellOperations: Hashable, Sendable {
   /// The types that records have.
   static let types = 2
 
-  /// Draws how often there is what.
+  /// Draws how often each kind of operation occurs.
   init(records: Int, fields: Int, from choices: inout some ChoiceSource) {
     self.records = records
     self.fields = fields

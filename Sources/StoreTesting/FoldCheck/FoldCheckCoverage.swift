@@ -14,11 +14,11 @@ package struct FoldCheckCoverage: Hashable, Sendable {
   var deletesAgainstUpdates = 0
   /// Compared records with heads of moves to different places at once.
   var movesAgainstMoves = 0
-  /// Creations of a record that had been written about before.
+  /// Creations of a record that earlier operations had changed.
   var recreates = 0
   /// Compared heads whose value is kept apart for its size.
   var valuesApart = 0
-  /// Compared records whose registers are kept apart from what else they have.
+  /// Compared records whose registers have their own row, apart from the other cells.
   var rowsDivided = 0
   /// Compared records that are divided into blocks.
   var rowsInBlocks = 0
@@ -52,7 +52,7 @@ package struct FoldCheckCoverage: Hashable, Sendable {
   var lineages = 0
   /// Replicas that started as copies.
   var copies = 0
-  /// Transactions that were delivered to a replica that had them.
+  /// Transactions that were delivered to a replica that already had them.
   var redeliveries = 0
   /// Random orders that were folded.
   var ordersFolded = 0
@@ -98,7 +98,7 @@ package struct FoldCheckCoverage: Hashable, Sendable {
     headsMax = max(headsMax, other.headsMax)
   }
 
-  /// The counts with what they are called in a report, in the order of the report.
+  /// The counts with their names in a report, in the order of the report.
   package var named: [(name: String, count: Int)] {
     [
       ("transactions", transactions),

@@ -1,4 +1,4 @@
-/// A fault that can be planted in the way the harness drives the fold, to show that the check finds it.
+/// A fault that can be planted in the harness, which drives the fold, to show that the check finds it.
 package enum FoldCheckFault: String, Hashable, Sendable, CaseIterable {
   /// A fetched transaction claims to have seen one offset more than it had.
   case baseTooHigh
@@ -6,9 +6,9 @@ package enum FoldCheckFault: String, Hashable, Sendable, CaseIterable {
   case baseTooLow
   /// All transactions of a segment are folded with the base of its last one.
   case baseOfSegment
-  /// A known transaction that comes again is folded again, its operations under new indexes.
+  /// A known transaction that arrives again is folded again, its operations under new indexes.
   case redeliveryFolded
-  /// A transaction's place is the last one that it was delivered at, not the first.
+  /// A transaction's place is the last offset at which it was delivered, not the first.
   case lastPlaceCounts
   /// An identity's parent is forgotten.
   case lineageDropped

@@ -10,7 +10,7 @@ public struct FoldCheckReport: Sendable {
   /// Creates the report of a run that did nothing.
   package init() {}
 
-  /// Adds another run's. Of two failures the one of the lower sequence stays.
+  /// Adds the report of another run. Of two failures, it keeps the one with the lower sequence.
   package mutating func add(_ other: FoldCheckReport) {
     sequences += other.sequences
     coverage.add(other.coverage)

@@ -13,7 +13,7 @@ package struct FoldCheckSizes: Hashable, Sendable {
   var operationsMax = 4
   /// In how many random orders each sequence is folded again.
   package var orders = 1
-  /// Up to how many transactions all orders are covered; at most 12.
+  /// The most transactions of a sequence of which all orders are covered; at most 12.
   var exhaustiveTransactionsMax = 6
 
   /// Creates the ordinary sizes: a median of about 8 transactions.

@@ -143,8 +143,8 @@ struct FoldComparison {
       of: field, in: record, folded: driver.folded, received: driver.knowledge.received, into: &expected)
   }
 
-  /// The heads in the row: winner and losers up to four, a large payload apart. Gives the number of such
-  /// payloads.
+  /// The heads in the row: at most four, the winner first. A large payload has its own row. Returns the
+  /// number of such payloads.
   private func compareInline(
     _ driver: FoldDriver, _ record: Int, _ field: Int, _ place: Place, _ inline: InlineHeads
   ) throws -> Int {
@@ -169,7 +169,7 @@ struct FoldComparison {
     return apart
   }
 
-  /// The heads that the row has no room for: each in a row of its own. Gives their number.
+  /// The heads that the row has no room for: each has its own row. Returns their number.
   private func compareApart(
     _ driver: FoldDriver, _ record: Int, _ field: Int, _ place: Place, _ inline: Int
   ) throws -> Int {
@@ -211,8 +211,8 @@ struct FoldComparison {
     return 1 + rows.count
   }
 
-  /// A counter's contributions that the row has no room for have a row with their sum. Gives the number of
-  /// such rows.
+  /// The contributions of a counter that the row has no room for have a row with their sum. Returns the
+  /// number of such rows.
   private func compareSum(
     _ driver: FoldDriver, _ record: Int, _ field: Int, _ place: Place, _ inline: Int
   ) throws -> Int {

@@ -67,7 +67,7 @@ final class FoldDriver {
     for (index, operation) in transaction.operations.enumerated() {
       let name = FoldNumbering.records[Int(operation.record)]
       var operand = ByteWriter()
-      // Those of a record's existence are all the same here.
+      // For the existence of a record, any kind of operation will do here.
       var (kind, field) = (OperationKind.create, NameNumber.none)
       if let change = transaction.changes[index] {
         try change.encode(into: &operand)
@@ -90,21 +90,21 @@ final class FoldDriver {
     fold.reset()
   }
 
-  /// Puts other rows in the place of the storage's.
+  /// Replaces the storage's rows.
   func replace(_ contents: MemoryFoldStorage.Contents, folded: TransactionSet) {
     fold.reset()
     storage.contents = contents
     self.folded = folded
   }
 
-  /// Writes again the element rows that were there before and are no longer.
+  /// Writes the element rows again that existed before and no longer exist.
   func bringBack(_ before: MemoryFoldStorage.Contents) {
     for element in before.elements where storage.readElement(ElementKey(bytes: element.key)) == nil {
       storage.writeElement(element.row.span.bytes, ElementKey(bytes: element.key))
     }
   }
 
-  /// The heads of a cell by the fold's own reading, nil if there is no such record.
+  /// The heads of a cell as the fold reads them; nil if there is no such record.
   func heads(of record: Int, _ field: Int) throws -> [OwnedHead]? {
     let name = FoldNumbering.records[record]
     guard try fold.load(name.span.bytes, in: FoldNumbering.state) else { return nil }
@@ -115,7 +115,7 @@ final class FoldDriver {
 
   // MARK: Helpers
 
-  /// Applies an operation, as a store does that folds its log again, in as many commits as it takes.
+  /// Applies an operation in as many commits as it needs, like a store that folds its log again.
   private func applyInParts(_ operation: FoldOperation, _ change: FieldChange?, _ index: UInt32) throws {
     guard history.foldStepsMax != nil else { return try apply(operation, change, index) }
     fold.bound.begin(.pauses)
@@ -153,7 +153,7 @@ final class FoldDriver {
     }
   }
 
-  /// What an operation says of its field, as its maker sees that.
+  /// The change that an operation makes to its field, as its maker sees that field.
   private func resolve(
     _ operation: FoldOperation, _ transaction: FoldTransaction, _ index: UInt32
   ) throws -> FieldChange? {
@@ -198,7 +198,7 @@ final class FoldDriver {
     CellNumber(numbering.number(ofField: name.field), name.kind)
   }
 
-  /// The parts of a list or a text by the fold's own reading.
+  /// The parts of a list or a text as the fold reads them.
   func parts(of name: FoldSequence) throws -> [UnitOrderPart] {
     let record = FoldNumbering.records[name.record]
     guard try fold.load(record.span.bytes, in: FoldNumbering.state) else { return [] }
@@ -277,7 +277,7 @@ final class FoldDriver {
     return try fold.unitOrder(of: cell(name)).verify()
   }
 
-  /// The contributions to a field in their order, by the fold's own reading.
+  /// The contributions to a field in their order, as the fold reads them.
   func contributions(of record: Int, _ cell: Int) throws -> [ContributionKey] {
     var keys = try (heads(of: record, cell) ?? []).map {
       try ContributionKey($0.head, payload: $0.payload.span.bytes)

@@ -24,7 +24,7 @@ enum FoldEdit {
 }
 
 extension FoldOperation {
-  /// What an edit says of units, where its maker sees `count` of them. If it sees none, the edit inserts.
+  /// The change of units that an edit makes if its maker sees `count` of them. If it sees none, it inserts.
   ///
   /// - Parameters:
   ///   - number: a number that differs between operations, from which inserted values are made.

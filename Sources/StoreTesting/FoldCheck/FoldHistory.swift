@@ -6,13 +6,13 @@ final class FoldHistory {
   let identities: [ReplicaID]
   let records: Int
   let cells: FoldCells
-  /// How many heads of a cell may have rows of their own without an index: in many sequences none, so that
-  /// few heads need one.
+  /// How many heads of a cell may have their own rows before they need an index. In many sequences it is 0,
+  /// so that few heads get an index.
   let scannedHeadsMax: Int
-  /// From how many bytes on a row is divided into blocks: in many sequences from few.
+  /// The size in bytes from which a row is divided into blocks. In many sequences it is small.
   let wholeRowBytesMax: Int
-  /// How many bytes the nodes of lists and texts have at most: in half of the sequences few, so that they are
-  /// many.
+  /// The largest size of the nodes of lists and texts, in bytes. In half of the sequences it is small, so
+  /// that there are many nodes.
   let nodeBytesMax: Int
   /// After how many steps of an operation the fold writes its rows and continues; nil for no bound.
   let foldStepsMax: Int?
@@ -43,7 +43,7 @@ final class FoldHistory {
   /// The oracle's number of a record's cell.
   func cell(_ record: Int, _ cell: Int) -> Int { record * (1 + cells.ofFields.count) + 1 + cell }
 
-  /// Finds the heads of a cell: as the oracle does, and what one transaction adds to a counter is one.
+  /// Finds the heads of a cell as the oracle does. All that one transaction adds to a counter is one head.
   func findHeads(
     of cell: Int, in record: Int, folded: TransactionSet, received: [Int64], into heads: inout [OracleHead]
   ) {

@@ -28,7 +28,7 @@ final class FoldKnowledge {
     placedThrough = other.placedThrough
   }
 
-  /// Makes room for all transactions that there are.
+  /// Makes room for all transactions of the history.
   func grow() {
     while places.count < history.transactions.count {
       places.append(0)
@@ -36,7 +36,7 @@ final class FoldKnowledge {
     }
   }
 
-  /// An empty storage that asks this for places.
+  /// An empty storage that looks places up here.
   func makeStorage(tiesByNumber: Bool = false) -> MemoryFoldStorage {
     var identities = numbering.ordered(history.identities)
     if tiesByNumber { identities.sort() }

@@ -1,7 +1,7 @@
 import EventStore
 import OperationFormat
 
-/// The table of kinds: all that FoldCheck says of a kind of operation is in its row.
+/// The table of kinds: all that FoldCheck knows about a kind of operation is in its row.
 extension FoldOperation.Kind {
   struct Row {
     /// The kind of field that it works on; nil for one on a record's existence.

@@ -20,7 +20,7 @@ struct FoldOrders {
 
   // MARK: Random orders
 
-  /// Folds in random orders: each time the next one is any transaction of which all that it has seen was
+  /// Folds in random orders. The next transaction is any one that has seen only transactions that were
   /// folded.
   mutating func foldRandomOrders(count: Int, seed: UInt64) throws {
     var random = SeededRandom(seed: seed).stream(2)
@@ -60,9 +60,9 @@ struct FoldOrders {
 
   // MARK: All orders
 
-  /// Covers every order: each way to each set of transactions that causality allows must lead to the same
-  /// rows, and every order is a way through such sets. So as many folds do as there are sets and ways on from
-  /// them, instead of as many as there are orders.
+  /// Covers every order. An order passes through sets of transactions: first the empty set, then one more
+  /// transaction in each step. Every way to the same set must lead to the same rows. So it is enough to fold
+  /// each step from each set once, and that is far less than to fold each order.
   mutating func coverAllOrders() throws {
     let count = history.transactions.count
     var rows = [FoldRows?](repeating: nil, count: 1 << count)

@@ -59,7 +59,7 @@ enum FoldReferenceRows {
     return writer.bytes + rest
   }
 
-  /// What names a target: whether a zone is named, that, and the record.
+  /// The bytes that name a target: whether a zone is named, the zone, and the record.
   private static func target(of reference: Reference) -> [UInt8] {
     var writer = ByteWriter()
     writer.append(reference.zone == nil ? 0 : 1)

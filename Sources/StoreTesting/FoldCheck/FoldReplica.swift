@@ -1,7 +1,7 @@
 import EventStore
 import OperationFormat
 
-/// A simulated replica: a fold, what it knows of the remote log, and what it has not shipped.
+/// A simulated replica: a fold, its knowledge of the remote log, and what it has not shipped.
 struct FoldReplica {
   /// A transaction of its own that has no known place.
   private struct Pending {
@@ -14,7 +14,7 @@ struct FoldReplica {
   private(set) var driver: FoldDriver
   private let fault: FoldCheckFault?
   private var clock = HybridClock(last: Timestamp(rawValue: 0))
-  /// What the clock must be.
+  /// A second implementation of the clock, to compare with.
   private var naiveClock = NaiveClock()
   private(set) var lane: Int
   /// The offset up to which it has folded the remote log.
@@ -26,7 +26,7 @@ struct FoldReplica {
   private var pending: [Pending] = []
   /// Its segments that were not acknowledged: their offsets.
   private var unacknowledged: [Int] = []
-  /// The records that were touched since the last check, a bit each.
+  /// The records that were changed since the last check, one bit each.
   var touched: UInt8 = 0
 
   init(_ history: FoldHistory, lane: Int, turn: Int, fault: FoldCheckFault?) {
@@ -54,7 +54,7 @@ struct FoldReplica {
   /// - Throws: ``OracleMismatch`` if the clock must not give its timestamp; what the fold throws.
   mutating func write(_ operations: [FoldOperation], wallMilliseconds: Int64) throws {
     let timestamp = clock.tick(wallMilliseconds: wallMilliseconds)
-    // Five minutes at most: no clock of 2099 that was fetched drags this one along.
+    // At most five minutes ahead: a fetched timestamp of 2099 must not move this clock to 2099.
     try naiveClock.check(timestamp, wallMilliseconds: wallMilliseconds)
     guard let number = history.append(operations, lane: lane, base: token, timestamp: timestamp) else {
       return
@@ -63,12 +63,12 @@ struct FoldReplica {
     knowledge.grow()
     pending.append(Pending(number: number, isOnItsWay: false))
     touch(number)
-    // Where the base is at the end of what is placed, a store looks nothing up.
+    // If the base is at the end of what has a place, a store looks nothing up.
     let seesAll = token > 0 && lastPlace <= token
     try driver.fold(number, effective: timestamp, seesAll: seesAll)
   }
 
-  /// Appends pending transactions to the remote log. Says whether there were any.
+  /// Appends pending transactions to the remote log. Returns whether there were any.
   mutating func ship(count: Int, receivedMilliseconds: Int64?, again: Bool) -> Bool {
     guard let start = pending.firstIndex(where: { again || !$0.isOnItsWay }) else { return false }
     let first = history.transactions[pending[start].number]
@@ -86,7 +86,7 @@ struct FoldReplica {
     return true
   }
 
-  /// Learns the place of the first segment that was not acknowledged. Says whether there was one.
+  /// Learns the place of the first segment that was not acknowledged. Returns whether there was one.
   mutating func acknowledge() throws -> Bool {
     guard !unacknowledged.isEmpty else { return false }
     let offset = unacknowledged.removeFirst()
@@ -96,7 +96,7 @@ struct FoldReplica {
     return true
   }
 
-  /// Folds the next segment of the remote log. Says whether there was one.
+  /// Folds the next segment of the remote log. Returns whether there was one.
   mutating func fetch(wallMilliseconds: Int64) throws -> Bool {
     guard token < history.segments.count else { return false }
     try deliver(token + 1, wallMilliseconds: wallMilliseconds)
@@ -109,10 +109,10 @@ struct FoldReplica {
     try deliver(token - back, wallMilliseconds: 0)
   }
 
-  /// Goes on under another identity.
+  /// Continues under another identity.
   mutating func renew(identity: Int?) {
     let current = history.lanes[lane]
-    // An identity that made nothing is known to nobody: the new one continues what that one continued.
+    // Nobody knows an identity that made nothing. So the new identity continues the one that it continued.
     let parent =
       current.transactions.isEmpty
       ? current.parent : OracleLane.Parent(lane: lane, through: held(current))
@@ -169,7 +169,7 @@ struct FoldReplica {
     token = max(token, offset)
   }
 
-  /// Takes in a segment's time of receipt, for transactions that are here already.
+  /// Records a segment's time of receipt for transactions that are already here.
   private mutating func learn(_ segment: FoldSegment) throws {
     guard let received = segment.receivedMilliseconds else { return }
     for sequence in segment.sequences {
@@ -186,7 +186,7 @@ struct FoldReplica {
     }
   }
 
-  /// Gives a transaction's heads another timestamp, and checks what the fold says of winners.
+  /// Gives a transaction's heads another timestamp, and checks whether the fold reports the right winners.
   private mutating func retime(_ number: Int, to capped: Timestamp, _ received: Int64) throws {
     let before = winners(of: number, knowledge.received)
     var learnt = knowledge.received
@@ -204,7 +204,7 @@ struct FoldReplica {
   /// The winners of the cells that a transaction worked on.
   private struct Winners: Equatable {
     var heads: [OracleHead?] = []
-    /// By list and element: the operation that placed it last, and that which gave it its value.
+    /// By list and element: the operation that last placed it, and the one that gave it its value.
     var items: [Int: [UnitReference: [OperationID?]]] = [:]
   }
 

@@ -1,11 +1,11 @@
 import EventStore
 
-/// The rows of a storage, equal to others if they differ at most in the numbers that records were given.
+/// The rows of a storage. They equal others that differ only in the numbers of records.
 struct FoldRows: Equatable {
   let contents: MemoryFoldStorage.Contents
   /// The whole rows of records, whose layout depends on when they grew.
   private let rows: [[UInt8]]
-  /// What lists and texts read: how their rows are cut depends on the order.
+  /// The contents of lists and texts. The division into rows depends on the order, so it is not compared.
   private let sequences: [[UnitOrderPart]]
 
   init(_ driver: FoldDriver) throws {

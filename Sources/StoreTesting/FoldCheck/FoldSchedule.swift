@@ -1,23 +1,23 @@
 import OperationFormat
 
-/// A whole sequence: the replicas, what they write about, and what happens, step by step.
+/// A whole sequence: the replicas, their records, and what happens, step by step.
 ///
 /// After the last step all replicas ship and fetch until nothing moves.
 package struct FoldSchedule: Hashable, Sendable {
   /// How many replicas there are at the start.
   var replicas: Int
-  /// How many records are written about.
+  /// How many records there are.
   var records: Int
   /// How many fields each record has.
   var fields: Int
-  /// From what the replicas' identities and the random orders are drawn.
+  /// The seed of the replicas' identities and of the random orders.
   var seed: UInt64
   /// What happens.
   package var steps: [FoldStep]
 
   /// The most replicas that a schedule may have, copies included.
   static let replicasMax = 8
-  /// The most transactions of a schedule: a bit of a 64-bit number each.
+  /// The most transactions of a schedule: each is one bit of a 64-bit number.
   package static let transactionsMax = 64
 
   /// Creates a schedule.
@@ -31,7 +31,7 @@ package struct FoldSchedule: Hashable, Sendable {
     self.steps = steps
   }
 
-  /// The 128-bit identities, by number: distinct, in no order, some of them apart in a few bits only.
+  /// The 128-bit identities, by number: distinct, unordered, and some differ only in a few bits.
   func makeIdentities() -> [ReplicaID] {
     var random = SeededRandom(seed: seed).stream(1)
     var identities: [ReplicaID] = []

@@ -9,15 +9,15 @@ struct FoldScheduleGenerator {
   private let receipts: Receipts
   /// True time, in milliseconds since 1970.
   private var now: Int64 = 1_750_000_000_000
-  /// What each replica's clock is off by.
+  /// The error of each replica's clock.
   private var skews: [Int64]
   private var replicas: Int
   private var nextIdentity = FoldSchedule.replicasMax
   private var operations: CellOperations
-  /// What decides on a rush; other streams are as they are without one.
+  /// The stream that decides on a rush. A stream of its own: the others draw the same without a rush.
   private var rushRandom: SeededRandom
 
-  /// What the remote says of when it received something.
+  /// Whether the remote keeps times of receipt, and which times.
   private enum Receipts: CaseIterable { case none, trueTime, atTimes, wild }
 
   static func schedule(seed: UInt64, number: Int, sizes: FoldCheckSizes) -> FoldSchedule {
@@ -68,8 +68,8 @@ struct FoldScheduleGenerator {
     return schedule
   }
 
-  /// Lets all insert at one place of a list and a text, tens of units each, unseen by each other; then one
-  /// that has seen some of it.
+  /// Lets all replicas insert tens of units at one place of a list and a text without having seen each other.
+  /// Then lets one insert that has seen some of it.
   private mutating func rush() {
     let field = UInt8(rushRandom.next(below: schedule.fields))
     let record = UInt8(rushRandom.next(below: schedule.records))
@@ -100,8 +100,8 @@ struct FoldScheduleGenerator {
     write(last)
   }
 
-  /// Lets all write what no other has seen, then two fetch some or all of it and write: so cells get more
-  /// heads than a row holds, and fewer again.
+  /// Lets all replicas write without having seen each other. Then two fetch some or all of it and write. So
+  /// cells get more heads than a row holds, and then fewer again.
   private mutating func gather() {
     for replica in 0..<replicas {
       schedule.steps.append(makeWrite(replica))
@@ -178,7 +178,7 @@ struct FoldScheduleGenerator {
     }
   }
 
-  /// What a clock is off by: little, an hour, or it is in 1970 or in 2099.
+  /// The error of a clock: little, or an hour, or the clock shows 1970 or 2099.
   private static func skew(_ random: inout SeededRandom) -> Int64 {
     switch random.next(below: 100) {
     case 0..<55: 0

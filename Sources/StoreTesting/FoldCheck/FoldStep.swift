@@ -1,20 +1,19 @@
-/// One step of a schedule. A step that cannot be done where it stands (there is nothing to ship, or no such
-/// replica) does nothing, so any steps may be left out of a schedule.
+/// One step of a schedule. A step that is impossible at its place does nothing: for example, there is nothing
+/// to ship, or no such replica. So any steps may be left out of a schedule.
 package enum FoldStep: Hashable, Sendable {
   /// A replica makes a transaction when its clock shows a time.
   case write(replica: Int, wallMilliseconds: Int64, operations: [FoldOperation])
-  /// A replica appends its first pending transactions that are not on their way yet, at most `count` and of
-  /// one identity, to the remote log, which receives them at a time, or keeps none. With `again` those on
-  /// their way are offered once more.
+  /// A replica appends its first pending transactions that were not shipped yet to the remote log: at most
+  /// `count`, of one identity. The log receives them at a time, or keeps no times. With `again`, those that
+  /// were shipped and not acknowledged are offered once more.
   case ship(replica: Int, count: Int, receivedMilliseconds: Int64?, again: Bool)
   /// A replica learns the place of the oldest segment that it shipped and that was not acknowledged.
   case acknowledge(replica: Int)
   /// A replica folds the next segments of the remote log after its token.
   case fetch(replica: Int, segments: Int, wallMilliseconds: Int64)
-  /// A replica gets a segment again that it has: the number counts back from its token.
+  /// A replica gets a segment again that it already has: the number counts back from its token.
   case redeliver(replica: Int, back: Int)
-  /// A replica takes another identity: the next epoch, or another replica's number of the schedule's
-  /// identities.
+  /// A replica takes another identity: the next epoch, or one of the schedule's identities by its number.
   case renew(replica: Int, identity: Int?)
   /// A new replica starts as a copy of another one's store, under an identity of its own, as in `renew`.
   case copy(from: Int, to: Int, identity: Int?)

@@ -1,17 +1,17 @@
 import OperationFormat
 
-/// A generated transaction, as everybody has it.
+/// A generated transaction, equal at all replicas.
 struct FoldTransaction {
-  /// What of it counts in conflicts.
+  /// The part of it that decides conflicts.
   var made: OracleTransaction
   var operations: [FoldOperation]
-  /// What those that were applied so far say of their fields; nil for those that say nothing.
+  /// The changes of fields by those operations that were applied so far; nil for operations without one.
   var changes: [FieldChange?] = []
 
   var lane: Int { made.lane }
   /// From 1.
   var sequence: Int { made.sequence }
-  /// The offset up to which its maker had folded; 0 for nothing.
+  /// The offset up to which its maker had folded the log; 0 for nothing.
   var base: Int { made.base }
   var timestamp: Timestamp { made.timestamp }
 }

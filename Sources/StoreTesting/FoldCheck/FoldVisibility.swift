@@ -1,8 +1,8 @@
 import EventStore
 
-/// Compares whether a record is visible by the store's policies with what the oracle says.
+/// Checks by the oracle whether a record is visible under the store's policies.
 enum FoldVisibility {
-  /// Compares under one of the three policies, or under two that differ by type: under other ones each time.
+  /// Compares under one of the three policies, or under two that differ by type. Each call uses other ones.
   ///
   /// - Parameter expected: the heads of the record's existence.
   static func compare(_ expected: [OracleHead], _ driver: FoldDriver, _ record: Int) throws {

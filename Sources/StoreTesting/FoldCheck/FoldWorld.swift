@@ -124,7 +124,7 @@ struct FoldWorld {
     }
   }
 
-  /// All have folded the same, and know the same of it.
+  /// All replicas have folded the same, and know the same places and times.
   private func compareReplicas() throws {
     let received = history.received
     for (index, replica) in replicas.enumerated() {

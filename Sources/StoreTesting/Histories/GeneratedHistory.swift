@@ -1,13 +1,13 @@
 import OperationFormat
 
-/// A history that a seed makes: edits, reverts, deletes and re-creations of a few files by a few authors,
-/// whose own clocks are wrong.
+/// A history made from a seed: a few authors with wrong clocks edit, revert, delete and re-create a few
+/// files.
 package struct GeneratedHistory: HistorySource, Sendable {
   let commits: Int
   let seed: UInt64
-  /// How many write in it.
+  /// The number of authors.
   let authors: Int
-  /// How many files there ever are, spread over three directories.
+  /// The number of files that ever exist, in three directories.
   let files: Int
 
   /// Creates a history.
@@ -47,7 +47,7 @@ struct GeneratedHistoryReader: HistoryReader {
   private var random: SeededRandom
   private var made = 0
   private var now = Self.start
-  /// What each file was, the last content last, and whether it is there.
+  /// The contents of each file, the last one at the end, and whether the file exists.
   private var pasts: [(contents: [HistoryContent], isThere: Bool)]
 
   init(_ history: GeneratedHistory) {
@@ -59,7 +59,7 @@ struct GeneratedHistoryReader: HistoryReader {
   mutating func next() -> HistoryCommit? {
     guard made < history.commits else { return nil }
     made += 1
-    // Now and then two commits have one time, or the later one an earlier time.
+    // Now and then two commits have the same time, or the later one has an earlier time.
     now += Int64(random.next(in: -200...5000))
     let author = random.next(below: history.authors)
     let skew = Int64(author % 5 - 2) * 3_600_000
@@ -75,7 +75,7 @@ struct GeneratedHistoryReader: HistoryReader {
     var touched: Set<Int> = []
     var changes: [HistoryChange] = []
     for _ in 0..<count {
-      // A few files get most of the changes, so that writers meet.
+      // A few files get most of the changes, so that writers conflict.
       let file = random.next(below: random.chance(60) ? max(1, history.files / 10) : history.files)
       if touched.insert(file).inserted { changes.append(makeChange(of: file)) }
     }
@@ -86,7 +86,7 @@ struct GeneratedHistoryReader: HistoryReader {
     let path = Array("\(["docs", "sources", "tests"][file % 3])/folder \(file % 7)/file \(file)".utf8)
     let past = pasts[file]
     if past.isThere ? random.chance(20) : random.chance(10) {
-      // A file is also deleted where it is not: in a history of many branches that happens.
+      // A file that does not exist is also deleted: in a history of many branches that happens.
       pasts[file].isThere = false
       return HistoryChange(path: path, content: nil)
     }

@@ -6,7 +6,7 @@ package struct HistoryCommit: Sendable, Hashable {
   package var milliseconds: Int64
   /// When it was made by the author's own clock, which may be wrong.
   var authorMilliseconds: Int64
-  /// What it is, in the author's words.
+  /// The author's description of it.
   var label: String?
   /// None for a commit that only joins others.
   var changes: [HistoryChange]
@@ -25,9 +25,9 @@ package struct HistoryCommit: Sendable, Hashable {
 
 /// A change of a file.
 package struct HistoryChange: Sendable, Hashable {
-  /// As file systems have it: bytes, which need not be UTF-8.
+  /// As in a file system: bytes, which need not be UTF-8.
   var path: [UInt8]
-  /// What the file is from now on, nil for a removal.
+  /// The file after the change; nil if it is removed.
   var content: HistoryContent?
 
   package init(path: [UInt8], content: HistoryContent?) {
@@ -36,13 +36,13 @@ package struct HistoryChange: Sendable, Hashable {
   }
 }
 
-/// What a file is.
+/// The content and the mode of a file.
 package struct HistoryContent: Sendable, Hashable {
   /// The hash of its content.
   var blob: String
-  /// In bytes; nil for what has no size, such as a submodule.
+  /// In bytes; nil if it has no size, like a submodule.
   var size: Int64?
-  /// Such as `100644`; nil where that is not known.
+  /// Such as `100644`; nil if it is not known.
   var mode: String?
 
   package init(blob: String, size: Int64?, mode: String?) {

@@ -1,4 +1,4 @@
-/// How far the run of a history is.
+/// The progress of the run of a history.
 package struct HistoryProgress: Sendable {
   /// What it does.
   package enum Stage: Sendable {
@@ -7,6 +7,6 @@ package struct HistoryProgress: Sendable {
 
   package let stage: Stage
   package let done: Int
-  /// Nil where it is not known.
+  /// Nil if it is not known.
   package let total: Int?
 }

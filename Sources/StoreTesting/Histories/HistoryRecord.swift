@@ -2,8 +2,8 @@ import OperationFormat
 
 /// The record that a file becomes.
 ///
-/// Its zone is the path's first component and its name the whole path; one that is too long for a name, or no
-/// UTF-8, becomes its SHA-256.
+/// Its zone is the path's first component, and its name is the whole path. If the path is too long for a
+/// name, or not UTF-8, the name is its SHA-256.
 struct HistoryRecord: Hashable {
   static let type: Name = "file"
   static let blob: Name = "blob"
@@ -12,7 +12,7 @@ struct HistoryRecord: Hashable {
   static let path: Name = "path"
 
   let id: RecordID
-  /// The path, where it cannot be the name.
+  /// The path, if it cannot be the name.
   let path: Value?
 
   init(path: [UInt8]) {
@@ -41,7 +41,7 @@ struct HistoryRecord: Hashable {
 }
 
 extension RecordID {
-  /// The order of zones, and in them of names: that in which a store gives its records.
+  /// Orders by zone, then by name, as a store orders its records.
   func precedes(_ other: RecordID) -> Bool {
     zone == other.zone ? name < other.name : zone < other.zone
   }

@@ -4,7 +4,7 @@ package import OperationFormat
 package struct HistoryReport: Sendable {
   /// Commits read.
   package internal(set) var commits = 0
-  /// Transactions written: one a commit and zone.
+  /// Transactions written: one for each commit and zone.
   package internal(set) var transactions = 0
   /// Operations in them.
   package internal(set) var operations = 0
@@ -25,8 +25,7 @@ package struct HistoryReport: Sendable {
   package internal(set) var files = 0
   /// The digest of each zone, as the first device has it.
   package internal(set) var digests: [(zone: ZoneID, digest: ContentHash)] = []
-  /// The record that most was written about at the same time: the one with the most heads; else the one most
-  /// written.
+  /// The most contested record: the one with the most heads, or else the one with the most writes.
   package internal(set) var mostContested: RecordID?
   /// The first difference that was found; nil if every device equals the final tree and the others.
   package internal(set) var difference: HistoryDifference?
@@ -44,7 +43,7 @@ package struct HistoryReport: Sendable {
   }
 }
 
-/// Where a device is not what it should be.
+/// A difference between a device and what it should have.
 package struct HistoryDifference: Hashable, Sendable, CustomStringConvertible {
   package let device: String
   /// The record, or the zone.

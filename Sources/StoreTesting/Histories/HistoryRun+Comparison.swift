@@ -17,7 +17,7 @@ extension HistoryRun {
     try findConflicts(on: first)
   }
 
-  /// The first record, in order, in which a device is not the tree.
+  /// The first record, in order, in which a device differs from the tree.
   private static func difference(
     of device: HistoryDevice, _ files: [(record: HistoryRecord, content: HistoryContent)]
   ) throws -> HistoryDifference? {
@@ -111,7 +111,7 @@ extension HistoryRun {
       }
     }
     if let heads { offer(heads.count, heads.record) }
-    // Without conflicts it is the record with the most writes, the first one of equals.
+    // Without conflicts it is the record with the most writes, or the first of several.
     if most == nil {
       for (record, count) in writes.sorted(by: { $0.key.precedes($1.key) }) where count > most?.writes ?? 0 {
         most = (0, count, record)

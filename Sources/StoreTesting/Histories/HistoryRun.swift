@@ -4,14 +4,14 @@ import Replicator
 
 /// One run of a history.
 final class HistoryRun {
-  /// Passes over all devices until none moves anything. Two are enough where every sync fetches and ships
-  /// all.
+  /// The most passes over all devices until none moves anything. Two are enough if every sync fetches and
+  /// ships all.
   private static let passesMax = 32
 
   let options: HistoryOptions
   let devices: [HistoryDevice]
   var report = HistoryReport()
-  /// Transactions of each record, to find the one that most was written about.
+  /// The number of transactions of each record, to find the most written one.
   var writes: [RecordID: Int] = [:]
   private let counter = CountingRemote.Counter()
   private let isDealt: Bool
@@ -55,7 +55,7 @@ final class HistoryRun {
   /// Makes a commit on its author's device, with the syncs that are due.
   func write(_ commit: HistoryCommit) async throws {
     let device = device(of: commit)
-    // The times of a history need not rise; those that decide what comes last must.
+    // The times of a history may go back; the times of its writes must not.
     now = max(now + 1, Self.clamped(commit.milliseconds))
     device.clock.milliseconds = options.clock == .history ? now : Self.clamped(commit.authorMilliseconds)
     device.commits += 1
@@ -66,7 +66,7 @@ final class HistoryRun {
     if isDue { _ = try await sync(device) }
   }
 
-  /// Takes a number from the stream for every sync that is due.
+  /// Draws a number for every sync that is due.
   private func isOffline() -> Bool { Double(chances.next() >> 11) * 0x1p-53 < options.offlineChance }
 
   private func device(of commit: HistoryCommit) -> HistoryDevice {

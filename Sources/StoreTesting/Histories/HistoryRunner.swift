@@ -8,8 +8,7 @@ import Replicator
   import Foundation
 #endif
 
-/// Runs a history of many writers through real stores, one a device, and checks every device against the
-/// final tree.
+/// Runs a history of many writers on devices with real stores, and compares every device with the final tree.
 ///
 /// One seed determines everything: equal runs end in equal digests.
 package struct HistoryRunner {
@@ -17,7 +16,7 @@ package struct HistoryRunner {
 
   /// Creates a runner.
   package init(_ options: HistoryOptions) {
-    precondition(options.syncEvery > 0, "a device syncs at every so many commits, at least one")
+    precondition(options.syncEvery > 0, "a device syncs after at least one commit")
     precondition(0...1 ~= options.offlineChance, "a chance is from 0 to 1")
     precondition(1...HistoryOptions.devicesMax ~= options.devices ?? 1, "a run has 1 to 1,000 devices")
     self.options = options
@@ -33,14 +32,14 @@ package struct HistoryRunner {
     _ source: any HistorySource, progress: (HistoryProgress) throws -> Void = { _ in }
   ) async throws -> HistoryReport {
     let survey = try source.survey()
-    // What others left in a remote would come to every device, and none would equal the final tree.
+    // Data of others in the remote would reach every device, and no device would equal the final tree.
     if case .folder(let directory) = options.remote { _ = try Self.prepare(directory, for: "the remote") }
     let scratch = options.keepDirectory == nil ? TemporaryDirectory() : nil
     let directory = try Self.prepare(options.keepDirectory ?? scratch!.path, for: "the stores")
     let run = try await HistoryRun(options, survey: survey, directory: directory)
     defer {
       run.close()
-      // The directory goes with its last reference: not before the stores are closed.
+      // The directory is removed with its last reference: not before the stores are closed.
       withExtendedLifetime(scratch) {}
     }
     var reader = try source.makeReader()

@@ -1,6 +1,6 @@
-/// Where a history comes from. It can be read again and again, so that it need not fit into memory.
+/// The source of a history. It can be read several times, so that it need not fit into memory.
 package protocol HistorySource {
-  /// Counts what will come.
+  /// Counts the commits and writers.
   func survey() throws -> HistorySurvey
 
   /// Begins at the oldest commit.
@@ -16,10 +16,10 @@ package protocol HistoryReader {
   mutating func next() throws -> HistoryCommit?
 }
 
-/// What is in a history, counted.
+/// The counts of a history.
 package struct HistorySurvey: Sendable, Hashable {
   package var commits: Int
-  /// Writers that differ.
+  /// Distinct writers.
   package var authors: Int
 
   package init(commits: Int, authors: Int) {

@@ -10,7 +10,7 @@ package struct HistoryTree: Sendable {
   /// How many files there are.
   var count: Int { contents.count }
 
-  /// Puts a file there, or takes it away.
+  /// Sets a file, or removes it.
   package mutating func apply(_ change: HistoryChange) {
     let record = HistoryRecord(path: change.path)
     contents[record.id] = change.content.map { (record, $0) }

@@ -5,7 +5,7 @@ import OperationFormat
 enum HistoryWrite {
   /// Bytes of names and values in one write, so that each of its transactions stays within 8 MiB.
   private static let bytesMax = 7 << 20
-  /// What an operation takes at most besides its record's name and path.
+  /// The most bytes of an operation besides its record's name and path.
   private static let operationBytes = 100
   private static let operationsOfChangeMax = 5
 
@@ -15,8 +15,8 @@ enum HistoryWrite {
     var operations = 0
   }
 
-  /// Makes a commit one write, with a transaction in each zone that it touches; several where it is too large
-  /// for one.
+  /// Makes one write of a commit, with a transaction in each zone that it touches. If the commit is too large
+  /// for one write, it makes several.
   static func perform(
     _ commit: HistoryCommit, on store: LocalStore, _ report: inout HistoryReport,
     _ writes: inout [RecordID: Int]
@@ -67,7 +67,7 @@ enum HistoryWrite {
         done.operations += 1
       }
       guard let content = change.content else {
-        // What is deleted without being known here is created first, so that the deletion is on record.
+        // A record that is deleted and not known here is created first, so that the log has the deletion.
         try tx.delete(record.id)
         done.operations += 1
         continue

@@ -4,10 +4,10 @@ import Replicator
 
 /// Makes legal segments of one zone by a few writers, of every kind of work that a fold does, from a seed.
 ///
-/// Each names what is there: units of lists and texts that their writer has seen, a base in the log, the hash
-/// of the segment before it. Nothing in them is invalid; many are larger or stranger than an app's.
+/// Each refers only to what exists: units of lists and texts that their writer has seen, a base in the log,
+/// the hash of the segment before it. All are valid, but many are larger or stranger than those of an app.
 package struct SegmentGenerator {
-  /// What a segment is made of.
+  /// The kind of operations in a segment.
   enum Kind: String, CaseIterable, Sendable {
     case registers = "registers of many records"
     case wideRecord = "registers of one wide record"
@@ -29,11 +29,11 @@ package struct SegmentGenerator {
     case mixed = "all of these"
   }
 
-  /// A segment, and what it is made of.
+  /// A segment, and the kind of its operations.
   struct Segment: Sendable {
     var kind: Kind
     var operationCount: Int
-    /// What folding it takes: see `FoldWork`.
+    /// The steps that folding it takes: see `FoldWork`.
     var steps: Int
     var packed: PackedSegment
     /// As a store folds it.
@@ -56,7 +56,7 @@ package struct SegmentGenerator {
   private var writers: [Writer]
   /// The record that was deleted or made last.
   private var lives = 0
-  /// Of the segments so far, in the order of their offsets.
+  /// The hashes of the segments so far, in the order of their offsets.
   private var hashes: [ContentHash] = []
 
   /// Creates a generator.
@@ -79,7 +79,7 @@ package struct SegmentGenerator {
   mutating func next() throws -> Segment {
     let index = random.next(below: writers.count)
     let kind = Kind.allCases[random.next(below: Kind.allCases.count)]
-    // Half of the writers have read on, the others write beside what they do not know.
+    // Half of the writers have read further. The others write concurrently with what they have not read.
     if random.next(below: 2) == 0 {
       let (last, known) = (UInt64(hashes.count), writers[index].base)
       writers[index].base = known + UInt64(random.next(below: Int(last - known) + 1))
@@ -168,7 +168,7 @@ package struct SegmentGenerator {
       let record = Name("record \(lives)")
       return random.next(below: 2) == 0 ? .delete(record: record) : .create(record: record, type: "type")
     case .largeValues:
-      // As large as a value may be, and as it is packed about half as large.
+      // As large as a value may be. Packed, it is about half as large.
       let bytes = (0..<64).map { _ in UInt8(truncatingIfNeeded: random.next()) }
       let count = Limits.inlineValueBytesMax / 64 - 1
       return update(few, "photo", .set(.bytes((0..<count).flatMap { _ in bytes })))
@@ -178,8 +178,8 @@ package struct SegmentGenerator {
     }
   }
 
-  /// A change of the document's text or list, all of whose units that it names are its writer's own: those it
-  /// has seen.
+  /// A change of the document's text or list. It names only units of its own writer, which that writer has
+  /// seen.
   private mutating func sequenceChange(of kind: Kind, isText: Bool, _ writer: Int) -> FieldChange {
     let field: Name = isText ? "body" : "items"
     let made = writers[writer].units[field] ?? 0

@@ -3,11 +3,11 @@ import OperationFormat
 package import Replicator
 internal import Synchronization
 
-/// How long each commit held a store's write lock. Other writers wait as long.
+/// How long each commit held a store's write lock. Other writers wait for that time.
 package struct WriteLockHolds: Sendable {
   /// What one segment cost.
   package struct Hold: Sendable {
-    /// What it was, such as “counters, 65536 operations, 131072 steps”.
+    /// The segment in words, such as “counters, 65536 operations, 131072 steps”.
     package var what: String
     /// The longest of the commits that folded it.
     package var nanoseconds: UInt64
@@ -61,7 +61,7 @@ package struct WriteLockHolds: Sendable {
     var configuration = ReplicatorConfiguration()
     configuration.pageBytesMax = 1
     let replicator = LogReplicator(store: store, remote: remote, configuration: configuration)
-    // A round ends after so many pages.
+    // A round reads a limited number of pages.
     while try await replicator.syncOnce(.fetch).hasMoved {}
     var holds = WriteLockHolds()
     for (index, nanoseconds) in watch.take().enumerated() { holds.add("commit \(index + 1)", [nanoseconds]) }
@@ -72,8 +72,7 @@ package struct WriteLockHolds: Sendable {
     holds.append(Hold(what: what, nanoseconds: nanoseconds.max() ?? 0))
   }
 
-  /// The hold that a part of all is not longer than: 0.5 for the median, 1 for the longest; nil if there is
-  /// none.
+  /// A quantile of the holds: 0.5 for the median, 1 for the longest; nil if there are no holds.
   package func quantile(_ part: Double) -> Hold? {
     let sorted = holds.sorted { $0.nanoseconds < $1.nanoseconds }
     guard !sorted.isEmpty else { return nil }
@@ -99,7 +98,7 @@ private final class LockWatch: Sendable {
     return try LocalStore(directory: directory, durability: .consistent, configuration: configuration)
   }
 
-  /// The holds since the last time, in nanoseconds.
+  /// The holds since the last call, in nanoseconds.
   func take() -> [UInt64] {
     state.withLock { state in
       defer { state.holds = [] }

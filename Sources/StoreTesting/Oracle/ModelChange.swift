@@ -1,7 +1,7 @@
 import EventStore
 import OperationFormat
 
-/// What a change of a field does, as the oracle has it (DESIGN.md, 3): one row for each change.
+/// What a change of a field does, as the oracle has it: one row for each change.
 enum ModelChange {
   /// It works on one cell.
   case cell(CellEffect)

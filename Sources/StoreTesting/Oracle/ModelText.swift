@@ -1,7 +1,7 @@
 import EventStore
 import OperationFormat
 
-/// How a mismatch shows what was expected and what was found.
+/// The text of expected and found values in a mismatch.
 enum ModelText {
   /// Heads as in “"a" at 5.0 by 0…01.1.3.0, dead at …”, records with their fields, and the rest as it
   /// describes itself.

@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// A second implementation of a store's clock (DESIGN.md, 4). A check with the engine's own clock would not
+/// A second implementation of a store's clock. A check with the engine's own clock would not
 /// find the clock's bugs.
 struct NaiveClock {
   /// Five minutes.

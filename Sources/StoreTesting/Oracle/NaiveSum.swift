@@ -1,9 +1,8 @@
 import OperationFormat
 
-/// The sum of two addends of a counter, as the oracle finds it: step by step, within the range of the
-/// numbers.
+/// The sum of two addends of a counter, as the oracle finds it: exact, or nothing.
 enum NaiveSum {
-  /// Nil where the sum is no value.
+  /// Nil if the sum does not fit into a value.
   static func sum(_ a: Value, _ b: Value) -> Value? {
     if case .int(let a) = a, case .int(let b) = b {
       let (sum, overflow) = a.addingReportingOverflow(b)

@@ -1,7 +1,7 @@
 /// The numbers of some transactions of an ``Oracle``.
 typealias TransactionSet = NumberSet
 
-/// A set of numbers from 0, a bit each, as large as its greatest number asks for.
+/// A set of numbers from 0, one bit each. Its size depends on its greatest number.
 ///
 /// Sets of numbers below 64 allocate nothing, and a copy costs at most a reference.
 struct NumberSet: Hashable, Sendable {
@@ -67,7 +67,8 @@ struct NumberSet: Hashable, Sendable {
   /// Whether no number is in both sets.
   func isDisjoint(with other: NumberSet) -> Bool {
     guard first & other.first == 0 else { return false }
-    // From the greatest numbers down: transactions are replaced by later ones, and stores have most of them.
+    // From the greatest numbers down, where a common number is most likely: later transactions replace
+    // earlier ones, and stores have most of them.
     var word = Swift.min(rest.count, other.rest.count)
     while word > 0 {
       word -= 1
@@ -88,7 +89,7 @@ struct NumberSet: Hashable, Sendable {
   }
 
   private static func hash(_ hash: UInt64, _ word: UInt64) -> UInt64 {
-    // FNV takes bytes; a word at a time needs the upper half brought down, or it would stay there.
+    // FNV is made for bytes. With whole words, the upper half must be mixed into the lower one.
     let mixed = (hash ^ word) &* 0x0000_0100_0000_01b3
     return mixed ^ (mixed >> 32)
   }

@@ -1,7 +1,7 @@
 import EventStore
 
 extension Oracle {
-  /// The type of a visible record, nil for one that is not visible, by the table of DESIGN.md, 3.
+  /// The type of a visible record; nil for one that is not visible.
   ///
   /// - Parameters:
   ///   - heads: the heads of the record's existence, greatest first: the type, or nil for dead.

@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// The naive second implementation of the one rule for all conflicts (DESIGN.md, 3): it keeps every
-/// operation, and finds what replaces what by comparing each operation of a cell with each.
+/// The naive second implementation of the one rule for all conflicts (the page *Merge rules* of EventStore).
+/// It keeps every operation. To find what is replaced, it compares each two operations of a cell.
 ///
 /// An operation replaces what it has seen. A transaction has seen an operation if its offset is at most the
 /// transaction's base, or it is an earlier one of the same replica and epoch, or of an identity that this one
@@ -41,8 +41,8 @@ struct Oracle: Sendable {
     return cells.count - 1
   }
 
-  /// Adds a transaction that was just made. What it has seen does not change any more, since a base is never
-  /// past the end of the log, and a first offset never changes.
+  /// Adds a transaction that was just made. What it has seen is final, because a base is never past the end
+  /// of the log, and a first offset never changes.
   ///
   /// - Precondition: everything up to its base was placed.
   mutating func append(_ made: OracleTransaction) -> Int {
@@ -128,8 +128,7 @@ struct Oracle: Sendable {
     if heads.count > 1 { heads.sort(by: OracleHead.isGreater) }
   }
 
-  /// Sorts contributions: takes, again and again, the least of those that have seen none of the others that
-  /// are left.
+  /// Sorts contributions. It repeatedly takes the least of those that have seen no other remaining one.
   ///
   /// - Parameter heads: greatest first.
   func contributionOrder(_ heads: [OracleHead]) -> [OracleHead] {
@@ -148,7 +147,8 @@ struct Oracle: Sendable {
     return order
   }
 
-  /// At most 5 minutes after the time of receipt, whatever the counter (DESIGN.md, 4).
+  /// At most 5 minutes after the time of receipt, whatever the counter (*effective timestamp* in
+  /// the Glossary of EventStore).
   static func effective(_ timestamp: Timestamp, _ received: Int64) -> Timestamp {
     if received == .max { return timestamp }
     let milliseconds = min(UInt64(max(received, 0)) + 300_000, Timestamp.millisecondsMax)

@@ -6,10 +6,10 @@ struct OracleCell: Sendable {
     var transaction: Int
     /// Its place in the transaction.
     var index: Int
-    /// What its head says; nil if it adds none.
+    /// The content of its head; nil if it adds none.
     var content: Int?
-    /// The transactions that work on the cell and have seen this operation. Its own is among them if a later
-    /// operation of it works on the cell.
+    /// The transactions that work on the cell and have seen this operation. Its own transaction is one of
+    /// them if a later operation of that transaction works on the cell.
     fileprivate var replacements = TransactionSet()
 
     init(transaction: Int, index: Int, content: Int?) {

@@ -11,10 +11,10 @@ struct OracleHead: Hashable, Sendable {
   var sequence: Int
   /// The operation's place in its transaction.
   var index: Int
-  /// What the operation left there, by the caller's numbers.
+  /// The content that the operation left, by the caller's numbers.
   var content: Int
 
-  /// The order of heads (DESIGN.md, 3): effective timestamp, replica, epoch, sequence, index.
+  /// The order of heads: effective timestamp, replica, epoch, sequence, index.
   static func isGreater(_ a: OracleHead, _ b: OracleHead) -> Bool {
     if a.timestamp.rawValue != b.timestamp.rawValue { return a.timestamp.rawValue > b.timestamp.rawValue }
     if a.replica.rawValue != b.replica.rawValue { return a.replica.rawValue > b.replica.rawValue }

@@ -10,7 +10,7 @@ struct OracleLane: Hashable, Sendable {
   /// A place in another lane.
   struct Parent: Hashable, Sendable {
     var lane: Int
-    /// The last sequence of it that was held.
+    /// The last sequence of that lane that its store had.
     var through: Int
   }
 

@@ -1,7 +1,7 @@
 import EventStore
 import OperationFormat
 
-/// All heads of one record by the model, and what they show.
+/// All heads of one record by the model, and the values that they show.
 struct RecordHeads: Hashable, Sendable {
   var name: Name
   /// The heads of its existence, greatest first. A record without any was never written.
@@ -27,7 +27,7 @@ struct RecordHeads: Hashable, Sendable {
     self.fields = fields
   }
 
-  /// The record's type if it is alive, else nil. One that is may be hidden by a cascade.
+  /// The record's type if it is alive, else nil. A cascade may still hide a record that is alive.
   ///
   /// - Parameter policies: the policies of the types that have another than `latest`.
   func visibleType(_ policies: [Name: ExistencePolicy]) -> Name? {

@@ -1,11 +1,11 @@
 import EventStore
 import OperationFormat
 
-/// A sequence by the paper (Weidner and Kleppmann, "The Art of the Fugue", section 5, FugueMax): a
-/// tree of units, one by one, that is walked to list them. Slow and obvious: an insertion walks the whole
+/// A sequence as in the paper (Weidner and Kleppmann, "The Art of the Fugue", section 5, FugueMax): a tree
+/// with a node for each unit, which is walked to list them. Slow and obvious: an insertion walks the whole
 /// tree.
 struct UnitOrderModel {
-  /// What a unit is: a scalar of a text, or a place, perhaps with an element that a move has put there.
+  /// A unit is a scalar of a text, or a place of a list. A move may have put an element at a place.
   enum Content: Hashable, Sendable {
     case scalar(Unicode.Scalar)
     case place(element: UnitID?)
@@ -45,7 +45,7 @@ struct UnitOrderModel {
     let first = UnitID(
       replica: operation.replica, epoch: operation.epoch, number: numbers[inserter, default: 0])
     numbers[inserter] = first.number + UInt64(contents.count)
-    // More units of the same operation hang from those that it has made, as if all had come at once.
+    // Further units of the same operation follow those that it has made, as if it had inserted all at once.
     let isMore =
       left.flatMap { units[$0] }.map { $0.operation == operation && $0.id.number + 1 == first.number }
       ?? false
@@ -60,7 +60,7 @@ struct UnitOrderModel {
     for (index, content) in contents.enumerated() {
       let unit = Unit(
         id: id, content: content, operation: operation, leftOrigin: parent, rightOrigin: rightOrigin)
-      // The rest of a run hangs from the unit before it, which no other operation has seen yet.
+      // Each further unit of a run is a child of the unit before it, which no other operation has seen yet.
       let hangsFromRight =
         index == 0 && !isMore && children(right: parent).contains { hasSeen(units[$0]!.operation) }
       add(unit, asLeftChildOf: hangsFromRight ? rightOrigin : nil)

@@ -1,8 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// A list or a text by the rules of DESIGN.md, 3. It keeps every change. To find the result of those that a
-/// store has folded, it inserts all units into a new ``UnitOrderModel``.
+/// A list or a text by the page *Merge rules* of EventStore. It keeps every change. To find the result of
+/// those that a store has folded, it inserts all units into a new ``UnitOrderModel``.
 struct UnitOrderOracle {
   /// What an operation does, with its units resolved.
   private enum Action {

@@ -8,14 +8,14 @@ import OperationFormat
 /// made, so that it comes after all that it has seen.
 struct ZoneModel: Sendable {
   let zone: ZoneID
-  /// The life of the zone's remote log; nil before it has one.
+  /// The incarnation of the zone's remote log; nil before it has one.
   private(set) var incarnation: IncarnationID?
   private(set) var transactions: [LogTransaction] = []
   private var oracle = Oracle()
   private var numbers: [TransactionID: Int] = [:]
   private var lanes: [Identity: Int] = [:]
   private var records: [Name: Cells] = [:]
-  /// What heads say, by the oracle's numbers.
+  /// The contents of heads, by the oracle's numbers.
   private var contents: [CellHead.Content] = []
 
   /// A store's identity.
@@ -45,7 +45,7 @@ struct ZoneModel: Sendable {
       self.name == name && self.kind == kind && self.element == element
     }
 
-    /// Whether it comes before the cell.
+    /// Whether it is ordered before the cell.
     func isBefore(_ name: Name, _ kind: FieldKind, _ element: ModelElement?) -> Bool {
       if self.name != name { return self.name < name }
       if self.kind != kind { return self.kind.rawValue < kind.rawValue }
@@ -54,12 +54,12 @@ struct ZoneModel: Sendable {
     }
   }
 
-  /// Creates the model of a zone in which nothing happened yet.
+  /// Creates the model of a new zone.
   init(zone: ZoneID) { self.zone = zone }
 
   // MARK: What happened
 
-  /// Adds a transaction that a store has made, and returns its number; the number that it has if it is known.
+  /// Adds a transaction that a store has made. Returns its number, also if it is known.
   ///
   /// - Throws: ``OracleMismatch`` if it breaks a rule: its base is in another life of the log or past its
   ///   end, or another transaction has its identity.
@@ -115,7 +115,7 @@ struct ZoneModel: Sendable {
     return lane
   }
 
-  /// Adds an operation of the last transaction to each cell that it works on (the table of DESIGN.md, 3).
+  /// Adds an operation of the last transaction to each cell that it works on.
   private mutating func add(_ operation: LogOperation, _ index: Int) {
     switch operation {
     case .create(let record, let type), .moveHere(let record, let type, _):
@@ -271,7 +271,7 @@ struct ZoneModel: Sendable {
     return heads
   }
 
-  /// The contributions of a cell, in the order that a store must give them in.
+  /// The contributions of a cell, in the order in which a store must return them.
   private func contributions(of cell: Int, _ view: ZoneView) -> [CellHead] {
     var found: [OracleHead] = []
     oracle.findHeads(of: cell, folded: view.folded, received: view.received, into: &found)

@@ -5,11 +5,10 @@ import OperationFormat
 struct ZoneView: Hashable, Sendable {
   /// The transactions that it has folded.
   var folded = TransactionSet()
-  /// When each transaction was first received by the remote, as far as the store knows: milliseconds since
-  /// 1970, `Int64.max` for those of which it knows no time. Shorter than there are transactions if none of
-  /// the rest is known.
+  /// When the remote first received each transaction, as far as the store knows: milliseconds since 1970, or
+  /// `Int64.max` if it knows no time. Transactions beyond the end of the array have no known time.
   private(set) var received: [Int64] = []
-  /// The store's policies, of the types that have another than `latest`.
+  /// The store's policies, for the types that have another policy than `latest`.
   var policies: [Name: ExistencePolicy] = [:]
 
   init() {}
@@ -18,7 +17,7 @@ struct ZoneView: Hashable, Sendable {
   mutating func fold(_ number: Int) { folded.insert(number) }
 
   /// Notes that the store learned when the remote received a transaction; nil if the remote keeps no such
-  /// times. The least of several times counts (DESIGN.md, 4).
+  /// times. The least of several times counts.
   mutating func receive(_ number: Int, atMilliseconds milliseconds: UInt64?) {
     guard let milliseconds else { return }
     while received.count <= number { received.append(.max) }

@@ -1,7 +1,7 @@
 import EventStore
 import OperationFormat
 
-/// All that one can tell two states of a store apart by: the digests of its zones, and the end of its log.
+/// What distinguishes two states of a store: the digests of its zones, and the end of its log.
 struct DeviceState: Hashable {
   var zones: [ZoneID] = []
   var digests: [ContentHash] = []
@@ -17,7 +17,7 @@ struct DeviceState: Hashable {
     for zone in zones { digests.append(try transaction.digest(of: zone)) }
   }
 
-  /// The digest of a zone. One that is not there is as one that nothing was written to.
+  /// The digest of a zone. A missing zone has the digest of an empty one.
   func digest(of zone: ZoneID) -> ContentHash {
     zones.firstIndex(of: zone).map { digests[$0] } ?? Self.empty
   }

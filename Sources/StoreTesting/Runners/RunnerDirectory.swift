@@ -6,7 +6,7 @@
 
 /// A directory that a runner writes to.
 enum RunnerDirectory {
-  /// Makes a directory and those above it, unless they are there.
+  /// Makes a directory and those above it, unless they exist.
   ///
   /// - Parameter purpose: what it is for, such as “the stores”.
   /// - Throws: ``HistoryError`` `directoryUnusable`, also if it may not be written.

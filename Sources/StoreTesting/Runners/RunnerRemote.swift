@@ -10,7 +10,7 @@ import Replicator
 public enum RunnerRemote: Sendable, Hashable {
   /// One in memory, a new one for each run.
   case memory
-  /// A folder. Each device opens it for itself, as on machines of their own.
+  /// A folder. Each device opens it separately, as on its own machine.
   case folder(directory: String)
 
   /// Reads `memory` or `folder:DIR`.
@@ -26,7 +26,7 @@ public enum RunnerRemote: Sendable, Hashable {
 
   /// Makes the remote.
   ///
-  /// - Returns: a closure that opens it for one device, as it is seen from a process of its own.
+  /// - Returns: a closure that opens it for one device, as a separate process would.
   func make(random: SeededRandom) async throws -> @Sendable () async throws -> any RemoteLog {
     let random = DeviceRandom(random)
     switch self {
@@ -44,14 +44,14 @@ public enum RunnerRemote: Sendable, Hashable {
     RemoteID(rawValue: UInt128(random.next()) << 64 | UInt128(random.next()))
   }
 
-  /// Makes the directory of a folder's remotes, so that an error with it comes before anything runs.
+  /// Makes the directory of a folder's remotes, so that an error is thrown before anything runs.
   ///
   /// - Throws: ``HistoryError`` `directoryUnusable`.
   package func prepare() throws {
     if case .folder(let directory) = self { try RunnerDirectory.make(directory, for: "the remotes") }
   }
 
-  /// A remote of its own for one of many runs: in a folder that was not there before.
+  /// A separate remote for one of many runs: in a folder that did not exist before.
   func fresh(for run: String) throws -> RunnerRemote {
     guard case .folder(let directory) = self else { return self }
     try RunnerDirectory.make(directory, for: "the remotes")

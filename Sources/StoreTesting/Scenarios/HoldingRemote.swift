@@ -22,7 +22,7 @@ struct HoldingRemote: ForwardingRemote {
       /// Set once the gate is open: whether the answers arrive.
       var answer: Bool?
       var isOver = false
-      /// Waits until so many answers are held.
+      /// Waits until `count` answers are held.
       var watcher: (count: Int, continuation: CheckedContinuation<Void, Never>)?
 
       /// Takes the watcher if what it waits for is there.
@@ -47,7 +47,7 @@ struct HoldingRemote: ForwardingRemote {
       }
     }
 
-    /// Waits until so many answers are held, or no more will come.
+    /// Waits until `count` answers are held, or no more will come.
     func holds(_ count: Int) async {
       await withCheckedContinuation { continuation in
         let watcher = state.withLock { state in

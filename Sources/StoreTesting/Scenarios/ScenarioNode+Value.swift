@@ -1,7 +1,7 @@
 import OperationFormat
 
 extension ScenarioNode {
-  /// The value that it stands for, by YAML's core schema: null, truth values, numbers, texts, lists and
+  /// The value that it means, by YAML's core schema: null, truth values, numbers, texts, lists and
   /// mappings.
   ///
   /// - Throws: ``ScenarioError`` `scenarioInvalid`.

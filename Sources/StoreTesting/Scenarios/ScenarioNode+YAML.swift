@@ -54,9 +54,9 @@ extension ScenarioNode {
     }
   }
 
-  /// A few aliases of aliases stand for more nodes than fit into memory, and the composer hashes keys: they
-  /// are refused before it sees them. A name that stands behind `&` and behind `*` is taken for one wherever
-  /// it stands.
+  /// Refuses aliases before the composer reads them: a few aliases of aliases expand to more nodes than fit
+  /// into memory, and the composer hashes keys. A name that is used after both `&` and `*` counts as an alias
+  /// anywhere in the file.
   private static func refuseAliases(in yaml: String) throws {
     var anchors: Set<[UInt8]> = []
     for (name, _) in names(after: UInt8(ascii: "&"), in: yaml) { anchors.insert(name) }
@@ -67,7 +67,7 @@ extension ScenarioNode {
   }
 
   private static func aliasError(_ line: Int) -> ScenarioError {
-    .invalid(line, "an anchor and its alias are used", hint: "write out what the alias stands for")
+    .invalid(line, "an anchor and its alias are used", hint: "write out what the alias refers to")
   }
 
   private static func names(after mark: UInt8, in yaml: String) -> [(name: [UInt8], line: Int)] {

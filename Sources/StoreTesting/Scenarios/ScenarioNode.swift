@@ -1,10 +1,10 @@
 /// A part of a scenario's YAML, as plain data that knows its line.
 struct ScenarioNode: Sendable {
   enum Content: Sendable {
-    /// A text; if it is plain, without quotes, it may stand for a number, a truth value or null.
+    /// A text; if it is plain, without quotes, it may mean a number, a truth value or null.
     case scalar(String, isPlain: Bool)
     case sequence([ScenarioNode])
-    /// In the order of the file; no key stands twice.
+    /// In the order of the file; no key occurs twice.
     case mapping([(key: String, value: ScenarioNode)])
   }
 

@@ -3,7 +3,7 @@ import OperationFormat
 import Replicator
 
 extension ScenarioWorld {
-  /// Devices that do not come to rest in so many passes never will.
+  /// The most passes until devices must be at rest. If they need more, they never will be.
   private static let passesMax = 64
   private static let pageBytesMax = 8 << 20
 

@@ -134,7 +134,7 @@ struct Kinds {
         if one.path[0] == "FieldChange" { withPayload.formUnion(names) }
       }
     }
-    // It stands for the kinds of later versions.
+    // It covers the kinds of later versions.
     all.remove("unknown")
   }
 

@@ -13,7 +13,10 @@ struct HouseReport {
   static let typeLinesMax = 600
   static let fileLinesMax = 400
   /// Words to avoid in comments and messages, because the field has standard terms.
-  static let words = ["lies", "alone", "anew", "at hand", "whoever", "is told", "for ever", "goes on"]
+  static let words = [
+    "lies", "alone", "anew", "at hand", "whoever", "is told", "were told", "for ever", "goes on", "goes by",
+    "taken for", "stands for", "all the same", "so many",
+  ]
 
   init(repository: String) throws {
     self.repository = repository

@@ -1,6 +1,6 @@
 import ChildProcesses
-import Dispatch
 import Foundation
+import StoreTesting
 
 @testable import ReplayTool
 
@@ -13,8 +13,7 @@ enum OtherProcess {
     return FileManager.default.isExecutableFile(atPath: beside) ? beside : nil
   }
 
-  /// Runs a program without input to its end, on a thread that no task needs: blocking one of the few threads
-  /// of tasks would stop all others.
+  /// Runs a program without input to its end, on a thread that no task needs.
   ///
   /// - Parameters:
   ///   - environment: its whole environment.
@@ -23,17 +22,12 @@ enum OtherProcess {
     _ path: String, _ arguments: [String],
     environment: [String: String] = ProcessInfo.processInfo.environment, takesErrors: Bool = false
   ) async throws -> (output: String, exit: Int32) {
-    try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue.global().async {
-        continuation.resume(
-          with: Result {
-            let process = try ChildProcess(
-              path: path, arguments, environment: environment.map { "\($0.key)=\($0.value)" },
-              errors: takesErrors ? .output : .file("/dev/null"))
-            let output = String(decoding: process.receiveAll(), as: UTF8.self)
-            return (output, process.wait().status)
-          })
-      }
+    try await ChildProcess.onThread {
+      let process = try ChildProcess(
+        path: path, arguments, environment: environment.map { "\($0.key)=\($0.value)" },
+        errors: takesErrors ? .output : .file("/dev/null"))
+      let output = String(decoding: process.receiveAll(), as: UTF8.self)
+      return (output, process.wait().status)
     }
   }
 }

@@ -1,5 +1,4 @@
 import ChildProcesses
-import Dispatch
 import StoreTesting
 
 extension ChildProcess {
@@ -7,19 +6,16 @@ extension ChildProcess {
   convenience init(_ arguments: String...) { self.init(program: "RemoteWriter", arguments) }
 
   /// The output of a process, and how it ended.
-  struct Story {
+  struct Run {
     var lines: [String]
     var end: End
   }
 
-  /// Starts a process and waits for its end, on a thread that no task needs.
-  static func run(_ arguments: String...) async -> Story {
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        let child = ChildProcess(program: "RemoteWriter", arguments)
-        let lines = child.lines(waitingSeconds: 600)
-        continuation.resume(returning: Story(lines: lines, end: child.wait()))
-      }
+  /// Starts `RemoteWriter` and waits for its end, on a thread that no task needs.
+  static func run(_ arguments: String...) async -> Run {
+    await onThread {
+      let child = ChildProcess(program: "RemoteWriter", arguments)
+      return Run(lines: child.lines(waitingSeconds: 600), end: child.wait())
     }
   }
 }

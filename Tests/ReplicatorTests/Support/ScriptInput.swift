@@ -226,7 +226,7 @@ struct ScriptInput {
     guard ends.count == 2, ends[0] <= ends[1] else { throw Mistake(description: "no sequences") }
     let segment = packed(ends[0]...ends[1], zone: zone)
     guard let named = values.removeValue(forKey: "assets") else { return .prepared(segment) }
-    return .preparedNaming(segment, try named.split(separator: ",").map { try Self.asset(String($0)) })
+    return .prepared(segment, naming: try named.split(separator: ",").map { try Self.asset(String($0)) })
   }
 
   private mutating func place() throws -> SegmentPlace { SegmentPlace(offset: try Self.number(try word())) }

@@ -55,8 +55,8 @@ extension ZoneEffect {
       "download \(asset.text) of \(incarnation.text), \(Self.text(chunks))"
     case .withdraw(let incarnation): "withdraw \(incarnation.text)"
     case .deleteAtRemote(let incarnation): "delete at remote \(incarnation.text)"
-    case .finishDeletion(let incarnation, let isTold):
-      "finish deletion of \(incarnation.text), \(isTold ? "told" : "not told")"
+    case .finishDeletion(let incarnation, let remoteHasDeleted):
+      "finish deletion of \(incarnation.text), \(remoteHasDeleted ? "told" : "not told")"
     }
   }
 

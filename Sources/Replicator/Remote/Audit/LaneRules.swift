@@ -89,8 +89,8 @@ struct LaneRules {
     return "it does not name its writer's segment before it"
   }
 
-  /// A transaction has seen all that the transactions have seen which it has seen. So its base is at least
-  /// that of the one before it, and that of its parent.
+  /// Seeing is transitive: if a transaction has seen another, it has also seen all that the other had seen.
+  /// So its base is at least that of the one before it, and that of its parent.
   private func problemOfLineage(
     _ header: SegmentHeader, _ transactions: [[UInt8]], _ lane: AuditedLane, _ log: AuditedLog,
     _ addition: inout AuditedLane.Addition

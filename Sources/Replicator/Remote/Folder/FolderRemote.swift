@@ -9,7 +9,7 @@ public import EventStore
 /// ```
 ///
 /// <doc:FolderRemoteLayout> says what it expects of the file system.
-public struct FolderRemote: RemoteLog {
+public struct FolderRemote: RemoteLog, LogOfObjects {
   /// The algorithm, over the folder's files.
   package let log: ObjectRemote
   package let objects: FolderObjects
@@ -48,27 +48,15 @@ public struct FolderRemote: RemoteLog {
     directory: String, makeRandom: @escaping @Sendable () -> UInt64 = SystemEnvironment.makeRandom
   ) async throws(RemoteError) -> FolderRemote {
     let remote = FolderRemote(FolderObjects(directory: directory, makeRandom: makeRandom))
-    try await remote.objects.create(RemoteID(rawValue: UInt128(makeRandom()) << 64 | UInt128(makeRandom())))
+    try await remote.objects.create(.random(makeRandom))
     try await remote.log.zones.checked()
     return remote
   }
-
-  public var name: String { log.name }
 
   /// Which remote it is.
   ///
   /// - Throws: ``RemoteError``, as ``init(directory:isReadOnly:counter:)``.
   public func identity() async throws(RemoteError) -> RemoteID { try await log.zones.identity() }
-
-  public func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
-    try await log.zoneEvents(after: token)
-  }
-
-  public func createZone(
-    _ zone: ZoneID, proposing proposed: IncarnationID
-  ) async throws(RemoteError) -> IncarnationID {
-    try await log.createZone(zone, proposing: proposed)
-  }
 
   public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await log.deleteZone(zone, incarnation)
@@ -80,42 +68,6 @@ public struct FolderRemote: RemoteLog {
     }
   }
 
-  public func append(
-    _ segment: PackedSegment, after offset: UInt64
-  ) async throws(RemoteError) -> AppendOutcome {
-    try await log.append(segment, after: offset)
-  }
-
-  public func segments(
-    after token: ChangeToken, bytesMax: Int
-  ) async throws(RemoteError) -> FetchOutcome {
-    try await log.segments(after: token, bytesMax: bytesMax)
-  }
-
-  public func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
-    try await log.assetState(asset)
-  }
-
-  public func putAssetChunk(
-    _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
-  ) async throws(RemoteError) {
-    try await log.putAssetChunk(bytes, at: index, of: asset)
-  }
-
-  public func finishAsset(
-    _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
-  ) async throws(RemoteError) -> RemoteAssetState {
-    try await log.finishAsset(manifest, of: zone, incarnation)
-  }
-
-  public func assetChunk(
-    at index: UInt64, of asset: RemoteAsset
-  ) async throws(RemoteError) -> [UInt8]? {
-    try await log.assetChunk(at: index, of: asset)
-  }
-
   /// Yields when a process of this machine has put something; ends at once if the system does not notify.
   public func changes() -> AsyncStream<Void> { log.changes() }
 }
-
-extension FolderRemote: LogOfObjects {}

@@ -116,7 +116,7 @@ final class FolderWriter: Sendable {
       try calls.sync(parent, tree.path(name))
     } catch {
       switch error.number {
-      // A user who may only read cannot do it, and reads all the same.
+      // A user who may only read cannot do it, and still reads.
       case EACCES, EPERM, EROFS, EINVAL, EOPNOTSUPP: return
       default: throw error.remoteError
       }
@@ -190,10 +190,7 @@ final class FolderWriter: Sendable {
   }
 
   /// A name of 128 random bits: no two writers choose the same.
-  private func temporaryName() -> String {
-    let bits = UInt128(makeRandom()) << 64 | UInt128(makeRandom())
-    return IncarnationID(rawValue: bits).description
-  }
+  private func temporaryName() -> String { IncarnationID.random(makeRandom).description }
 
   private func temporaryPath(_ temporary: String) -> String {
     "\(tree.directory)/\(FolderTree.temporary)/\(temporary)"

@@ -36,6 +36,9 @@ package final class MemoryObjects: ObjectStore {
     return watchers != nil
   }
 
+  /// Does nothing: an object in memory lasts as long as the others.
+  package func makeLasting(_ name: ObjectName) async throws(RemoteError) {}
+
   package func list() async throws(RemoteError) -> [ObjectEntry] {
     let sizes = state.withLock { $0.objects.mapValues(\.count) }
     return sizes.map { ObjectEntry(path: $0.key.description, bytes: UInt64($0.value)) }

@@ -3,8 +3,7 @@ internal import OperationFormat
 /// A remote log over objects that are written once: the one algorithm of the folder remote and the memory
 /// remote.
 ///
-/// ``ObjectName`` lists the objects. The work is done by the types that it is made of; it owns what they
-/// share.
+/// ``ObjectName`` lists the objects. Its parts do the work; it owns what they share.
 package final class ObjectRemote: RemoteLog {
   let objects: any ObjectStore
   /// The remote's own clock; nil if it has none.
@@ -125,7 +124,58 @@ package final class ObjectRemote: RemoteLog {
   }
 }
 
-/// A remote that keeps its log by the algorithm over objects.
+/// A remote that keeps its log by the algorithm over objects. It deletes zones itself: the log does not
+/// remove their assets.
 package protocol LogOfObjects: RemoteLog {
   var log: ObjectRemote { get }
+}
+
+extension LogOfObjects {
+  public var name: String { log.name }
+
+  public func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    try await log.zoneEvents(after: token)
+  }
+
+  public func createZone(
+    _ zone: ZoneID, proposing proposed: IncarnationID
+  ) async throws(RemoteError) -> IncarnationID {
+    try await log.createZone(zone, proposing: proposed)
+  }
+
+  public func append(
+    _ segment: PackedSegment, after offset: UInt64
+  ) async throws(RemoteError) -> AppendOutcome {
+    try await log.append(segment, after: offset)
+  }
+
+  public func segments(
+    after token: ChangeToken, bytesMax: Int
+  ) async throws(RemoteError) -> FetchOutcome {
+    try await log.segments(after: token, bytesMax: bytesMax)
+  }
+
+  public func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
+    try await log.assetState(asset)
+  }
+
+  public func putAssetChunk(
+    _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) {
+    try await log.putAssetChunk(bytes, at: index, of: asset)
+  }
+
+  public func finishAsset(
+    _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> RemoteAssetState {
+    try await log.finishAsset(manifest, of: zone, incarnation)
+  }
+
+  public func assetChunk(
+    at index: UInt64, of asset: RemoteAsset
+  ) async throws(RemoteError) -> [UInt8]? {
+    try await log.assetChunk(at: index, of: asset)
+  }
+
+  public func changes() -> AsyncStream<Void> { log.changes() }
 }

@@ -47,9 +47,6 @@ package protocol ObjectStore: Sendable {
 }
 
 extension ObjectStore {
-  /// Does nothing: for a place in which every visible object is durable.
-  package func makeLasting(_ name: ObjectName) async throws(RemoteError) {}
-
   /// Whether anything has a name, also something that is not an object.
   func exists(_ name: ObjectName) async throws(RemoteError) -> Bool {
     do throws(RemoteError) {

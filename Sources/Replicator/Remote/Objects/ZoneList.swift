@@ -98,7 +98,7 @@ struct ZoneList: ~Copyable, Sendable {
 
   /// Adds what was found at the offset after the last.
   ///
-  /// An event whose hash of the event before it is wrong counts all the same: if someone has joined two
+  /// An event whose hash of the event before it is wrong counts too: if someone has joined two
   /// copies of a remote, that must not stop all stores.
   ///
   /// - Parameter name: the name of its object, for errors.

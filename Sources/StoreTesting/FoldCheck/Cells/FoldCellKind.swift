@@ -4,10 +4,10 @@ import OperationFormat
 /// What FoldCheck knows of a kind of cell. Each kind has a file; ``FieldKind/foldCells`` is the table of
 /// them.
 ///
-/// The oracle's heads hold numbers. A kind says what such a number stands for: as bytes, as a value and in
+/// The oracle's heads hold numbers. A kind says what such a number means: as bytes, as a value and in
 /// words.
 protocol FoldCellKind: SendableMetatype {
-  /// How many cells of the kind a field has in a history: more than one where elements or keys have cells.
+  /// How many cells of the kind a field has in a history: more than one if elements or keys have cells.
   static var count: Int { get }
   static var traits: FoldCellTraits { get }
   /// The bytes that name an element or a key in rows; nil for a kind without them.

@@ -13,7 +13,7 @@ struct FoldNumbering: Hashable {
   /// Types have the numbers after those of the fields, the same at every store.
   private static let fields = 3
 
-  /// How far the order is turned.
+  /// How far the order is rotated.
   let turn: Int
 
   func number(ofIdentity identity: Int) -> ReplicaNumber {

@@ -2,8 +2,8 @@ import OperationFormat
 
 /// Names a value that a generated operation sets: a number into a small table of encoded values.
 package struct FoldValue: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-  /// 0 is null, 1 to 7 are small integers. From 8 on there are strings whose encoded sizes are around that
-  /// from which a value gets a row of its own; the even ones are in arrays with references.
+  /// 0 is null, and 1 to 7 are small integers. From 8 on they are strings with encoded sizes around the limit
+  /// above which a value gets its own row. The even ones are in arrays with references.
   package let rawValue: UInt8
 
   /// Creates the name of a value of the table.

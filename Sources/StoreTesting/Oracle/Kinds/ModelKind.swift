@@ -1,7 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// What the oracle says of a kind of field. Each kind has a file; ``FieldKind/model`` is the table of them.
+/// What the oracle knows about a kind of field. Each kind has a file; ``FieldKind/model`` is the table of
+/// them.
 ///
 /// It shares nothing with the kinds in `Merge` but the names of kinds and the types of heads.
 protocol ModelKind {
@@ -11,7 +12,7 @@ protocol ModelKind {
   ///
   /// - Parameter shown: what a value reads; nil for nothing.
   static func value(of field: RecordHeads.Field, _ shown: (Value) -> Value?) -> Value?
-  /// The values that a field shows where references count.
+  /// The values that a field shows, if references in it count.
   static func referringValues(of field: RecordHeads.Field) -> [Value]
   /// The heads that are in conflict, cell by cell; those of a map with their keys.
   static func conflicts(in field: RecordHeads.Field) -> [(key: Name?, heads: [CellHead])]
@@ -38,7 +39,7 @@ enum ModelReading {
 }
 
 extension FieldKind {
-  /// What the oracle says of the kind.
+  /// What the oracle knows about the kind.
   var model: any ModelKind.Type {
     switch self {
     case .register: ModelRegister.self

@@ -34,13 +34,13 @@ final class SimulatedWrite: @unchecked Sendable {
   }
 
   /// The outcome, as the app gets it.
-  func told(_ isLogged: Bool?) -> ToldWrite {
-    ToldWrite(operationCounts: operationCounts, isLogged: isLogged)
+  func outcome(isLogged: Bool?) -> WriteOutcome {
+    WriteOutcome(operationCounts: operationCounts, isLogged: isLogged)
   }
 
   /// The outcome of a write that ended with an error. Only `commitUncertain` leaves open whether it was
   /// committed.
-  func told(_ error: any Error) -> ToldWrite {
-    told((error as? StoreError)?.code == .commitUncertain ? nil : false)
+  func outcome(of error: any Error) -> WriteOutcome {
+    outcome(isLogged: (error as? StoreError)?.code == .commitUncertain ? nil : false)
   }
 }

@@ -72,7 +72,7 @@ struct SimulatedWrites: WorldPart {
 
   private func didWrite(_ write: SimulatedWrite, _ device: SimulatedDevice) throws {
     world.count(.writes)
-    device.toldWrites.append(write.told(true))
+    device.writeOutcomes.append(write.outcome(isLogged: true))
     device.view.writes += 1
     guard !device.isDying else { return }
     try SimulatedRounds(world).deliver(.localCommit, device)
@@ -81,7 +81,7 @@ struct SimulatedWrites: WorldPart {
   private func didFail(_ write: SimulatedWrite, _ device: SimulatedDevice, _ error: any Error) throws {
     if let failure = error as? SimulationFailure { throw failure }
     world.count(.writesFailed)
-    device.toldWrites.append(write.told(error))
+    device.writeOutcomes.append(write.outcome(of: error))
     note("d\(device.number) write failed: \(ErrorChecker.code(of: error))")
     // The app's own errors are no errors of the store.
     if error is StoreError {
@@ -114,7 +114,7 @@ struct SimulatedWrites: WorldPart {
         }
         try didWrite(write, device)
       } catch {
-        device.toldWrites.append(write.told(error))
+        device.writeOutcomes.append(write.outcome(of: error))
         try ErrorChecker(world).expect(error, [.full, .commitFailed, .commitUncertain, .recordUnknown])
       }
     }

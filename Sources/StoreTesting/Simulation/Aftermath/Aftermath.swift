@@ -24,21 +24,21 @@ struct Aftermath: WorldPart {
   }
 
   private func run(
-    _ story: some AftermathStory, _ fault: SimulationFault, _ stream: SimulationPlan.Stream, perMille: Int
+    _ event: some AftermathEvent, _ fault: SimulationFault, _ stream: SimulationPlan.Stream, perMille: Int
   ) throws {
     var choices = world.plan.choices(stream)
     let happens = choices.happens(perMille: perMille)
-    if happens, options.faults.contains(fault) { try story.run(&choices) }
+    if happens, options.faults.contains(fault) { try event.run(&choices) }
   }
 }
 
 /// Something that may happen to a world at rest.
-protocol AftermathStory: AftermathPart {
+protocol AftermathEvent: AftermathPart {
   /// Lets it happen, and checks that all devices end equal.
   func run(_ choices: inout SimulationChoices) throws
 }
 
-/// A story, or a part of one.
+/// An event of the aftermath, or a helper of one.
 protocol AftermathPart: WorldPart {}
 
 extension AftermathPart {

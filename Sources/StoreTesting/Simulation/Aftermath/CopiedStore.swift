@@ -4,7 +4,7 @@ import Replicator
 /// A store is copied, and both copies write and sync. They share an identity, so what the second one ships
 /// has sequences that the remote has with other content. The second one takes another epoch, and nothing is
 /// lost.
-struct CopiedStore: AftermathStory {
+struct CopiedStore: AftermathEvent {
   unowned let world: SimulatedWorld
 
   init(_ world: SimulatedWorld) { self.world = world }

@@ -4,7 +4,7 @@ import Replicator
 
 /// The remote loses something, or has something that nobody can read. All devices still ship; a device that
 /// has not read it says so; and once it is put back or given up, all end equal.
-struct DamagedEntry: AftermathStory {
+struct DamagedEntry: AftermathEvent {
   unowned let world: SimulatedWorld
 
   init(_ world: SimulatedWorld) { self.world = world }
@@ -57,8 +57,8 @@ struct DamagedEntry: AftermathStory {
 
   /// Lets three segments come to a log.
   ///
-  /// - Parameter isOfAPeer: whether the one that is to be damaged is of a peer that is gone, and nobody has
-  ///   read it.
+  /// - Parameter isOfAPeer: whether the damaged entry is from a peer that has left, and that no device has
+  ///   read.
   /// - Returns: the one that is to be damaged: there is something behind it, or nothing.
   private func makeEntries(
     _ isOfAPeer: Bool, _ zone: ZoneID, _ device: SimulatedDevice, _ choices: inout SimulationChoices

@@ -32,7 +32,7 @@ enum RemoteDamage {
 }
 
 /// The remote of a world, as its administrator sees it.
-struct DamagedRemote: ForwardingRemote, LogOfObjects {
+struct DamagedRemote: LogOfObjects {
   private let place: SimulatedPlace
   private let objects: KeptObjects
 
@@ -44,7 +44,10 @@ struct DamagedRemote: ForwardingRemote, LogOfObjects {
 
   /// A new client each time, which remembers nothing.
   var log: ObjectRemote { place.makeLog(over: objects) }
-  var remote: any RemoteLog { log }
+
+  func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await log.deleteZone(zone, incarnation)
+  }
 
   func damage(_ name: ObjectName, _ damage: RemoteDamage) async throws(RemoteError) {
     let bytes = try await objects.get(name, bytesMax: .max)

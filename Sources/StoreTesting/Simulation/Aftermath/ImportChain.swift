@@ -4,7 +4,7 @@ import OperationFormat
 /// Two stores in a row import the log of the one before, with pending transactions. Then the first store
 /// comes back from a backup, and ships another branch. The last store takes over all that it has of the
 /// others, or lets go of it. The others are gone.
-struct ImportChain: AftermathStory {
+struct ImportChain: AftermathEvent {
   unowned let world: SimulatedWorld
 
   init(_ world: SimulatedWorld) { self.world = world }

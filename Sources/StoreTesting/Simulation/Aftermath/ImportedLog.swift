@@ -3,7 +3,7 @@ import OperationFormat
 
 /// A store's log with pending transactions is exported into a new store, which continues it. The old store is
 /// gone, or comes back.
-struct ImportedLog: AftermathStory {
+struct ImportedLog: AftermathEvent {
   unowned let world: SimulatedWorld
 
   init(_ world: SimulatedWorld) { self.world = world }

@@ -4,7 +4,7 @@ import Replicator
 
 /// An old copy of the remote, from before a zone was created, takes its place for good. The zone is put back
 /// from the store that created it, or that store deletes it.
-struct LostZone: AftermathStory {
+struct LostZone: AftermathEvent {
   private static let lost = ZoneID(name: "lost")
 
   unowned let world: SimulatedWorld

@@ -4,7 +4,7 @@ import Replicator
 
 /// A peer writes what no replica of ours would write. Its segments are the same for all devices, so all must
 /// find the same in them: no device stops, loses anything, or differs.
-struct LyingPeer: AftermathStory {
+struct LyingPeer: AftermathEvent {
   unowned let world: SimulatedWorld
 
   init(_ world: SimulatedWorld) { self.world = world }

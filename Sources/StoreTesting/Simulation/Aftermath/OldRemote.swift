@@ -4,7 +4,7 @@ import Replicator
 
 /// An old copy of the remote takes its place for good. Every store reads the zone's log again and sends what
 /// it has of what is lost, and all end equal.
-struct OldRemote: AftermathStory {
+struct OldRemote: AftermathEvent {
   unowned let world: SimulatedWorld
 
   init(_ world: SimulatedWorld) { self.world = world }

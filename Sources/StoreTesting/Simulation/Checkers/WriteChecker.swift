@@ -2,18 +2,18 @@
 enum WriteChecker {
   /// Checks the writes of a device that ended since the last check.
   static func check(_ device: SimulatedDevice) throws {
-    let (told, logged) = (device.toldWrites, device.view.logged)
-    (device.toldWrites, device.view.logged) = ([], [])
-    try check(told, logged: logged, "d\(device.number)")
+    let (outcomes, logged) = (device.writeOutcomes, device.view.logged)
+    (device.writeOutcomes, device.view.logged) = ([], [])
+    try check(outcomes, logged: logged, "d\(device.number)")
   }
 
   /// - Parameters:
-  ///   - told: the writes that ended, in the order of their commits.
+  ///   - outcomes: the writes that ended, in the order of their commits.
   ///   - logged: the operations of each transaction of the store's own that its log got meanwhile.
   ///   - store: the store's name, for the failure.
-  static func check(_ told: [ToldWrite], logged: [Int], _ store: String) throws {
+  static func check(_ outcomes: [WriteOutcome], logged: [Int], _ store: String) throws {
     var left = logged[...]
-    for write in told where write.isLogged != false {
+    for write in outcomes where write.isLogged != false {
       if left.starts(with: write.operationCounts) {
         left = left.dropFirst(write.operationCounts.count)
       } else if write.isLogged == true {

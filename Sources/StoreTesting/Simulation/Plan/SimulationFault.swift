@@ -100,7 +100,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .groupCommit: "several writes wait and share a commit, one of which may fail"
     case .heldRead: "a read transaction stays open over many commits"
     case .secondReplicator: "two replicators work at one store: 20 % of the devices"
-    case .zonesChosen: "a device has some of the zones alone: 15 % of the devices"
+    case .zonesChosen: "a device syncs only some of the zones: 15 % of the devices"
     case .newerWriter: "a newer version writes operations of unknown kinds: 20 % of the seeds"
     case .newerSegment:
       "an older version meets segments of a newer one, until it is upgraded: 10 % of the seeds"

@@ -29,7 +29,7 @@ final class SimulatedDevice: @unchecked Sendable {
   /// Whether its process ends after its present action.
   var isDying = false
   /// The writes that ended since its log was last checked.
-  var toldWrites: [ToldWrite] = []
+  var writeOutcomes: [WriteOutcome] = []
   /// Zones that its app is now deleting.
   var deletedZones: Set<ZoneID> = []
   /// What its store is known to have.

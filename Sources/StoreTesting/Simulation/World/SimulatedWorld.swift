@@ -33,8 +33,8 @@ final class SimulatedWorld: @unchecked Sendable {
   private(set) var steps = 0
   /// Whether faults have ended.
   private(set) var isHealed = false
-  /// Whether the facts still hold for all stores. They end where two stores share an identity, or a peer
-  /// lies.
+  /// Whether the facts still hold for all stores. False once two stores share an identity, or a peer sends
+  /// false segments.
   private(set) var isModelled = true
   /// Whether a verification runs, which would report a failed call for an asset's file as damage.
   private(set) var isVerifying = false

@@ -9,12 +9,12 @@ extension ZoneRound {
   ///
   /// | phase | effect | results |
   /// |---|---|---|
-  /// | `ready` | | |
+  /// | `ready` | none: it has not started | |
   /// | `creating` | `create` | `created` |
   /// | `adopting` | `adopt` | `adopted`, `deletedMeanwhile` |
   /// | `fetching` | `fetch` | `fetched`; `folded` if the log had to be read again |
   /// | `folding` | `fold` | `folded` |
-  /// | `preparing` | `prepare` | `prepared`, `preparedNaming`; `folded` if the log is being read again |
+  /// | `preparing` | `prepare` | `prepared`; `folded` if the log is being read again |
   /// | `uploading` | `upload` | `uploaded` |
   /// | `appending` | `append` | `appended` |
   /// | `acknowledging` | `acknowledge` | `acknowledged` |
@@ -44,7 +44,7 @@ extension ZoneRound {
     case downloading(IncarnationID, AssetReference)
     case withdrawing
     case deletingAtRemote(IncarnationID)
-    case finishingDeletion(IncarnationID, isTold: Bool)
+    case finishingDeletion(IncarnationID, remoteHasDeleted: Bool)
     /// The report is final.
     case done
   }
@@ -82,9 +82,4 @@ extension ZoneRound {
       shippedThrough = max(shippedThrough, new.offset)
     }
   }
-}
-
-/// The name of an enum's case without what it holds: no segment and no user data in a message.
-func caseName(_ value: some Any) -> String {
-  Mirror(reflecting: value).children.first?.label ?? "\(value)"
 }

@@ -25,45 +25,47 @@ import EventStore
 /// The kinds of values that JSON does not have.
 private enum ValueWord: String {
   case double, decimal, bytes, date, uuid, reference, asset, array, map
+
+  /// A value of this kind.
+  func json(_ content: JSON) -> JSON { .object([Name(rawValue): content]) }
 }
 
-extension JSON {
-  init(_ value: Value) {
-    self =
-      switch value {
-      case .null: .null
-      case .bool(let isTrue): .bool(isTrue)
-      case .int(let number): .number(number)
-      case .string(let text): .string(text)
-      case .double(let number): Self.tagged(.double, Self.double(number))
-      case .decimal(let number): Self.tagged(.decimal, .text(number))
-      case .bytes(let bytes): Self.tagged(.bytes, .string(Data(bytes).base64EncodedString()))
-      case .date(let microseconds):
-        Self.tagged(.date, .string(CalendarTime.text(microseconds: microseconds)))
-      case .uuid(let id): Self.tagged(.uuid, .text(id))
-      case .reference(let reference): Self.tagged(.reference, Self.reference(reference))
-      case .asset(let asset):
-        Self.tagged(.asset, .object(["bytes": .number(asset.byteCount), "sha256": .text(asset.hash)]))
-      case .array(let elements): Self.tagged(.array, .array(elements.map { JSON($0) }))
-      case .map(let entries): Self.tagged(.map, .object(entries.mapValues { JSON($0) }))
-      }
+extension Value {
+  var json: JSON {
+    switch self {
+    case .null: .null
+    case .bool(let isTrue): .bool(isTrue)
+    case .int(let number): .number(number)
+    case .string(let text): .string(text)
+    case .double(let number): ValueWord.double.json(number.json)
+    case .decimal(let number): ValueWord.decimal.json(.text(number))
+    case .bytes(let bytes): ValueWord.bytes.json(.string(Data(bytes).base64EncodedString()))
+    case .date(let microseconds):
+      ValueWord.date.json(.string(CalendarTime.text(microseconds: microseconds)))
+    case .uuid(let id): ValueWord.uuid.json(.text(id))
+    case .reference(let reference): ValueWord.reference.json(reference.json)
+    case .asset(let asset):
+      ValueWord.asset.json(.object(["bytes": .number(asset.byteCount), "sha256": .text(asset.hash)]))
+    case .array(let elements): ValueWord.array.json(.array(elements.map(\.json)))
+    case .map(let entries): ValueWord.map.json(.object(entries.mapValues(\.json)))
+    }
   }
+}
 
-  private static func tagged(_ word: ValueWord, _ content: JSON) -> JSON {
-    .object([Name(word.rawValue): content])
-  }
-
+extension Double {
   /// The shortest text that gives the same number again; a quoted text for numbers that JSON does not have.
-  private static func double(_ number: Double) -> JSON {
-    if number.isNaN { return .string("nan") }
-    if number.isInfinite { return .string(number < 0 ? "-inf" : "inf") }
-    return .fraction("\(number)")
+  fileprivate var json: JSON {
+    if isNaN { return .string("nan") }
+    if isInfinite { return .string(self < 0 ? "-inf" : "inf") }
+    return .fraction("\(self)")
   }
+}
 
-  private static func reference(_ reference: Reference) -> JSON {
+extension Reference {
+  fileprivate var json: JSON {
     .members([
-      "record": .text(reference.record), "zone": reference.zone.map { .text($0) },
-      "rule": reference.rule == .none ? nil : .string("\(reference.rule)"),
+      "record": .text(record), "zone": zone.map { .text($0) },
+      "rule": rule == .none ? nil : .string("\(rule)"),
     ])
   }
 }
@@ -114,7 +116,7 @@ extension Value {
     case .reference: return .reference(try reference(JSONMembers(content, in: path)))
     case .asset:
       var members = try JSONMembers(content, in: path)
-      let hash = try members.parsed("sha256", as: ContentHash.self, "64 hexadecimal digits")
+      let hash = try members.hash("sha256")
       let asset = AssetReference(hash: hash, byteCount: try members.integer("bytes"))
       try members.finish()
       return .asset(asset)
@@ -158,14 +160,9 @@ extension Value {
   private static func reference(_ members: JSONMembers) throws(JSONError) -> Reference {
     var members = members
     let record = Name(try members.string("record"))
-    let zone = try members.parsedIfPresent("zone", as: ZoneID.self, "a zone as name or owner/name")
-    var rule = ReferenceRule.none
-    if let text = try members.stringIfPresent("rule") {
-      guard let found = ReferenceRule.allCases.first(where: { "\($0)" == text }) else {
-        throw members.wrong("rule", "none, cascade or nullify")
-      }
-      rule = found
-    }
+    let zone = try members.isMissing("zone") ? nil : members.zone("zone")
+    let rule: ReferenceRule =
+      try members.isMissing("rule") ? .none : members.word("rule", "none, cascade or nullify")
     try members.finish()
     return Reference(zone: zone, record: record, rule: rule)
   }

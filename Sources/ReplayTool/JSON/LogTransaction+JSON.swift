@@ -35,73 +35,75 @@ private enum OperationWord: String {
   case create, delete, moveAway, moveHere
 }
 
-extension JSON {
-  init(_ transaction: LogTransaction) { self = .object(Self.members(of: transaction)) }
-
-  static func members(of transaction: LogTransaction) -> [Name: JSON] {
-    var members: [Name: JSON] = [
-      "replica": .text(transaction.replica), "epoch": .number(transaction.epoch),
-      "sequence": .number(transaction.sequence), "zone": .text(transaction.zone),
-      "timestamp": .text(transaction.timestamp),
-      "operations": .array(transaction.operations.map { JSON($0) }),
-    ]
-    members["base"] = transaction.base.map { JSON($0) }
-    members["parent"] = transaction.parent.map { .text($0) }
-    members["write"] = transaction.writeID.map { .number($0) }
-    members["author"] = transaction.author.map { .string($0) }
-    members["label"] = transaction.label.map { .string($0) }
-    members["schema"] = transaction.schemaVersion.map { .number($0) }
-    members["names"] = transaction.names.map { .array($0.map { .text($0) }) }
+extension LogEntry {
+  /// The transaction with the store's data about it: its position, its time as text, and its arrival.
+  var jsonMembers: [Name: JSON] {
+    var members = transaction.jsonMembers
+    members["position"] = .number(position.rawValue)
+    members["time"] = .string(Display.time(transaction.timestamp))
+    members["arrived"] = .number(arrivedMilliseconds)
     return members
-  }
-
-  init(_ operation: LogOperation) {
-    self =
-      switch operation {
-      case .create(let record, let type):
-        .object([
-          "kind": .string(OperationWord.create.rawValue), "record": .text(record), "type": .text(type),
-        ])
-      case .delete(let record):
-        .object(["kind": .string(OperationWord.delete.rawValue), "record": .text(record)])
-      case .moveAway(let record, let place):
-        .object([
-          "kind": .string(OperationWord.moveAway.rawValue), "record": .text(record), "to": .text(place),
-        ])
-      case .moveHere(let record, let type, let place):
-        .object([
-          "kind": .string(OperationWord.moveHere.rawValue), "record": .text(record), "type": .text(type),
-          "from": .text(place),
-        ])
-      case .update(let record, let type, let field, let change):
-        .object(
-          Self.members(of: change).merging([
-            "kind": .string(change.word.rawValue), "record": .text(record), "type": .text(type),
-            "field": .text(field),
-          ]) { $1 })
-      case .unknown(let kind, let payload):
-        .object(["kind": .number(kind), "payload": .string(Hexadecimal.text(payload))])
-      }
   }
 }
 
-extension JSON: ExpressibleByStringLiteral {
-  init(stringLiteral text: String) { self = .string(text) }
+extension LogTransaction {
+  var jsonMembers: [Name: JSON] {
+    var members: [Name: JSON] = [
+      "replica": .text(replica), "epoch": .number(epoch), "sequence": .number(sequence), "zone": .text(zone),
+      "timestamp": .text(timestamp), "operations": .array(operations.map(\.json)),
+    ]
+    members["base"] = base?.json
+    members["parent"] = parent.map { .text($0) }
+    members["write"] = writeID.map { .number($0) }
+    members["author"] = author.map { .string($0) }
+    members["label"] = label.map { .string($0) }
+    members["schema"] = schemaVersion.map { .number($0) }
+    members["names"] = names.map { .array($0.map { .text($0) }) }
+    return members
+  }
+}
+
+extension LogOperation {
+  var json: JSON {
+    switch self {
+    case .create(let record, let type):
+      .object([
+        "kind": .string(OperationWord.create.rawValue), "record": .text(record), "type": .text(type),
+      ])
+    case .delete(let record):
+      .object(["kind": .string(OperationWord.delete.rawValue), "record": .text(record)])
+    case .moveAway(let record, let place):
+      .object([
+        "kind": .string(OperationWord.moveAway.rawValue), "record": .text(record), "to": .text(place),
+      ])
+    case .moveHere(let record, let type, let place):
+      .object([
+        "kind": .string(OperationWord.moveHere.rawValue), "record": .text(record), "type": .text(type),
+        "from": .text(place),
+      ])
+    case .update(let record, let type, let field, let change):
+      .object(
+        change.jsonMembers.merging([
+          "kind": .string(change.word.rawValue), "record": .text(record), "type": .text(type),
+          "field": .text(field),
+        ]) { $1 })
+    case .unknown(let kind, let payload):
+      .object(["kind": .number(kind), "payload": .string(Hexadecimal.text(payload))])
+    }
+  }
 }
 
 extension LogTransaction {
   /// Reads a transaction, and leaves members that do not belong to a transaction.
   init(_ members: inout JSONMembers) throws(JSONError) {
-    let identifier = "32 hexadecimal digits"
     self.init(
-      replica: try members.parsed("replica", identifier), epoch: try members.integer("epoch"),
+      replica: try members.identifier("replica"), epoch: try members.integer("epoch"),
       sequence: try members.integer("sequence"),
-      zone: try members.parsed("zone", "a zone as name or owner/name"),
+      zone: try members.zone("zone"),
       timestamp: try members.parsed("timestamp", "a timestamp as milliseconds.counter"), operations: [])
     if !members.isMissing("base") {
       var found = try members.members("base")
-      base = Base(
-        incarnation: try found.parsed("incarnation", identifier), offset: try found.integer("offset"))
+      base = try found.base()
       try found.finish()
     }
     parent = try members.parsedIfPresent("parent", "a transaction as replica.epoch.sequence")

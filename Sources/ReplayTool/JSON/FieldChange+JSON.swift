@@ -1,7 +1,7 @@
 import EventStore
 
 // The change of a field in JSON: the word of its kind, and its members besides kind, record, type and field.
-// The table is in JSON+Transaction.swift.
+// The table is in LogTransaction+JSON.swift.
 
 /// The kinds of changes: their words in JSON and for people.
 enum ChangeWord: String {
@@ -54,31 +54,35 @@ extension FieldChange {
   }
 }
 
-extension JSON {
-  static func members(of change: FieldChange) -> [Name: JSON] {
-    switch change {
+extension FieldChange {
+  var jsonMembers: [Name: JSON] {
+    switch self {
     case .set(let value), .add(let value), .insert(let value), .remove(let value), .contribute(let value):
-      ["value": JSON(value)]
-    case .put(let key, let value): ["key": .text(key), "value": JSON(value)]
+      ["value": value.json]
+    case .put(let key, let value): ["key": .text(key), "value": value.json]
     case .removeKey(let key): ["key": .text(key)]
     case .insertElements(let values, let origin):
-      after(origin).merging(["values": .array(values.map { JSON($0) })]) { $1 }
-    case .moveElement(let element, let origin): after(origin).merging(["element": JSON(element)]) { $1 }
-    case .replaceElement(let element, let value): ["element": JSON(element), "value": JSON(value)]
-    case .removeElements(let runs), .removeText(let runs): ["units": .array(runs.map { JSON($0) })]
-    case .insertText(let text, let origin): after(origin).merging(["text": .string(text)]) { $1 }
+      Self.after(origin, ["values": .array(values.map(\.json))])
+    case .moveElement(let element, let origin): Self.after(origin, ["element": element.json])
+    case .replaceElement(let element, let value): ["element": element.json, "value": value.json]
+    case .removeElements(let runs), .removeText(let runs): ["units": .array(runs.map(\.json))]
+    case .insertText(let text, let origin): Self.after(origin, ["text": .string(text)])
     }
   }
 
-  private static func after(_ origin: UnitReference?) -> [Name: JSON] {
-    origin.map { ["after": JSON($0)] } ?? [:]
+  private static func after(_ origin: UnitReference?, _ members: [Name: JSON]) -> [Name: JSON] {
+    var members = members
+    members["after"] = origin?.json
+    return members
   }
+}
 
-  init(_ unit: UnitReference) {
-    self = unit.maker == nil ? .number(unit.number) : .text(unit)
-  }
+extension UnitReference {
+  var json: JSON { maker == nil ? .number(number) : .text(self) }
+}
 
-  private init(_ run: UnitSpan) { self = .object(["first": JSON(run.first), "count": .number(run.count)]) }
+extension UnitSpan {
+  fileprivate var json: JSON { .object(["first": first.json, "count": .number(count)]) }
 }
 
 extension JSONMembers {

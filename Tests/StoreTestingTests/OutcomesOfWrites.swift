@@ -3,20 +3,20 @@ import Testing
 @testable import StoreTesting
 
 @Suite("The results of writes match the log")
-struct WhatWritesWereTold {
-  private func invariant(_ told: [ToldWrite], logged: [Int]) -> SimulationFailure.Invariant? {
+struct OutcomesOfWrites {
+  private func invariant(_ outcomes: [WriteOutcome], logged: [Int]) -> SimulationFailure.Invariant? {
     do {
-      try WriteChecker.check(told, logged: logged, "d0")
+      try WriteChecker.check(outcomes, logged: logged, "d0")
       return nil
     } catch {
       return (error as? SimulationFailure)?.invariant
     }
   }
 
-  private let done = ToldWrite(operationCounts: [2, 1], isLogged: true)
-  private let failed = ToldWrite(operationCounts: [4], isLogged: false)
-  private let unknown = ToldWrite(operationCounts: [3], isLogged: nil)
-  private let empty = ToldWrite(operationCounts: [], isLogged: true)
+  private let done = WriteOutcome(operationCounts: [2, 1], isLogged: true)
+  private let failed = WriteOutcome(operationCounts: [4], isLogged: false)
+  private let unknown = WriteOutcome(operationCounts: [3], isLogged: nil)
+  private let empty = WriteOutcome(operationCounts: [], isLogged: true)
 
   @Test("An acknowledged write is there completely")
   func acknowledged() {
@@ -40,6 +40,7 @@ struct WhatWritesWereTold {
     #expect(invariant([unknown, done], logged: [3, 2, 1]) == nil)
     #expect(invariant([unknown, done], logged: [2, 1]) == nil)
     #expect(
-      invariant([ToldWrite(operationCounts: [2, 1], isLogged: nil)], logged: [2]) == .transactionsAreAtomic)
+      invariant([WriteOutcome(operationCounts: [2, 1], isLogged: nil)], logged: [2]) == .transactionsAreAtomic
+    )
   }
 }

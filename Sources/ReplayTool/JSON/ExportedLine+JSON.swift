@@ -16,7 +16,7 @@ import EventStore
 // | zone | "zone", "attachment": local or attached; "base", and "token" with its "hash", if it was synced; "assets": "eager" if that is its policy |
 // | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received", "rejected"; "first" and "last" are 0 for an entry that was given up; "rejected" is the number of the `SegmentRejection`, absent if the segment was folded |
 // | contested | a pending lane that had seen what the log lost: "zone", "replica", "epoch", "first": its first such sequence, "base": the last offset that it had seen and the log still has |
-// | transaction | as in JSON+Transaction.swift, with "arrived", "position", "time" and "sha256" of its bytes |
+// | transaction | as in LogTransaction+JSON.swift, with "arrived", "position", "time" and "sha256" of its bytes |
 // | end | the last line: "lines", the number of lines before it. A file of version 1 has none |
 //
 // If the line of a transaction would be too long, it has instead of the transaction's parts "bytes": its
@@ -27,29 +27,31 @@ enum LineWord: String {
   case store, policy, deletion, zone, segment, contested, transaction, end
 }
 
-extension JSON {
+extension LineWord {
+  func json(_ content: JSON) -> JSON { .object([Name(rawValue): content]) }
+}
+
+extension ExportedLine {
   /// The version of the form of an exported log.
-  static let logVersion = 2
+  static let formVersion = 2
 
   /// - Parameter bytes: the canonical bytes of a transaction.
-  init(_ line: ExportedLine, bytes: [UInt8] = []) {
-    switch line {
+  func json(bytes: [UInt8] = []) -> JSON {
+    switch self {
     case .header(let identity):
-      self = Self.line(
-        .store,
+      return LineWord.store.json(
         .object([
-          "version": .number(Self.logVersion), "replica": .text(identity.replica),
+          "version": .number(Self.formVersion), "replica": .text(identity.replica),
           "epoch": .number(identity.epoch),
         ]))
     case .policy(let type, let policy):
-      self = Self.line(.policy, .object(["type": .text(type), "policy": .string("\(policy)")]))
+      return LineWord.policy.json(.object(["type": .text(type), "policy": .string("\(policy)")]))
     case .deletion(let zone, let incarnation):
-      self = Self.line(.deletion, .object(["zone": .text(zone), "incarnation": .text(incarnation)]))
+      return LineWord.deletion.json(.object(["zone": .text(zone), "incarnation": .text(incarnation)]))
     case .zone(let zone, let attachment, let token, let base, let assets):
-      self = Self.line(
-        .zone,
+      return LineWord.zone.json(
         .members([
-          "zone": .text(zone), "attachment": .string("\(attachment)"), "base": base.map { JSON($0) },
+          "zone": .text(zone), "attachment": .string("\(attachment)"), "base": base?.json,
           "token": token.map {
             .object([
               "incarnation": .text($0.base.incarnation), "offset": .number($0.base.offset),
@@ -60,8 +62,7 @@ extension JSON {
           "assets": assets == .lazy ? nil : .string("\(assets)"),
         ]))
     case .segment(let segment):
-      self = Self.line(
-        .segment,
+      return LineWord.segment.json(
         .members([
           "zone": .text(segment.zone), "incarnation": .text(segment.place.incarnation),
           "offset": .number(segment.place.offset), "replica": .text(segment.replica),
@@ -71,37 +72,35 @@ extension JSON {
           "rejected": segment.rejection.map { .number($0.rawValue) },
         ]))
     case .contested(let contested):
-      self = Self.line(
-        .contested,
+      return LineWord.contested.json(
         .members([
           "zone": .text(contested.zone), "replica": .text(contested.lane.replica),
           "epoch": .number(contested.lane.epoch), "first": .number(contested.first),
           "base": .number(contested.baseMax),
         ]))
     case .transaction(let entry):
-      var members = Self.members(of: entry)
+      var members = entry.jsonMembers
       members["sha256"] = .text(ContentHash(of: bytes.span.bytes))
-      self = Self.line(.transaction, .object(members))
+      return LineWord.transaction.json(.object(members))
     }
   }
+}
 
+extension JSON {
   /// The last line of an exported log.
   ///
   /// - Parameter lines: the number of lines before it.
-  static func endLine(after lines: UInt64) -> JSON { line(.end, .object(["lines": .number(lines)])) }
+  static func endLine(after lines: UInt64) -> JSON { LineWord.end.json(.object(["lines": .number(lines)])) }
+}
 
+extension LogEntry {
   /// The line of a transaction in its compact form.
-  static func compactLine(_ entry: LogEntry, bytes: [UInt8]) -> JSON {
-    line(
-      .transaction,
+  func compactLine(bytes: [UInt8]) -> JSON {
+    LineWord.transaction.json(
       .object([
-        "position": .number(entry.position.rawValue), "arrived": .number(entry.arrivedMilliseconds),
+        "position": .number(position.rawValue), "arrived": .number(arrivedMilliseconds),
         "bytes": .string(Data(bytes).base64EncodedString()),
         "sha256": .text(ContentHash(of: bytes.span.bytes)),
       ]))
-  }
-
-  private static func line(_ word: LineWord, _ content: JSON) -> JSON {
-    .object([Name(word.rawValue): content])
   }
 }

@@ -1,0 +1,57 @@
+import ArgumentParser
+import EventStore
+import Replicator
+
+/// Puts back what a remote lost and a store has.
+struct RepairOfRemote {
+  var store: String
+  var zone: ZoneID?
+
+  /// Opens the remote. First restores the marker, which identifies the remote, if it is missing or damaged.
+  ///
+  /// - Returns: the remote, and whether the marker was restored.
+  func open(_ directory: String, _ console: Console) async throws -> (FolderRemote, isMarkerPutBack: Bool) {
+    do throws(RemoteError) {
+      return (try await FolderRemote(directory: directory), false)
+    } catch {
+      guard error.code == .notARemote || error.code == .damaged else { throw error }
+      let opened = try StoreOptions.parse([store]).openForReading(console)
+      defer { opened.close() }
+      guard let token = try opened.syncState().databaseToken else { throw error }
+      let logs = try opened.read { try $0.remoteLogs().map(\.incarnation) }
+      let objects = FolderObjects(directory: directory, makeRandom: SystemEnvironment.makeRandom)
+      try await FolderRemote(objects).log.putMarkerBack(token.remote, logs: logs)
+      return (try await FolderRemote(directory: directory), true)
+    }
+  }
+
+  /// - Returns: the lost folders and manifests of assets that were made again, and the steps that were done
+  ///   besides.
+  func run(
+    _ remote: FolderRemote, _ console: Console
+  ) async throws -> (made: [String], steps: [RemoteRepair.Step]) {
+    let opened = try StoreOptions.parse([store]).openForReading(console)
+    defer { opened.close() }
+    var made: [String] = []
+    if let token = try opened.syncState().databaseToken {
+      guard token.remote == (try await remote.identity()) else {
+        throw ToolError.input(
+          "remoteChanged", "“\(Display.plain(store))” is synced with another remote, \(token.remote)",
+          hint: "give a store of this remote")
+      }
+      made = try await remote.objects.makeMissingFolders(of: token.remote)
+    }
+    var repair = RemoteRepair(remote, from: opened, zone: zone)
+    var audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
+    if !audit.unreadableEvents.isEmpty {
+      try await repair.repairEvents(audit.unreadableEvents)
+    }
+    try await repair.addLostEvents()
+    if !repair.steps.isEmpty {
+      audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
+    }
+    try await repair.repairLogs(audit)
+    try await repair.repairManifests(audit)
+    return (made.map { "\($0)/" } + repair.manifests.map(\.description), repair.steps)
+  }
+}

@@ -1,0 +1,28 @@
+package import OperationFormat
+
+/// Something that is wrong at a remote.
+package struct AuditProblem: Sendable {
+  /// Its place: a path below the remote's place.
+  package var place: String
+  package var message: String
+  /// The entry that it is about, or the event of the list of zones; nil if it is about none.
+  package var entry: EntryPlace?
+  /// The asset that it is about; nil if it is about none.
+  package var asset: AssetReference?
+  /// The log that it is about, if no event of the list of zones names that log; else nil.
+  package var unnamedLog: IncarnationID?
+  /// Whether this user may not read the object: then it may be whole.
+  package var isDenied = false
+
+  init(
+    _ place: String, _ message: String, entry: EntryPlace? = nil, asset: AssetReference? = nil,
+    unnamedLog: IncarnationID? = nil, isDenied: Bool = false
+  ) {
+    self.place = place
+    self.message = message
+    self.entry = entry
+    self.asset = asset
+    self.unnamedLog = unnamedLog
+    self.isDenied = isDenied
+  }
+}
