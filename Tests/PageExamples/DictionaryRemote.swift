@@ -207,17 +207,17 @@ private struct DictionaryLogs {
 struct DictionaryRemoteContract {
   @Test("keeps the contract", arguments: RemoteLogConformance.checks)
   func isKept(_ check: RemoteLogConformance.Check) async throws {
-    try await RemoteLogConformance { doors in
+    try await RemoteLogConformance { clients in
       let remote = DictionaryRemote(identity: RemoteID(rawValue: 1))
-      return (0..<doors).map { _ in remote }
+      return (0..<clients).map { _ in remote }
     }.run(check)
   }
 
   @Test("keeps it behind a bad network", arguments: RemoteLogConformance.checks)
   func isKeptBehindABadNetwork(_ check: RemoteLogConformance.Check) async throws {
-    try await RemoteLogConformance(triesMax: 200) { doors in
+    try await RemoteLogConformance(triesMax: 200) { clients in
       let remote = DictionaryRemote(identity: RemoteID(rawValue: 1))
-      return (0..<doors).map { FaultyRemote(remote, seed: UInt64($0)) }
+      return (0..<clients).map { FaultyRemote(remote, seed: UInt64($0)) }
     }.run(check)
   }
 

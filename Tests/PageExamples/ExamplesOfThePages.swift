@@ -16,14 +16,14 @@ struct ExamplesOfThePages {
 
   /// The Swift code of a page.
   private func code(of page: String) throws -> [String] {
-    Self.blocks(try text(of: page), from: "```swift", to: "```")
+    Self.blocks(try Self.text(of: page), from: "```swift", to: "```")
   }
 
-  private func text(of page: String) throws -> String {
+  static func text(of page: String) throws -> String {
     try source("\(page.prefix { $0 != "." })/\(page)")
   }
 
-  private func source(_ path: String) throws -> String {
+  private static func source(_ path: String) throws -> String {
     var root = URL(fileURLWithPath: #filePath)
     for _ in 0..<3 { root.deleteLastPathComponent() }
     return try String(contentsOf: root.appendingPathComponent("Sources/\(path)"), encoding: .utf8)
@@ -87,7 +87,7 @@ struct ExamplesOfThePages {
 
   @Test("belong to a page with every fault, and every invariant with its number")
   func pageIsWhole() throws {
-    let page = try text(of: "StoreTesting.docc/Simulating.md")
+    let page = try Self.text(of: "StoreTesting.docc/Simulating.md")
     for fault in SimulationFault.allCases {
       #expect(page.contains("``SimulationFault/\(fault.rawValue)``"), "\(fault)")
     }
@@ -99,9 +99,9 @@ struct ExamplesOfThePages {
 
   @Test("belong to a page with every step and assertion of a scenario, which errors refer to")
   func scenariosAreWhole() throws {
-    let page = try text(of: "StoreTesting.docc/ScenarioFiles.md")
+    let page = try Self.text(of: "StoreTesting.docc/ScenarioFiles.md")
     var count = 0
-    for line in try source("StoreTesting/Scenarios/ScenarioVerb.swift").split(separator: "\n") {
+    for line in try Self.source("StoreTesting/Scenarios/ScenarioVerb.swift").split(separator: "\n") {
       guard line.hasPrefix("  case ") else { continue }
       for part in line.dropFirst("  case ".count).split(separator: ",") {
         // A case without a raw value is its own word.
@@ -121,17 +121,17 @@ struct ExamplesOfThePages {
 
   @Test("belong to a page with every error code, and every status of a zone")
   func errorsAreWhole() throws {
-    let page = try text(of: "Replicator.docc/HandlingErrors.md")
+    let page = try Self.text(of: "Replicator.docc/HandlingErrors.md")
     var count = 0
     for file in ["EventStore/Common/StoreError.swift", "Replicator/Remote/RemoteError.swift"] {
-      for line in try source(file).split(separator: "\n") where line.contains("= Code(rawValue: ") {
+      for line in try Self.source(file).split(separator: "\n") where line.contains("= Code(rawValue: ") {
         let code = line.split(separator: "\"")[1]
         #expect(page.contains("`\(code)`"), "\(code)")
         count += 1
       }
     }
     #expect(count > 40)
-    let statuses = try source("Replicator/Report/SyncReport.swift").split(
+    let statuses = try Self.source("Replicator/Report/SyncReport.swift").split(
       separator: "public enum ZoneStatus")[1]
     for line in statuses.split(separator: "\n") where line.hasPrefix("  case ") {
       let name = line.dropFirst(7).prefix { $0.isLetter }

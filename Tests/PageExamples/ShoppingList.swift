@@ -1,4 +1,5 @@
 import EventStore
+import Foundation
 import StoreTesting
 import Testing
 
@@ -97,6 +98,22 @@ struct BriefShoppingWorkload: SimulationWorkload {
 
 @Suite("A shopping list whose writes are too brief")
 struct BriefShoppingListWorlds {
+  /// Whether a text is another, in which each line `…` replaces some lines.
+  private func isExcerpt(_ shown: String, of whole: String) -> Bool {
+    var left = whole.split(separator: "\n")[...]
+    var mayPass = false
+    for line in shown.split(separator: "\n") {
+      if line.allSatisfy({ $0 == " " || $0 == "…" }) {
+        mayPass = true
+        continue
+      }
+      guard let found = left.firstIndex(of: line), mayPass || found == left.startIndex else { return false }
+      left = left[(found + 1)...]
+      mayPass = false
+    }
+    return left.isEmpty
+  }
+
   @Test("breaks its rule in some world, which shrinks to a few steps")
   func isFound() throws {
     var options = SimulationOptions(workloads: [BriefShoppingWorkload()])
@@ -111,5 +128,10 @@ struct BriefShoppingListWorlds {
     #expect(smallest.failure.invariant == .workloadHolds, "\(smallest)")
     // page end
     #expect(smallest.stepCount <= 12, "\(smallest)")
+    let page = try ExamplesOfThePages.text(of: "StoreTesting.docc/TestingYourApp.md")
+    let start = try #require(page.range(of: "\n```\nplan\n"))
+    let end = try #require(page.range(of: "\n```\n", range: start.upperBound..<page.endIndex))
+    let shown = "plan\n" + page[start.upperBound..<end.lowerBound]
+    #expect(isExcerpt(shown, of: "\(smallest)"), "the page shows another trace than\n\(smallest)")
   }
 }

@@ -6,6 +6,8 @@ import Testing
 
 @Suite("Worlds of an app's own workloads")
 struct WorldsOfAnApp {
+  private struct Refusal: Error {}
+
   /// Writes one record; its closure or its check may throw.
   private struct Notes: SimulationWorkload {
     var name = "notes"
@@ -14,7 +16,7 @@ struct WorldsOfAnApp {
     var holds = true
 
     func write(_ transaction: inout WriteTransaction, _ choices: inout SimulationChoices) throws {
-      if throwsAlways { throw AppError() }
+      if throwsAlways { throw Refusal() }
       guard let zone = zones.first else { return }
       let note = RecordID(zone: zone, name: choices.pick(["a", "b"]))
       if try !transaction.contains(note) { try transaction.create(note, type: "note") }
@@ -32,14 +34,15 @@ struct WorldsOfAnApp {
     return Simulation(options).run(seed: seed)
   }
 
-  @Test("Nothing else fails if every write fails", arguments: 1...3 as ClosedRange<UInt64>)
+  @Test("A world in which every write fails fails, and says why", arguments: 1...3 as ClosedRange<UInt64>)
   func failingWrites(seed: UInt64) {
-    let result = run([Notes(throwsAlways: true)], seed: seed)
-    #expect(result.failure == nil)
-    #expect(result.coverage.markCounts.contains { $0.mark == .writesFailed && $0.count > 0 })
+    let failure = run([Notes(throwsAlways: true)], steps: 300, seed: seed).failure
+    #expect(failure?.invariant == .noSurprise)
+    #expect(failure?.message.contains("no write of workload “notes” was committed") ?? false, "\(failure)")
+    #expect(failure?.message.contains("Refusal()") ?? false, "\(failure)")
   }
 
-  @Test("Nor if workloads share a zone, or have none", arguments: 1...3 as ClosedRange<UInt64>)
+  @Test("Nothing fails if workloads share a zone, or have none", arguments: 1...3 as ClosedRange<UInt64>)
   func sharedZones(seed: UInt64) {
     #expect(run([Notes(), Notes(name: "others")], seed: seed).failure == nil)
     #expect(run([Notes(), Notes(name: "nowhere", zones: [])], seed: seed).failure == nil)

@@ -29,43 +29,40 @@ struct HouseReport {
 
   func text(all: Bool) -> String {
     var lines: [String] = []
-    lines.append(
-      "folders\ttargets: folders, pairs that refer to each other, arrows back, largest cycle of folders, of files"
-    )
+    lines.append("folders\tof each target; no arrow may run back (`House report --all` lists all arrows)")
     for (target, graph) in graphs {
       let back = graph.arrowsBack(in: order.folders[target] ?? [])
       lines.append(
-        "  \(target)\t\(graph.names.count), \(graph.mutualPairs.count), \(back.count), "
-          + "\(graph.largestFolderCycle.count), \(graph.largestFileCycle.count)")
+        "  \(target)\t\(graph.names.count) folders, \(graph.mutualPairs.count) pairs that refer to each other, "
+          + "\(back.count) arrows back; largest cycle: \(graph.largestFolderCycle.count) folders, "
+          + "\(graph.largestFileCycle.count) files")
       let shown = all ? graph.folders : back
       for arrow in shown { lines.append("    " + Self.text(of: arrow)) }
     }
-    lines.append(
-      "kinds\tplaces that decide by kind of field or operation: all, of which the compiler does not name")
+    lines.append("kinds\tplaces in the code that decide by the kind of a field or an operation")
     for (target, count, silent) in siteCounts where count > 0 {
-      lines.append("  \(target)\t\(count), \(silent)")
+      lines.append("  \(target)\t\(count), of which the compiler misses \(silent) when a kind is added")
     }
     if all {
       for site in sites.sites {
         lines.append("    \(site.isEnforced ? " " : "!") \(site.target)/\(site.file):\(site.line)")
       }
     }
-    lines.append(
-      "types\tlargest: lines, files, folders, functions; over \(Self.typeLinesMax) lines: \(largeTypes.count)"
-    )
+    lines.append("types\tthe largest, over all their files; \(largeTypes.count) have over \(Self.typeLinesMax) lines")
     for size in types.sizes.prefix(max(12, largeTypes.count)) {
       lines.append(
-        "  \(size.target).\(size.name)\t\(size.lines), \(size.files.count), \(size.folders.count), \(size.functions)"
+        "  \(size.target).\(size.name)\t\(size.lines) lines in \(size.files.count) files of "
+          + "\(size.folders.count) folders, \(size.functions) functions"
       )
     }
-    lines.append("access\ttargets: public, package")
-    for (target, isPublic, isPackage) in accesses { lines.append("  \(target)\t\(isPublic), \(isPackage)") }
-    lines.append("lines\t")
+    lines.append("access\tdeclarations of each target")
+    for (target, isPublic, isPackage) in accesses { lines.append("  \(target)\t\(isPublic) public, \(isPackage) package") }
+    lines.append("lines\tof the sources")
     lines.append("  of Swift in Sources\t\(trees.flatMap(\.files).map(\.lineCount).reduce(0, +))")
     lines.append("  over \(Self.lineWidthMax) columns\t\(wideLineCount)")
     lines.append("  files over \(Self.fileLinesMax) lines\t\(longFiles.joined(separator: ", "))")
-    lines.append("  of planted bugs\t\(trees.flatMap(\.files).count { $0.text.contains("PLANTED_BUGS") })")
-    lines.append("words\t" + wordCounts.map { "\($0.0) \($0.1)" }.joined(separator: ", "))
+    lines.append("  files with planted bugs\t\(trees.flatMap(\.files).count { $0.text.contains("PLANTED_BUGS") })")
+    lines.append("words\tthat the house avoids, and how often they occur: " + wordCounts.map { "\($0.0) \($0.1)" }.joined(separator: ", "))
     return Self.aligned(lines)
   }
 

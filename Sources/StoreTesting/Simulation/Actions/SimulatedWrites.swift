@@ -26,9 +26,9 @@ struct SimulatedWrites: WorldPart {
     try act(device) {
       do {
         try store.writeBlockingThisThread { try write.run(workload, &$0) }
-        try didWrite(write, device)
+        try didWrite(write, of: workload, device)
       } catch {
-        try didFail(write, device, error)
+        try didFail(write, of: workload, device, error)
       }
     }
   }
@@ -51,9 +51,9 @@ struct SimulatedWrites: WorldPart {
               try write.run(workload, &transaction)
               if fails { throw AppError() }
             }
-            try didWrite(write, device)
+            try didWrite(write, of: workload, device)
           } catch {
-            do { try didFail(write, device, error) } catch { world.keep(error) }
+            do { try didFail(write, of: workload, device, error) } catch { world.keep(error) }
           }
         }
       }
@@ -70,6 +70,13 @@ struct SimulatedWrites: WorldPart {
       || workload.zones.allSatisfy { !facts.deletedZones.contains($0) || device.view.zone($0) != nil }
   }
 
+  private func didWrite(
+    _ write: SimulatedWrite, of workload: any SimulationWorkload, _ device: SimulatedDevice
+  ) throws {
+    facts.committed.insert(workload.name)
+    try didWrite(write, device)
+  }
+
   private func didWrite(_ write: SimulatedWrite, _ device: SimulatedDevice) throws {
     world.count(.writes)
     device.writeOutcomes.append(write.outcome(isLogged: true))
@@ -78,8 +85,11 @@ struct SimulatedWrites: WorldPart {
     try SimulatedRounds(world).deliver(.localCommit, device)
   }
 
-  private func didFail(_ write: SimulatedWrite, _ device: SimulatedDevice, _ error: any Error) throws {
+  private func didFail(
+    _ write: SimulatedWrite, of workload: any SimulationWorkload, _ device: SimulatedDevice, _ error: any Error
+  ) throws {
     if let failure = error as? SimulationFailure { throw failure }
+    if !(error is AppError) { facts.refused[workload.name, default: []].append("\(error)") }
     world.count(.writesFailed)
     device.writeOutcomes.append(write.outcome(of: error))
     note("d\(device.number) write failed: \(ErrorChecker.code(of: error))")

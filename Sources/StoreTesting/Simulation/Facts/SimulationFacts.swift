@@ -13,6 +13,10 @@ final class SimulationFacts: @unchecked Sendable {
   var deletedInTheMaking: Set<ZoneID> = []
   /// Zones that any device's app has deleted.
   var deletedZones: Set<ZoneID> = []
+  /// The workloads of which a write was committed.
+  var committed: Set<String> = []
+  /// The errors that ended writes of each workload.
+  var refused: [String: [String]] = [:]
   /// Where a copy of the remote is another than the remote; nil where it is none.
   private var fork: (life: ZoneFacts, offset: Int)?
 

@@ -18,7 +18,7 @@ public protocol SimulationWorkload: Sendable {
   ///
   /// - Throws: what the transaction throws: a record that is missing or there already ends the write, any
   ///   other `StoreError` that no fault explains is a failure. Errors of the app's own end the write without
-  ///   one, as in an app.
+  ///   one, as in an app. A world in which none of many writes is committed fails.
   func write(_ transaction: inout WriteTransaction, _ choices: inout SimulationChoices) throws
   /// Checks what holds in every snapshot of a store that has the workload's zones.
   ///
