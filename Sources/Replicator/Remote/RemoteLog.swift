@@ -47,9 +47,9 @@ public protocol RemoteLog: Sendable {
   /// Deletes a zone: closes its log, so that nothing can be appended, and adds an event to the list of zones.
   /// If the zone is deleted already, that is a success.
   ///
-  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown` if the remote's list, read to the
-  ///   end, does not have the zone. A store then takes the deletion as done, and repeats it if the list names
-  ///   the zone later.
+  /// - Throws: ``RemoteError``, as ``RemoteLog/zoneEvents(after:)``; `zoneUnknown` if the remote's list, read
+  ///   to the end, does not have the zone. A store then takes the deletion as done, and repeats it if the list
+  ///   names the zone later.
   func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
 
   /// Appends a segment to its zone's log, unless the log has it.
