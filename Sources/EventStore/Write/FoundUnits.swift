@@ -12,7 +12,7 @@ struct FoundUnits {
 
   /// The unit after which to insert, so that the new unit is before an index.
   func origin(before index: Int, _ field: Name) throws -> UnitID? {
-    try StoreError.check(index..<index, of: count, field)
+    try (index..<index).checkIsRange(of: count, field)
     return try sequence.leftOrigin(ofVisible: index) { try write.store.fold.hasSeen($0, at: self.index) }
   }
 
@@ -27,21 +27,21 @@ struct FoundUnits {
 
   /// The element of a list at an index.
   func element(at index: Int, _ field: Name) throws -> UnitReference {
-    try StoreError.check(index..<index + 1, of: count, field)
+    try index.checkIsIndex(below: count, field)
     let (unit, element) = try sequence.unit(at: index)
     return try reference(element ?? unit)
   }
 
   /// The units in a range of indexes, in groups that one operation may name.
   func runs(_ range: Range<Int>, _ field: Name) throws -> [[UnitSpan]] {
-    try StoreError.check(range, of: count, field)
+    try range.checkIsRange(of: count, field)
     return groups(
       try sequence.units(range).map { UnitSpan(first: try reference($0.first), count: $0.count) })
   }
 
   /// The elements of a list in a range of indexes, in groups that one operation may name.
   func elements(_ range: Range<Int>, _ field: Name) throws -> [[UnitSpan]] {
-    try StoreError.check(range, of: count, field)
+    try range.checkIsRange(of: count, field)
     var runs: [UnitSpan] = []
     try sequence.forEachElement(in: range) { unit in
       let reference = try reference(unit)
