@@ -55,6 +55,33 @@ struct ZoneRow: Hashable, Sendable {
     building = .none
   }
 
+  /// Moves token and base to an offset, if it is the token's next one.
+  ///
+  /// - Returns: whether it was.
+  mutating func moveToken(
+    to offset: UInt64, _ hash: ContentHash, of incarnation: IncarnationNumber
+  ) -> Bool {
+    guard offset == (token?.offset ?? 0) + 1 else { return false }
+    let isBehind = building != .none && isBaseBehindToken
+    token = Token(incarnation: incarnation, offset: offset, hash: hash)
+    if !isBehind { raiseBaseToToken() }
+    return true
+  }
+
+  /// Whether the records are behind the token, and so what a new transaction has seen: they are being folded
+  /// again.
+  var isBaseBehindToken: Bool {
+    guard let token, token.offset > 0 else { return false }
+    return base.map { $0.incarnation == token.incarnation && $0.offset < token.offset } ?? true
+  }
+
+  mutating func raiseBaseToToken() {
+    guard let token, token.offset > 0 else { return }
+    if base?.incarnation != token.incarnation || base!.offset < token.offset {
+      base = (token.incarnation, token.offset)
+    }
+  }
+
   // | bytes | what |
   // |---|---|
   // | 1 | version, 1 |
