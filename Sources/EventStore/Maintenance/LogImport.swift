@@ -211,7 +211,7 @@ struct LogImport {
   /// ``SegmentRejection/base``.
   private func checkBase(of header: LogEntryHeader, at position: Position) throws {
     let (zone, incarnation) = (header.zone, try storage.zoneRow(header.zone).token?.incarnation)
-    func seen(_ base: (incarnation: IncarnationNumber, offset: UInt64)?) -> UInt64 {
+    func seen(_ base: BaseNumbers?) -> UInt64 {
       base.flatMap { $0.incarnation == incarnation ? $0.offset : nil } ?? 0
     }
     var least: UInt64 = 0

@@ -56,9 +56,7 @@ struct LaneRewrite {
     var count = 0
     for lane in try ownLanes(of: zone, row, token) {
       let old = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
-      let former = try storage.lineage(of: lane.replica, lane.epoch, in: zone).first.map {
-        (replica: $0.replica, epoch: $0.epoch, sequence: $0.through)
-      }
+      let former = try storage.parent(of: lane.replica, lane.epoch, in: zone)
       let parent = former.flatMap { Self.parent($0, after: moved) }
       let continues = lane.placed == 0 && parent?.epoch != former?.epoch
       let cut = cuts.first { $0.lane.epoch == lane.epoch }

@@ -90,7 +90,7 @@ struct LaneSettlement {
     let (zone, token, first) = (settlement.zone, settlement.token, refusal.first)
     let old = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
     let maker = UnitMaker(replica: try storage.replicaID(lane.replica), epoch: lane.epoch)
-    let former = try parent(of: old)
+    let former = try storage.parent(of: old.replica, old.epoch, in: zone)
     let before: LaneParent? =
       first > 1
       ? (lane.replica, lane.epoch, first - 1)
@@ -130,7 +130,7 @@ struct LaneSettlement {
     let zone = settlement.zone
     let name = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
     guard lane.placed == 0 else { return }
-    let former = try parent(of: name)
+    let former = try storage.parent(of: name.replica, name.epoch, in: zone)
     var parent = former.flatMap { LaneRewrite.parent($0, after: settlement.moved) }
     let isMoved = former.map { former in parent.map { $0 != former } ?? true } ?? false
     let isBehind =
@@ -150,12 +150,6 @@ struct LaneSettlement {
     try lanes.append(renamed, as: lane.replica, lane.epoch, parent, atLeast: seen)
     storage.forgetSequences()
     settlement.rewritten.insert(name)
-  }
-
-  private func parent(of lane: Lane) throws -> LaneParent? {
-    try storage.lineage(of: lane.replica, lane.epoch, in: lane.zone).first.map {
-      (replica: $0.replica, epoch: $0.epoch, sequence: $0.through)
-    }
   }
 
   /// Remembers that the log has another branch of a lane that this store imported and is to ship.

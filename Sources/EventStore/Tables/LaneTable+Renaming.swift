@@ -26,7 +26,7 @@ extension [LaneRenaming] {
         found.sequence += renaming.shift
       }
       for seen in context.lineage where seen.replica == new.replica && seen.epoch == new.epoch {
-        found.lineage.append((old.replica, old.epoch, seen.through + renaming.shift))
+        found.lineage.append((old.replica, old.epoch, seen.sequence + renaming.shift))
       }
     }
     return found

@@ -3,7 +3,7 @@ import OperationFormat
 
 extension LaneTable where Source == TableStorage {
   func setParent(
-    _ parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64), of replica: ReplicaNumber,
+    _ parent: LaneParent, of replica: ReplicaNumber,
     _ epoch: UInt32, in zone: ZoneNumber
   ) throws {
     try source.putChecked(.lineage(zone, replica, epoch), in: tables.replicas) { writer in

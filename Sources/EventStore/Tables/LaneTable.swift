@@ -20,21 +20,22 @@ struct LaneTable<Source: TableReading>: TableView {
   /// The parent of a lane; nil if it has none.
   func parent(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
-  ) throws -> (replica: ReplicaNumber, epoch: UInt32, through: UInt64)? {
+  ) throws -> LaneParent? {
     try transaction.withCheckedValue(of: TableKey.lineage(zone, replica, epoch), in: tables.replicas) { row in
       var reader = ByteReader(row)
       return (
         replica: ReplicaNumber(rawValue: try reader.readUInt32Varint("parent")),
-        epoch: try reader.readUInt32Varint("parent.epoch"), through: try reader.readVarint("row")
+        epoch: try reader.readUInt32Varint("parent.epoch"), sequence: try reader.readVarint("row")
       )
     }
   }
 
-  /// The lanes that a lane continues, nearest first, at most `Limits.lineageMax`.
+  /// The lanes that a lane continues, nearest first, each with the last sequence that the lane holds of it.
+  /// At most `Limits.lineageMax`.
   func lineage(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
-  ) throws -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
-    var lineage: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] = []
+  ) throws -> [LaneParent] {
+    var lineage: [LaneParent] = []
     var at = (replica: replica, epoch: epoch)
     // The bound also ends a cycle of damaged rows.
     while lineage.count < Limits.lineageMax,

@@ -33,7 +33,7 @@ struct ZoneRow: Hashable, Sendable {
   /// How far the remote log was folded: the replicator continues there. Nil before the first round.
   var token: Token?
   /// What a new transaction has seen. Within an incarnation it never goes back, even if the token does.
-  var base: (incarnation: IncarnationNumber, offset: UInt64)? {
+  var base: BaseNumbers? {
     get { baseIncarnation == .none ? nil : (baseIncarnation, baseOffset) }
     set {
       baseIncarnation = newValue?.incarnation ?? .none

@@ -132,7 +132,7 @@ struct SegmentTable<Source: TableReading>: TableView {
 
   /// Whether a base is at or past every placement that a zone has.
   func areAllSeen(
-    _ base: (incarnation: IncarnationNumber, offset: UInt64), in zone: ZoneNumber
+    _ base: BaseNumbers, in zone: ZoneNumber
   ) throws -> Bool {
     var cursor = try transaction.openCursor(tables.segments)
     var end = TableKey()

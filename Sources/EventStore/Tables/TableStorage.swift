@@ -44,7 +44,7 @@ final class TableStorage {
     var lastSequences: [Lane: UInt64] = [:]
     /// Of a lane, what one transaction had seen: the one that was asked for or appended last.
     var bases: [Lane: (sequence: UInt64, base: BaseNumbers?)] = [:]
-    var lineages: [Lane: [LaneAncestor]] = [:]
+    var lineages: [Lane: [LaneParent]] = [:]
     var lastPosition: Position?
     var policies: [NameNumber: ExistencePolicy]?
 
@@ -265,12 +265,19 @@ final class TableStorage {
   /// The lanes that a replica's epoch continues in a zone, nearest first, each with its last sequence.
   func lineage(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
-  ) throws -> [LaneAncestor] {
+  ) throws -> [LaneParent] {
     let lane = Lane(zone: zone, replica: replica, epoch: epoch)
     if let known = state.caches.lineages[lane] { return known }
     let found = try lanes.lineage(of: replica, epoch, in: zone)
     state.caches.lineages[lane] = found
     return found
+  }
+
+  /// The parent of a replica's epoch in a zone; nil if it has none.
+  func parent(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
+  ) throws -> LaneParent? {
+    try lineage(of: replica, epoch, in: zone).first
   }
 
   /// The base of a transaction that the store has, nil if it has none. Of each lane, one transaction's is

@@ -46,9 +46,7 @@ struct KeptWrite {
   /// it is the first.
   private func follow(_ header: inout LogEntryHeader, _ row: ZoneRow) throws {
     let (replica, epoch, zone) = (header.replica, header.epoch, header.zone)
-    let parent = try write.storage.lineage(of: replica, epoch, in: zone).first.map {
-      ($0.replica, $0.epoch, $0.through)
-    }
+    let parent = try write.storage.parent(of: replica, epoch, in: zone)
     let isFirst = header.sequence == 1
     var known = row
     known.base = header.base

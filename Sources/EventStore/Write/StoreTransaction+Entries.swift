@@ -160,12 +160,12 @@ extension StoreTransaction {
   func number(
     _ header: TransactionHeader, _ replica: ReplicaNumber, _ zone: ZoneNumber, arrivalDelay: Int64
   ) throws -> LogEntryHeader {
-    var base: (incarnation: IncarnationNumber, offset: UInt64)?
+    var base: BaseNumbers?
     if let found = header.base {
       let number = try storage.incarnations.makeNumber(for: found.incarnation)
       base = (number, found.offset)
     }
-    var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
+    var parent: LaneParent?
     if let found = header.parent {
       let number = try storage.replicas.makeNumber(for: found.replica)
       parent = (number, found.epoch, found.sequence)

@@ -9,7 +9,7 @@ extension StoreTransaction {
   func base(
     _ row: ZoneRow, after sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ parent: LaneParent?,
     _ zone: ZoneNumber
-  ) throws -> (incarnation: IncarnationNumber, offset: UInt64)? {
+  ) throws -> BaseNumbers? {
     let before = sequence > 0 ? (replica: replica, epoch: epoch, sequence: sequence) : parent
     guard let before, before.sequence > 0, let incarnation = row.token?.incarnation,
       try storage.lastSequence(of: before.replica, before.epoch, in: zone) >= before.sequence,
@@ -28,8 +28,8 @@ extension StoreTransaction {
     for _ in 0...Limits.lineageMax {
       let last = try storage.lastSequence(of: at.replica, at.epoch, in: zone)
       if last > 0 { return (at.replica, at.epoch, min(at.sequence, last)) }
-      guard let next = try storage.lineage(of: at.replica, at.epoch, in: zone).first else { return nil }
-      at = (next.replica, next.epoch, next.through)
+      guard let next = try storage.parent(of: at.replica, at.epoch, in: zone) else { return nil }
+      at = next
     }
     return nil
   }
@@ -42,10 +42,9 @@ extension StoreTransaction {
     let epoch = row.ownEpoch(identity)
     guard let incarnation = row.token?.incarnation,
       let own = try storage.replicaNumber(of: identity.replica),
-      let known = try storage.lanes.parent(of: own, epoch, in: zone),
+      let parent = try storage.lanes.parent(of: own, epoch, in: zone),
       try storage.placements.lastPlaced(own, epoch, in: zone, incarnation) == 0
     else { return }
-    let parent: LaneParent = (known.replica, known.epoch, known.through)
     let left = try clipped(parent, in: zone)
     guard left.map({ $0 != parent }) ?? true else { return }
     if let left {
@@ -64,7 +63,7 @@ extension StoreTransaction {
   /// - Returns: the parent, and the base that the lane's transactions have at least.
   func continuing(
     _ parent: LaneParent?, _ row: ZoneRow, _ zone: ZoneNumber
-  ) throws -> (parent: LaneParent?, base: (incarnation: IncarnationNumber, offset: UInt64)?) {
+  ) throws -> (parent: LaneParent?, base: BaseNumbers?) {
     guard let parent = try parent.flatMap({ try clipped($0, in: zone) }) else { return (nil, nil) }
     let before = try storage.lineage(of: parent.replica, parent.epoch, in: zone).count
     guard before < Limits.lineageMax else { return (nil, row.base) }
@@ -124,7 +123,7 @@ extension StoreTransaction {
 
 extension LogEntryHeader {
   /// Raises its base to another one of the same incarnation, or where it has none.
-  mutating func raiseBase(to other: (incarnation: IncarnationNumber, offset: UInt64)?) {
+  mutating func raiseBase(to other: BaseNumbers?) {
     guard let other, baseIncarnation != other.incarnation || baseOffset < other.offset else { return }
     (baseIncarnation, baseOffset) = other
   }

@@ -56,7 +56,7 @@ extension ZoneDraft.Target {
     var context = CausalContext(
       zone: zone, replica: replica, epoch: epoch, sequence: sequence, base: row.base)
     context.lineage = try storage.lineage(of: replica, epoch, in: zone)
-    let parent = context.lineage.first.map { ($0.replica, $0.epoch, $0.through) } as LaneParent?
+    let parent = context.lineage.first
     context.base = try store.base(row, after: sequence - 1, of: replica, epoch, parent, zone)
     if let base = context.base { context.seesAllPlaced = try store.seesAll(base, in: zone) }
     let renamings = try storage.lanes.renamings(of: zone)

@@ -289,8 +289,8 @@ final class FoldDriver {
   /// The identities that a lane continues.
   private func lineage(
     of lane: FoldLane, _ fault: FoldCheckFault? = nil
-  ) -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
-    var lineage: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] = []
+  ) -> [LaneParent] {
+    var lineage: [LaneParent] = []
     var at = lane
     while let parent = at.parent, fault != .lineageDropped {
       at = history.lanes[parent.lane]
@@ -308,7 +308,7 @@ final class FoldDriver {
 
     func lineage(
       of replica: ReplicaNumber, _ epoch: UInt32
-    ) -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
+    ) -> [LaneParent] {
       let identity = driver.numbering.identity(of: replica)
       let lane = driver.history.lanes.first { $0.identity == identity && $0.epoch == epoch }
       return lane.map { driver.lineage(of: $0) } ?? []

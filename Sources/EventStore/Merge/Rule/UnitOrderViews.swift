@@ -17,7 +17,7 @@ struct UnitOrderViews {
     var offset: UInt64
     var sequence: UnitOrderCell
 
-    init(_ base: (incarnation: IncarnationNumber, offset: UInt64), _ sequence: UnitOrderCell) {
+    init(_ base: BaseNumbers, _ sequence: UnitOrderCell) {
       (incarnation, offset) = base
       self.sequence = sequence
     }
@@ -54,7 +54,7 @@ struct UnitOrderViews {
   ///   it.
   mutating func put(
     _ view: consuming UnitOrderView, of cell: CellNumber, _ record: UInt32, _ state: StateNumber,
-    isPlaced: (_ base: (incarnation: IncarnationNumber, offset: UInt64)) throws -> Bool
+    isPlaced: (_ base: BaseNumbers) throws -> Bool
   ) rethrows {
     let sequence = UnitOrderCell(state: state, record: record, cell: cell)
     let ofBase = view.ofBase.take() ?? [:]

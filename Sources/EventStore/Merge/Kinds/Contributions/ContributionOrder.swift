@@ -103,7 +103,7 @@ private struct ContributionClaims {
       for ancestor in try sight.lineage(of: id.replica, id.epoch) {
         let lane = ContributionLane(replica: ancestor.replica, epoch: ancestor.epoch)
         guard let number = numbers[lane], number != chain else { continue }
-        let count = chains[number].members.prefixCount { items[$0].head.id.sequence <= ancestor.through }
+        let count = chains[number].members.prefixCount { items[$0].head.id.sequence <= ancestor.sequence }
         claim(chains[chain].members, number, count)
       }
     }
