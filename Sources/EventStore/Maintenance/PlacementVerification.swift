@@ -15,7 +15,7 @@ struct PlacementVerification {
   /// Every zone's token and base are at segments it has, every segment has its placement, and every placement
   /// names a segment that holds it.
   mutating func check(_ source: borrowing ReadTransaction) throws {
-    let last = try Interner<ZoneID>.lastNumber(in: source.tables.zones, source.transaction)
+    let last = try source.readView.zoneNumbers.lastNumber()
     var gone: Set<UInt32> = []
     for raw in 1...max(1, last) {
       let number = ZoneNumber(rawValue: raw)

@@ -17,7 +17,7 @@ struct ZoneTable<Source: TableReading>: TableView {
   /// The number and row of a zone; nil if it has none, or was deleted. All lookups of zones by name go
   /// through here.
   func find(_ zone: ZoneID) throws -> (number: ZoneNumber, row: ZoneRow)? {
-    if let number = interned.zones.cachedNumber(of: zone), let row = try source.zoneRowIfThere(number),
+    if let number = interned.zones.number(of: zone), let row = try source.zoneRowIfThere(number),
       !row.status.isGone
     {
       return (number, row)
