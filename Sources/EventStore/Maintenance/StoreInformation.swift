@@ -135,16 +135,11 @@ extension ReadTransaction {
         first = try cursor.withEntry { key, _ in Position(rawValue: try key.bigEndian64(at: 0)) }
       }
     }
-    let key = TableKey.meta(.clock)
-    let clock = try transaction.withValue(of: key.span, in: tables.meta) { row in
-      var reader = ByteReader(row)
-      return Timestamp(rawValue: try reader.readLittleEndian("clock", as: UInt64.self))
-    }
     var zones: [StoreInformation.Zone] = []
     for zone in try self.zones() { zones.append(try information(of: zone)) }
     return StoreInformation(
       identity: identity, formatVersion: OpenedStore.formatVersion, fileBytes: fileBytes,
-      clock: clock ?? Timestamp(rawValue: 0), firstPosition: first, lastPosition: try lastPosition(),
+      clock: try readView.meta.clock(), firstPosition: first, lastPosition: try lastPosition(),
       isFoldingAgain: try isFoldingAgain(), zones: zones, assets: assets,
       tables: try tables.all.map { name, table in
         let statistics = try transaction.statistics(of: table)

@@ -37,18 +37,6 @@ extension ReadView: CellReading {
   }
 
   func sight(in state: StateNumber) throws -> ReadViewSight {
-    ReadViewSight(self, zone: try stateRow(state).zone)
-  }
-
-  /// What belongs to one fold of a zone.
-  func stateRow(_ state: StateNumber) throws -> StateRow {
-    let row = try transaction.withValue(of: TableKey.state(state).span, in: tables.states) {
-      try StateRow($0)
-    }
-    guard let row else {
-      throw StoreError(
-        .damaged, "state number \(state.rawValue) has no row", hint: "run a verification of the store")
-    }
-    return row
+    ReadViewSight(self, zone: try states.storedRow(of: state).zone)
   }
 }
