@@ -66,10 +66,7 @@ struct LaneTable<Source: TableReading>: TableView {
 
   /// Whether the store ships lanes of a zone besides its current own one.
   func hasAdopted(of zone: ZoneNumber) throws -> Bool {
-    let prefix = TableKey.adoptedLanes(zone)
-    var cursor = try transaction.openCursor(tables.replicas)
-    guard try cursor.seek(atOrAfter: prefix.span) else { return false }
-    return cursor.withEntry { key, _ in key.hasPrefix(prefix.span.bytes) }
+    try transaction.hasEntry(in: tables.replicas, under: TableKey.adoptedLanes(zone).span.bytes)
   }
 
   /// The lanes named by the rows whose keys begin with a prefix: a kind and a zone.

@@ -25,22 +25,13 @@ struct SegmentTable<Source: TableReading>: TableView {
     }
   }
 
-  /// Whether the store knows any entry of an incarnation of a zone's remote log.
+  /// Whether the store knows any entry of an incarnation of a zone's remote log at or after an offset.
   func hasAny(
-    in zone: ZoneNumber, _ incarnation: IncarnationNumber
+    in zone: ZoneNumber, _ incarnation: IncarnationNumber, from offset: UInt64 = 0
   ) throws -> Bool {
-    var cursor = try transaction.openCursor(tables.segments)
-    guard try cursor.seek(atOrAfter: TableKey.segment(zone, incarnation, 0).span) else { return false }
-    return try cursor.withEntry { key, _ in
-      try key.bigEndian32(at: 0) == zone.rawValue && key.bigEndian32(at: 4) == incarnation.rawValue
-    }
-  }
-
-  /// Whether the store knows an entry of a remote log at or after a key.
-  func hasAny(from start: TableKey) throws -> Bool {
-    let prefix = start.span.extracting(..<8).bytes
-    var cursor = try transaction.openCursor(tables.segments)
-    return try cursor.seek(atOrAfter: start.span) && cursor.withEntry { key, _ in key.hasPrefix(prefix) }
+    let start = TableKey.segment(zone, incarnation, offset).span
+    return try transaction.hasEntry(
+      in: tables.segments, under: start.extracting(..<8).bytes, from: start.bytes)
   }
 
   /// Calls a closure with the offset and row of each entry of an incarnation from an offset on, in order.
@@ -90,15 +81,10 @@ struct SegmentTable<Source: TableReading>: TableView {
     _ body: (UInt64, SegmentRow) throws -> Void
   ) throws {
     let prefix = start.span.extracting(..<prefixBytes).bytes
-    var cursor = try transaction.openCursor(table)
-    var isThere = try cursor.seek(atOrAfter: start.span)
-    while isThere {
-      let found = try cursor.withCheckedEntry { key, row in
-        try key.hasPrefix(prefix) ? (key.bigEndian64(at: prefixBytes), SegmentRow(row)) : nil
-      }
-      guard let found else { return }
-      try body(found.0, found.1)
-      isThere = try cursor.next()
+    try transaction.forEachEntry(in: table, under: prefix, from: start.span.bytes) { key, row in
+      let segment = try SegmentRow(CheckedRow.content(of: row, under: key))
+      try body(key.bigEndian64(at: prefixBytes), segment)
+      return true
     }
   }
 
