@@ -133,11 +133,6 @@ struct CellBlocks {
 
   /// How many blocks begin at a cell's number or before it.
   private func index(after cell: UInt32) -> Int {
-    var (low, high) = (0, read.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if read[middle].cells.first <= cell { low = middle + 1 } else { high = middle }
-    }
-    return low
+    read.prefixCount { $0.cells.first <= cell }
   }
 }

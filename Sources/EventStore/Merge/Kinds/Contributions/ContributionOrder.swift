@@ -222,15 +222,3 @@ private struct LeastFirst {
     return least
   }
 }
-
-extension Array {
-  /// How many elements satisfy a predicate that the first ones do and the rest do not.
-  func prefixCount(_ isFirst: (Element) throws -> Bool) rethrows -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if try isFirst(self[middle]) { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
-}
