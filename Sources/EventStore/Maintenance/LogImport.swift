@@ -54,7 +54,7 @@ struct LogImport {
       try storage.flush()
     case .segment(let segment) where segment.sequences.lowerBound == 0:
       try storage.segments.record(
-        .quarantined(segment.hash), in: try zoneNumber(segment.zone), try incarnation(segment.place),
+        .quarantined(segment.hash), in: try storage.zones.number(of: segment.zone), try incarnation(segment.place),
         at: segment.place.offset)
     case .segment(let segment):
       let replica = try storage.replicas.makeNumber(for: segment.replica)
@@ -62,7 +62,7 @@ struct LogImport {
         replica: replica, epoch: segment.epoch, first: segment.sequences.lowerBound,
         last: segment.sequences.upperBound, hash: segment.hash,
         receivedMilliseconds: segment.receivedMilliseconds, rejection: segment.rejection)
-      let number = try zoneNumber(segment.zone)
+      let number = try storage.zones.number(of: segment.zone)
       let incarnation = try incarnation(segment.place)
       let offset = segment.place.offset
       let closure = try storage.lanes.closure(of: replica, segment.epoch, in: number, incarnation)
@@ -79,7 +79,7 @@ struct LogImport {
     case .contested(let contested):
       let replica = try storage.replicas.makeNumber(for: contested.lane.replica)
       try storage.lanes.setContest(
-        Lane(zone: try zoneNumber(contested.zone), replica: replica, epoch: contested.lane.epoch),
+        Lane(zone: try storage.zones.number(of: contested.zone), replica: replica, epoch: contested.lane.epoch),
         .byBase(from: contested.first, baseMax: contested.baseMax))
     case .transaction(let entry):
       try importTransaction(entry)
@@ -107,7 +107,7 @@ struct LogImport {
     let bytes = try entry.transaction.encoded()
     var reader = ByteReader(bytes.span.bytes)
     let header = try TransactionHeader.read(from: &reader)
-    let zone = try zoneNumber(header.zone)
+    let zone = try storage.zones.number(of: header.zone)
     let replica = try storage.replicas.makeNumber(for: header.replica)
     guard header.replica != identity.replica else {
       throw StoreError(
@@ -231,9 +231,5 @@ struct LogImport {
 
   private func incarnation(_ base: Base) throws -> IncarnationNumber {
     try storage.incarnations.makeNumber(for: base.incarnation)
-  }
-
-  private func zoneNumber(_ zone: ZoneID) throws -> ZoneNumber {
-    try storage.zones.visible(zone).number
   }
 }
