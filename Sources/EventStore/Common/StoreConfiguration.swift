@@ -42,7 +42,7 @@ public struct StoreConfiguration: Sendable {
   package var scratchDirectory: String?
   /// For tests and a simulator only: how much a commit that folds may do: see ``FoldBound/stepsMax``; nil for
   /// as much as always.
-  package var foldStepsMax: Int?
+  package var foldBoundStepsMax: Int?
   /// For tests and a simulator only: called before each call for an asset's file, with its C name; nil lets
   /// it run.
   package var assetFault: (@Sendable (StaticString) -> FileFault?)?

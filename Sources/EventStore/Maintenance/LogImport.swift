@@ -53,7 +53,7 @@ struct LogImport {
       try storage.assets.setPolicy(assets, of: number)
       try storage.flush()
     case .segment(let segment) where segment.sequences.lowerBound == 0:
-      try storage.segments.record(
+      try storage.segments.place(
         .quarantined(segment.hash), in: try storage.zones.number(of: segment.zone), try incarnation(segment.place),
         at: segment.place.offset)
     case .segment(let segment):
@@ -74,7 +74,7 @@ struct LogImport {
         // pending. What closed the lane comes before it: segments are exported in the log's order.
         try storage.segments.put(row, in: number, incarnation, at: offset)
       } else {
-        try storage.segments.record(row, in: number, incarnation, at: offset)
+        try storage.segments.place(row, in: number, incarnation, at: offset)
       }
     case .contested(let contested):
       let replica = try storage.replicas.makeNumber(for: contested.lane.replica)
@@ -120,16 +120,16 @@ struct LogImport {
         "sequence \(header.sequence) at position \(entry.position) does not follow the one before",
         hint: "the file is incomplete, or its lines are in another order")
     }
-    let numbered = try store.number(
-      header, replica, zone,
+    let numbered = try store.entryHeader(
+      for: header, replica, zone,
       arrivalDelay: entry.arrivedMilliseconds &- Int64(entry.transaction.timestamp.milliseconds))
     let received = try storage.placements.leastReceived(of: replica, header.epoch, header.sequence, in: zone)
     try checkParent(of: header, zone, at: entry.position)
     try checkBase(of: numbered, at: entry.position)
     let body = bytes.span.bytes.extracting(reader.position...)
-    try store.layout.parse(body)
+    try store.decoder.parse(body)
     var work = FoldWork()
-    work.add(store.layout, body)
+    work.add(store.decoder, body)
     guard work.steps <= Limits.foldStepsMax else {
       throw StoreError.tooMuchWork("the transaction at position \(entry.position)", work.steps)
     }

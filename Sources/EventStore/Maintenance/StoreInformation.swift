@@ -164,7 +164,7 @@ extension ReadTransaction {
     let (number, row) = try readView.zones.visible(zone)
     var transactions: UInt64 = 0
     var replicas: [StoreInformation.Replica] = []
-    for lane in try readView.lanes.all(of: number) {
+    for lane in try readView.lanes.countedLanes(of: number) {
       transactions += lane.count
       replicas.append(
         StoreInformation.Replica(
@@ -192,7 +192,7 @@ extension ReadTransaction {
       if let offset = try readView.lanes.closure(of: lane.replica, lane.epoch, in: zone, token.incarnation) {
         reason = .closed(offset: offset)
       } else if let contested = try readView.lanes.contest(of: lane.replica, lane.epoch, in: zone, token) {
-        reason = contested.offset == .max ? .basesUnknown : .branched(offset: contested.offset)
+        reason = contested.isByBase ? .basesUnknown : .branched(offset: contested.offset)
         pending = contested.count(of: lane)
       }
       guard let reason else { return nil }

@@ -23,16 +23,8 @@ extension ReadView: CellReading {
     try rows.withLastRun(atMost: key, prefixBytes: prefixBytes, body)
   }
 
-  func forEachRun(under prefix: RawSpan, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void) throws {
-    try rows.forEachRun(under: prefix, body)
-  }
-
-  func replicaID(_ number: ReplicaNumber) throws -> ReplicaID {
-    try replicas.identity(of: number)
-  }
-
   func shown(_ value: Value, in row: RawSpan, _ state: StateNumber) throws -> Value? {
-    guard value.mayNameRecords, RecordLayout.flags(of: row).contains(.refers) else { return value }
+    guard value.mayNameRecords, RecordRow.flags(of: row).contains(.refers) else { return value }
     return try ReferenceReader(self).shown(value, state)
   }
 

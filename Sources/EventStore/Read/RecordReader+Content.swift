@@ -81,7 +81,7 @@ extension RecordReading where Self: ~Copyable {
     try view.forEachStoredRow(in: view.state(of: zone), after: nil) { name, _ in
       let found: (Record, [(field: Name, changes: [FieldChange])])?
       do {
-        let id = RecordID(zone: zone, name: try Name(interned: name))
+        let id = RecordID(zone: zone, name: try Name(utf8: name))
         found = try record(id).map { ($0, try changes(showing: id) ?? []) }
       } catch {
         guard let error = StoreError.unread(error) else { throw error }

@@ -106,7 +106,7 @@ extension RecordReader {
     return try view.withStoredRow(of: record, field: number) { row, state in
       guard let (_, fields) = try view.visible(row, state) else { return nil }
       let cell = CellNumber(number, kind)
-      guard let winner = try RecordLayout.winner(of: cell, in: row, from: fields),
+      guard let winner = try RecordRow.winner(of: cell, in: row, from: fields),
         try cell.shows(winner, in: row)
       else { return nil }
       return try body(CellReader(cell, in: row, state, view))

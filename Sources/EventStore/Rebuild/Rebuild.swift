@@ -137,7 +137,7 @@ struct Rebuild {
         progress.next = store.fold.bound.next
         break
       }
-      if body != nil { operationCount += store.layout.operations.count }
+      if body != nil { operationCount += store.decoder.operations.count }
       step.transactions += 1
       move(&progress, to: position)
     }

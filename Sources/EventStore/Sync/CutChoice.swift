@@ -92,13 +92,13 @@ private struct CutChoice {
     var transactions: [[UInt8]] = []
     var work = FoldWork()
     var byteCount = 0
-    var layout = BodyDecoder()
+    var decoder = BodyDecoder()
     var sequence = lane.placed + 1
     while sequence <= lane.last, let bytes = try bytes(sequence, of: lane.replica, lane.epoch, zone) {
       var reader = ByteReader(bytes.span.bytes)
       _ = try TransactionHeader.read(from: &reader)
-      try layout.parse(bytes.span.bytes.extracting(reader.position...))
-      work.add(layout, bytes.span.bytes.extracting(reader.position...))
+      try decoder.parse(bytes.span.bytes.extracting(reader.position...))
+      work.add(decoder, bytes.span.bytes.extracting(reader.position...))
       byteCount += SegmentBody.byteCount(ofTransactionOf: bytes.count)
       let isOver = work.steps > Self.stepsAimedAt || byteCount > Limits.segmentPackedBytesMax
       // One transaction is never too large for a segment.

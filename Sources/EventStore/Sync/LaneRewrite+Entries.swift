@@ -136,9 +136,9 @@ extension LaneRewrite {
   /// Refuses a transaction that no replica would fold. What a store wrote has room for its units' new names;
   /// what it imported may not.
   static func checkFolds(_ body: [UInt8]) throws {
-    var (layout, work) = (BodyDecoder(), FoldWork())
-    try layout.parse(body.span.bytes)
-    work.add(layout, body.span.bytes)
+    var (decoder, work) = (BodyDecoder(), FoldWork())
+    try decoder.parse(body.span.bytes)
+    work.add(decoder, body.span.bytes)
     guard work.steps > Limits.foldStepsMax else { return }
     throw StoreError.tooMuchWork("a transaction that is issued again", work.steps)
   }

@@ -19,7 +19,7 @@ extension RemoteIngest {
             + "`replay sync STORE --remote REMOTE --reread \("\(segment.zone)@\(segment.offset)".argument)`")
       }
     } else {
-      try storage.segments.record(.quarantined(segment.hash), in: zone, incarnation, at: segment.offset)
+      try storage.segments.place(.quarantined(segment.hash), in: zone, incarnation, at: segment.offset)
     }
     try moveToken(of: zone, incarnation, to: segment.offset, segment.hash)
     report.token = try token(of: zone, segment.zone, segment.incarnation)

@@ -27,7 +27,7 @@ struct RemoteIngest {
     let last = try forEachTransaction(of: segment, lane, log) { header, body in
       if let known = try ingest(header, body, lane.number, log, segment, &report) { capped.append(known) }
     }
-    try record(
+    try recordSegment(
       SegmentRow(
         replica: lane.number, epoch: lane.epoch, first: lane.first, last: last,
         hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds),
@@ -86,7 +86,7 @@ struct RemoteIngest {
       let known = try known(entry, receivedMilliseconds: acknowledgement.receivedMilliseconds)
       if let known { capped.append(known) }
     }
-    try record(
+    try recordSegment(
       SegmentRow(
         replica: replica, epoch: epoch, first: sequences.lowerBound, last: sequences.upperBound,
         hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds),
@@ -115,7 +115,7 @@ struct RemoteIngest {
         guard let position else { continue }
         let header = try storage.log.withEntry(at: position) { header, _ in header }
         try rules.check(
-          try storage.log.header(header), in: segment, lane, sequence, log, &seen)
+          try storage.log.transactionHeader(of: header), in: segment, lane, sequence, log, &seen)
       }
       return false
     } catch let error as StoreError {
@@ -172,8 +172,8 @@ struct RemoteIngest {
     guard header.sequence == last + 1 else { throw StoreError.missing(last + 1, segment.zone) }
     let timestamp = try segment.parsing { try store.timestamp(ofArrived: body, in: header.zone) }
     let wall = store.wallMilliseconds()
-    let numbered = try store.number(
-      header, replica, zone, arrivalDelay: wall &- Int64(timestamp.milliseconds))
+    let numbered = try store.entryHeader(
+      for: header, replica, zone, arrivalDelay: wall &- Int64(timestamp.milliseconds))
     try append(numbered, body: body, receivedMilliseconds: segment.receivedMilliseconds)
     store.clock.observe(timestamp, wallMilliseconds: wall)
     report.folded += 1
@@ -243,7 +243,7 @@ struct RemoteIngest {
   }
 
   /// Writes a segment's rows, and moves token and base if it is the next one.
-  private func record(
+  private func recordSegment(
     _ segment: SegmentRow, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
     let known = try storage.segments.row(at: offset, in: zone, incarnation)
@@ -251,12 +251,10 @@ struct RemoteIngest {
     if var known {
       if let received = segment.receivedMilliseconds, received < known.receivedMilliseconds ?? .max {
         known.receivedMilliseconds = received
-        try storage.putChecked(.segment(zone, incarnation, offset), in: storage.tables.segments) {
-          known.append(to: &$0)
-        }
+        try storage.segments.put(known, in: zone, incarnation, at: offset)
       }
     } else {
-      try storage.segments.record(segment, in: zone, incarnation, at: offset)
+      try storage.segments.place(segment, in: zone, incarnation, at: offset)
     }
     try ZoneCatalog(store).removeShippedCut(zone, incarnation)
     try storage.lanes.dropIfShipped(segment.replica, segment.epoch, of: zone, incarnation)

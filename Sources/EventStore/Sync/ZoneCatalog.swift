@@ -139,7 +139,7 @@ struct ZoneCatalog {
   /// Whether a zone has transactions that are not in an incarnation: those that are pending, and those of a
   /// lane that the log has closed.
   private func hasUnshipped(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
-    return try storage.lanes.all(of: zone).contains { lane in
+    return try storage.lanes.countedLanes(of: zone).contains { lane in
       try storage.placements.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation) < lane.last
     }
   }

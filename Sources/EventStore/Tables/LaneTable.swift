@@ -61,7 +61,7 @@ struct LaneTable<Source: TableReading>: TableView {
   /// The lanes that this store ships besides its current own one: those of an imported log, and its own of
   /// earlier epochs.
   func adopted(of zone: ZoneNumber) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
-    try all(under: .adoptedLanes(zone))
+    try names(under: .adoptedLanes(zone))
   }
 
   /// Whether the store ships lanes of a zone besides its current own one.
@@ -70,7 +70,7 @@ struct LaneTable<Source: TableReading>: TableView {
   }
 
   /// The lanes named by the rows whose keys begin with a prefix: a kind and a zone.
-  func all(under prefix: TableKey) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
+  func names(under prefix: TableKey) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
     var found: [(replica: ReplicaNumber, epoch: UInt32)] = []
     try transaction.forEachEntry(in: tables.replicas, under: prefix.span.bytes) { key, _ in
       found.append((ReplicaNumber(rawValue: try key.bigEndian32(at: 5)), try key.bigEndian32(at: 9)))
@@ -91,7 +91,7 @@ struct LaneTable<Source: TableReading>: TableView {
 
   /// The adopted lanes of other stores that lost placements by a rereading.
   func held(of zone: ZoneNumber) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
-    try all(under: .heldLanes(zone)).filter { $0.replica != .none }
+    try names(under: .heldLanes(zone)).filter { $0.replica != .none }
   }
 
   /// Why a lane cannot be shipped as it is; nil if it can.
@@ -109,7 +109,7 @@ struct LaneTable<Source: TableReading>: TableView {
   }
 
   /// The lanes of a zone: how many transactions of each the store has, and the last sequence.
-  func all(
+  func countedLanes(
     of zone: ZoneNumber
   ) throws -> [(replica: ReplicaNumber, epoch: UInt32, count: UInt64, last: UInt64)] {
     var lanes: [(replica: ReplicaNumber, epoch: UInt32, count: UInt64, last: UInt64)] = []

@@ -70,7 +70,7 @@ struct LogTable<Source: TableReading>: TableView {
   }
 
   /// A header with identities for numbers.
-  func header(_ header: LogEntryHeader) throws -> TransactionHeader {
+  func transactionHeader(of header: LogEntryHeader) throws -> TransactionHeader {
     var base: Base?
     if let found = header.base {
       base = Base(

@@ -14,8 +14,8 @@ final class TableStorage {
   @exclusivity(unchecked) var state = State()
 
   struct State: ~Copyable {
-    fileprivate var outer: Transaction?
-    fileprivate var inner: Transaction?
+    fileprivate var outer: LMDBTransaction?
+    fileprivate var inner: LMDBTransaction?
     /// What was interned before each of the open transactions, to go back to.
     fileprivate var outerNumbers: Interned.Caches?
     fileprivate var innerNumbers: Interned.Caches?
@@ -69,13 +69,13 @@ final class TableStorage {
 
   // MARK: The transaction
 
-  var transaction: Transaction {
+  var transaction: LMDBTransaction {
     _read { if state.inner != nil { yield state.inner! } else { yield state.outer! } }
   }
 
   /// - Returns: whether nobody has written since the last commit, and that one left the caches right.
   @discardableResult
-  func begin(_ transaction: consuming Transaction) -> Bool {
+  func begin(_ transaction: consuming LMDBTransaction) -> Bool {
     precondition(state.outer == nil, "a write transaction is open")
     // Each commit that changes anything takes the next id, whichever process makes it.
     let isUnchanged = state.cachedTransaction.map { $0 + 1 == transaction.id } ?? false

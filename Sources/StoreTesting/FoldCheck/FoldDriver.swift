@@ -206,7 +206,7 @@ final class FoldDriver {
     let sequence = try fold.unitOrder(of: cell)
     let row = try storage.row(of: record.span.bytes, in: FoldNumbering.state) ?? []
     let prefix = ElementKey.items(
-      of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell)
+      of: FoldNumbering.state, record: try RecordRow.recordNumber(of: row.span.bytes), cell: cell)
     let items = try Set(storage.elements(under: prefix).map { try $0.key.item })
     var parts: [UnitOrderPart] = []
     try sequence.forEachRun { run in

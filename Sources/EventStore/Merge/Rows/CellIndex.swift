@@ -23,11 +23,11 @@ struct CellIndex {
   /// - Throws: `FormatError` if the cells are not whole, or not in ascending order.
   init(_ row: RawSpan) throws(FormatError) {
     var entries: [Entry] = []
-    var reader = try RecordLayout.cellReader(of: row)
+    var reader = try RecordRow.cellReader(of: row)
     var existenceEnd = reader.position
     while reader.remaining > 0 {
       let start = reader.position
-      let (cell, body) = try RecordLayout.nextCell(&reader)
+      let (cell, body) = try RecordRow.nextCell(&reader)
       if let last = entries.last?.cell, last >= cell {
         throw FormatError(
           .damaged, at: start, in: "record row", expected: "cells in ascending order",

@@ -102,7 +102,7 @@ package struct InlineHeads: Sendable {
 }
 
 /// Reads a record's row in place. It decodes only what is asked for.
-package enum RecordLayout {
+package enum RecordRow {
   static let headerBytes = 6
 
   /// Checks the header and gives the record's number in its state.
@@ -260,7 +260,7 @@ package enum RecordLayout {
       reader.offset = body.upperBound
       reader.failed = false
       if let payload { return (CellNumber(rawValue: known), Winner(payload: payload)) }
-      return (CellNumber(rawValue: known), try RecordLayout.winner(in: body, of: reader.row))
+      return (CellNumber(rawValue: known), try RecordRow.winner(in: body, of: reader.row))
     }
   }
 

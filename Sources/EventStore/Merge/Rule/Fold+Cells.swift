@@ -99,7 +99,7 @@ extension Fold {
 
   /// Writes into the index of references what a place of the loaded record refers to from now on.
   mutating func note(_ found: [Reference], at path: @autoclosure () -> CellPath) throws {
-    let flags = RecordLayout.flags(of: loaded.bytes.span.bytes).intersection(.ofReferences)
+    let flags = RecordRow.flags(of: loaded.bytes.span.bytes).intersection(.ofReferences)
     if found.isEmpty && flags.isEmpty { return }
     try references.note(found, at: path(), in: &loaded, flags)
   }
@@ -130,11 +130,11 @@ extension Fold {
       if path.cell.isFieldRegister { try loaded.joinRegisters() }
       let place = try loaded.place(of: path.cell)
       let row = loaded.bytes.span.bytes
-      return try body(self, RecordLayout.heads(of: place.body, in: row), row)
+      return try body(self, RecordRow.heads(of: place.body, in: row), row)
     }
     let key = ElementKey(state: state, record: try recordNumber, cell: path.cell, element: element)
     guard let row = try storage.readElement(key) else { return nil }
-    let heads = try RecordLayout.heads(of: ElementRow.heads(of: row.span.bytes), in: row.span.bytes)
+    let heads = try RecordRow.heads(of: ElementRow.heads(of: row.span.bytes), in: row.span.bytes)
     return try body(self, heads, row.span.bytes)
   }
 

@@ -52,7 +52,7 @@ struct GapSearch<Storage: RunReading> {
     return isSeen
   }
 
-  /// Finds where a unit comes that is inserted behind another, and its origins. The sequence must not be
+  /// Finds where a unit comes that is inserted behind another, and its origins. The order must not be
   /// without nodes.
   mutating func gap(
     for new: UnitID, after left: UnitID?, _ hasSeen: (HeadID) throws -> Bool

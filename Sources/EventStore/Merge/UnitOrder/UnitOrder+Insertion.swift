@@ -119,7 +119,7 @@ extension UnitOrder where Storage: RunStorage {
     }
   }
 
-  /// The leaf of an empty sequence, which is written with the first piece in it.
+  /// The leaf of an empty unit order, which is written with the first piece in it.
   private mutating func makeFirstLeaf() throws -> Gap {
     tree.root.node = try tree.makeNode()
     tree.root.height = 1

@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// What a verification of one sequence has read so far.
+/// What a verification of one unit order has read so far.
 struct UnitOrderCheck {
   private struct Placed {
     var piece: Piece
