@@ -1,15 +1,5 @@
 import OperationFormat
 
-/// How an asset's file is.
-public enum AssetCondition: Hashable, Sendable {
-  /// It has the bytes that its hash says.
-  case whole
-  /// There is none.
-  case missing
-  /// It has other bytes, or cannot be read.
-  case damaged
-}
-
 extension AssetFiles {
   /// Opens an asset for reading.
   ///

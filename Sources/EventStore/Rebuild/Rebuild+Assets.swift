@@ -51,20 +51,6 @@ extension Rebuild {
   }
 }
 
-/// An asset as one zone's log names it.
-struct AssetName: Hashable, Comparable {
-  var asset: AssetReference
-  var zone: ZoneNumber
-
-  static func < (left: Self, right: Self) -> Bool {
-    if left.zone != right.zone { return left.zone < right.zone }
-    if left.asset.hash != right.asset.hash {
-      return left.asset.hash.bytes.lexicographicallyPrecedes(right.asset.hash.bytes)
-    }
-    return left.asset.byteCount < right.asset.byteCount
-  }
-}
-
 extension AssetTable {
   /// The assets that are counted, and those that are in a list, by zone.
   fileprivate func allNames() throws -> (counted: Set<AssetName>, listed: Set<AssetName>) {

@@ -39,3 +39,11 @@ struct LogEntryHeader: Hashable, Sendable {
     parentReplica == .none ? nil : (parentReplica, parentEpoch, parentSequence)
   }
 }
+
+extension LogEntryHeader {
+  /// Raises its base to another one of the same incarnation, or where it has none.
+  mutating func raiseBase(to other: BaseNumbers?) {
+    guard let other, baseIncarnation != other.incarnation || baseOffset < other.offset else { return }
+    (baseIncarnation, baseOffset) = other
+  }
+}
