@@ -88,7 +88,8 @@ package struct Cursor: ~Copyable {
   /// Passes the entry's key and value to a closure without a copy. They are valid inside the closure, until
   /// the transaction's next write.
   ///
-  /// The cursor must be on an entry. After writes of the transaction, LMDB decides which entry that is; if that entry was deleted, move the cursor first.
+  /// The cursor must be on an entry. After writes of the transaction, LMDB decides which entry that is; if
+  /// that entry was deleted, move the cursor first.
   @inlinable
   package borrowing func withEntry<R>(_ body: (_ key: RawSpan, _ value: RawSpan) throws -> R) rethrows -> R {
     let entry = current()

@@ -173,7 +173,9 @@ struct ListsAndTexts {
     #expect(try store.readView() == before)
   }
 
-  @Test("an index or a range of any number is refused, and none traps", arguments: [Int.min, -1, 9, .max - 1, .max])
+  @Test(
+    "an index or a range of any number is refused, and none traps",
+    arguments: [Int.min, -1, 9, .max - 1, .max])
   func extremeIndexes(_ index: Int) async throws {
     let store = try await makeStore()
     try await store.write { tx in

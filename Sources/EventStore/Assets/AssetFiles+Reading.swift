@@ -23,9 +23,7 @@ extension AssetFiles {
   /// Reads an asset's file and compares it with its hash.
   ///
   /// - Parameter progress: called after each piece of at most 256 KiB; what it throws ends the work.
-  func condition(
-    of asset: AssetReference, progress: (Int) throws -> Void
-  ) throws -> AssetCondition {
+  func condition(of asset: AssetReference, progress: (Int) throws -> Void) throws -> AssetCondition {
     let path = path(of: asset.hash)
     do {
       let file = try calls.openFile(path)

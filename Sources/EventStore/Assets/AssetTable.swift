@@ -116,7 +116,8 @@ extension AssetReference {
   }
 }
 
-/// The rows of assets: which zones' logs name them, which are missing here or at a remote, and which an import holds.
+/// The rows of assets: which zones' logs name them, which are missing here or at a remote, and which an
+/// import holds.
 struct AssetTable<Source: TableReading>: TableView {
   let source: Source
 }

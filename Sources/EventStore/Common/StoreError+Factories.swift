@@ -100,8 +100,8 @@ extension StoreError {
   }
 }
 
-/// Checks of what an app says of a list or a text. It may say any number: nothing is added to one before it is
-/// checked.
+/// Checks of what an app says of a list or a text. It may say any number: nothing is added to one before it
+/// is checked.
 extension StoreError {
   fileprivate static func missingIndex(_ what: String, _ count: Int, _ field: Name) -> StoreError {
     StoreError(

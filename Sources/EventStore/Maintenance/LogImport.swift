@@ -54,7 +54,8 @@ struct LogImport {
       try storage.flush()
     case .segment(let segment) where segment.sequences.lowerBound == 0:
       try storage.segments.place(
-        .quarantined(segment.hash), in: try storage.zones.number(of: segment.zone), try incarnation(segment.place),
+        .quarantined(segment.hash), in: try storage.zones.number(of: segment.zone),
+        try incarnation(segment.place),
         at: segment.place.offset)
     case .segment(let segment):
       let replica = try storage.replicas.makeNumber(for: segment.replica)
@@ -79,7 +80,8 @@ struct LogImport {
     case .contested(let contested):
       let replica = try storage.replicas.makeNumber(for: contested.lane.replica)
       try storage.lanes.setContest(
-        Lane(zone: try storage.zones.number(of: contested.zone), replica: replica, epoch: contested.lane.epoch),
+        Lane(
+          zone: try storage.zones.number(of: contested.zone), replica: replica, epoch: contested.lane.epoch),
         .byBase(from: contested.first, baseMax: contested.baseMax))
     case .transaction(let entry):
       try importTransaction(entry)

@@ -89,9 +89,7 @@ struct PlacementVerification {
     }
   }
 
-  private mutating func checkSegments(
-    _ source: borrowing ReadTransaction, except gone: Set<UInt32>
-  ) throws {
+  private mutating func checkSegments(_ source: borrowing ReadTransaction, except gone: Set<UInt32>) throws {
     let tables = source.tables
     var cursor = try source.transaction.openCursor(tables.segments)
     var isThere = try cursor.first()

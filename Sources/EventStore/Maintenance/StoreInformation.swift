@@ -32,12 +32,14 @@ public struct StoreInformation: Hashable, Sendable {
     /// From which offset on its remote log is being read again; nil if it is not. Nothing is sent before its
     /// end.
     public let rereadFrom: UInt64?
-    /// What is pending and cannot be sent as it is.
+    /// What is pending and cannot be sent as it is. Lanes that cannot be sent only because they continue one
+    /// of these are not listed.
     public let closedLanes: [ClosedLane]
   }
 
   /// Pending transactions of one replica's epoch that the remote log does not take.
   public struct ClosedLane: Hashable, Sendable {
+    /// Why the log does not take them.
     public enum Reason: Hashable, Sendable {
       /// The log has rejected a segment of it at an offset, and takes no more.
       case closed(offset: UInt64)
@@ -47,15 +49,19 @@ public struct StoreInformation: Hashable, Sendable {
       case basesUnknown
     }
 
+    /// Who wrote them.
     public let writer: StoreIdentity
     /// How many they are.
     public let pending: UInt64
+    /// Why the log does not take them.
     public let reason: Reason
   }
 
   /// One replica's part in a zone.
   public struct Replica: Hashable, Sendable {
+    /// Who wrote.
     public let replica: ReplicaID
+    /// Which epoch of it; it writes in one after the other.
     public let epoch: UInt32
     /// The last of its transactions that the store has; they count from 1.
     public let lastSequence: UInt64
@@ -75,13 +81,17 @@ public struct StoreInformation: Hashable, Sendable {
 
   /// One table of the data file.
   public struct Table: Hashable, Sendable {
+    /// Its name in the data file.
     public let name: String
+    /// How many keys it has.
     public let entries: Int
     /// Bytes of its pages.
     public let bytes: Int
   }
 
+  /// Which replica the store is, and its epoch.
   public let identity: StoreIdentity
+  /// The version of the store's format: see ``LocalStore/formatVersion``.
   public let formatVersion: UInt64
   /// Bytes of the data file.
   public let fileBytes: Int
@@ -89,6 +99,7 @@ public struct StoreInformation: Hashable, Sendable {
   public let clock: Timestamp
   /// The first position in the log, `.start` if it is empty.
   public let firstPosition: Position
+  /// The last position in the log, `.start` if it is empty.
   public let lastPosition: Position
   /// Whether the records are behind the log, which is being folded again.
   public let isFoldingAgain: Bool

@@ -30,9 +30,7 @@ final class ReadViewSight: ContributionSight {
 
   func replicaID(_ number: ReplicaNumber) throws -> ReplicaID { try readView.replicaID(number) }
 
-  func lineage(
-    of replica: ReplicaNumber, _ epoch: UInt32
-  ) throws -> [LaneParent] {
+  func lineage(of replica: ReplicaNumber, _ epoch: UInt32) throws -> [LaneParent] {
     let lane = ContributionLane(replica: replica, epoch: epoch)
     if let known = lineages[lane] { return known }
     let found = try readView.lanes.lineage(of: replica, epoch, in: zone)

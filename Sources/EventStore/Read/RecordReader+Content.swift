@@ -12,9 +12,7 @@ extension RecordReader {
   }
 
   /// As ``changes(showing:)``, for a row.
-  func changes(
-    in row: RawSpan, _ state: StateNumber
-  ) throws -> [(field: Name, changes: [FieldChange])] {
+  func changes(in row: RawSpan, _ state: StateNumber) throws -> [(field: Name, changes: [FieldChange])] {
     let index = try CellIndex(row)
     return try index.entries.filter { $0.cell != .existence }.map { entry in
       let field = try view.name(entry.cell.field)

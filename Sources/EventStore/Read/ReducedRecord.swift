@@ -45,7 +45,8 @@ struct ReducedRecord<Result: Sendable>: Sendable {
   mutating func update(
     _ cell: ContributionCell<ReadView>, _ reduce: (inout Result, Contribution) throws -> Void
   ) throws -> Bool {
-    guard try retimings == cell.rows.states.storedRow(of: cell.state).retimings, try isSettled(cell.sight) else {
+    guard try retimings == cell.rows.states.storedRow(of: cell.state).retimings, try isSettled(cell.sight)
+    else {
       return false
     }
     let news = try keys.isEmpty ? cell.keys() : cell.keys(after: lanes)

@@ -3,6 +3,7 @@ public import OperationFormat
 /// A record that exists although it was moved: elsewhere it was changed, or moved to another zone, at the
 /// same time.
 public struct SurvivingSource: Hashable, Sendable {
+  /// The record, where it was before the move.
   public let record: RecordID
   /// Where it was moved to, in the order of the moves, the latest first.
   public let copies: [RecordID]

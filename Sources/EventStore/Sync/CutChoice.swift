@@ -50,11 +50,11 @@ private struct CutChoice {
     if let place = try view.placements.placement(
       of: lane.replica, lane.epoch, lane.placed, in: number, token.incarnation)
     {
-      previous = try segmentHash(at: place.offset, number, token.incarnation, zone)
+      previous = try view.segments.hash(at: place.offset, in: number, token.incarnation)
     }
     let header = try SegmentHeader.describing(
       transactions, incarnation: incarnation,
-      baseHash: { try segmentHash(at: $0, number, token.incarnation, zone) }, previousHash: previous)
+      baseHash: { try view.segments.hash(at: $0, in: number, token.incarnation) }, previousHash: previous)
     return SegmentCut(header: header, isStored: false, transactions: transactions)
   }
 
@@ -120,17 +120,6 @@ private struct CutChoice {
     let position = try view.log.position(of: replica, epoch, sequence, in: zone)
     guard let position else { return nil }
     return try LogReader(view).bytes(at: position)
-  }
-
-  private func segmentHash(
-    at offset: UInt64, _ number: ZoneNumber, _ incarnation: IncarnationNumber, _ zone: ZoneID
-  ) throws -> ContentHash {
-    if let hash = try view.segments.row(at: offset, in: number, incarnation)?.hash {
-      return hash
-    }
-    throw StoreError(
-      .damaged, "the segment at offset \(offset) of zone “\(zone)” is missing from the store",
-      hint: "run a verification of the store")
   }
 }
 

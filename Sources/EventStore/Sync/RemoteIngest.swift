@@ -135,9 +135,7 @@ struct RemoteIngest {
   }
 
   /// The numbers of a zone and of its remote log's incarnation, which the zone takes on if it has none.
-  func target(
-    _ zone: ZoneID, _ incarnation: IncarnationID
-  ) throws -> (ZoneNumber, IncarnationNumber) {
+  func target(_ zone: ZoneID, _ incarnation: IncarnationID) throws -> (ZoneNumber, IncarnationNumber) {
     let (number, known) = try storage.zones.visible(zone)
     var row = known
     let found = try storage.incarnations.makeNumber(for: incarnation)

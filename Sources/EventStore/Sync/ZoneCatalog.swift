@@ -144,7 +144,7 @@ struct ZoneCatalog {
     }
   }
 
-  func finishDeletion(of zone: ZoneID, _ incarnation: IncarnationID, isTold: Bool) throws {
+  func finishDeletion(of zone: ZoneID, _ incarnation: IncarnationID, remoteHasDeleted: Bool) throws {
     let found = try storage.incarnations.number(of: incarnation)
     for (number, known) in try storage.zones.rows()
     where known.status == .deleting && known.token?.incarnation == found {
@@ -153,7 +153,7 @@ struct ZoneCatalog {
       row.status = .removed
       storage.setZoneRow(row, number)
       try storage.zones.removeProposal(of: number)
-      if !isTold, let found { try storage.zones.setGone(found, isUntold: true) }
+      if !remoteHasDeleted, let found { try storage.zones.setGone(found, isUntold: true) }
       try storage.meta.readZoneListAgain()
     }
     try storage.flush()

@@ -3,8 +3,8 @@ import Synchronization
 
 /// Cached numbers of one kind of identity: those that a ``NumberTable`` has read or written.
 ///
-/// Except for the numbers of zones, what was committed never changes, so all readers of a store share a cache.
-/// The writer has its own one, which is undone with its transactions.
+/// Except for the numbers of zones, what was committed never changes, so all readers of a store share a
+/// cache. The writer has its own one, which is undone with its transactions.
 final class Interner<Identity: Internable>: Sendable {
   struct Cache: Sendable {
     fileprivate var numbers: [Identity: Number<Identity>] = [:]

@@ -8,7 +8,8 @@ extension LMDBTransaction {
   borrowing func hasEntry(in table: Table, under prefix: [UInt8], from start: [UInt8]? = nil) throws -> Bool {
     var cursor = try openCursor(table)
     let start = start ?? prefix
-    return try cursor.seek(atOrAfter: start.span.bytes) && cursor.withEntry { key, _ in key.hasPrefix(prefix) }
+    return try cursor.seek(atOrAfter: start.span.bytes)
+      && cursor.withEntry { key, _ in key.hasPrefix(prefix) }
   }
 
   /// Calls a closure with the entries of a table whose keys begin with a prefix, in key order, until it

@@ -13,10 +13,21 @@ struct SegmentTable<Source: TableReading>: TableView {
     }
   }
 
+  /// The hash of the entry at an offset of an incarnation.
+  ///
+  /// - Throws: ``StoreError`` `damaged` if the store knows no entry there.
+  func hash(
+    at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws -> ContentHash {
+    if let row = try row(at: offset, in: zone, incarnation) { return row.hash }
+    let id = try zoneNumbers.identity(of: zone)
+    throw StoreError(
+      .damaged, "the segment at offset \(offset) of zone “\(id)” is missing from the store",
+      hint: "run a verification of the store, or try another store that has read the zone")
+  }
+
   /// The last offset of an incarnation with an entry that the store knows; 0 if there is none.
-  func lastOffset(
-    of zone: ZoneNumber, _ incarnation: IncarnationNumber
-  ) throws -> UInt64 {
+  func lastOffset(of zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64 {
     var cursor = try transaction.openCursor(tables.segments)
     guard try cursor.seek(atMost: TableKey.segment(zone, incarnation, .max).span) else { return 0 }
     return try cursor.withCheckedEntry { key, _ in
@@ -117,9 +128,7 @@ struct SegmentTable<Source: TableReading>: TableView {
   }
 
   /// Whether a base is at or past every placement that a zone has.
-  func areAllSeen(
-    _ base: BaseNumbers, in zone: ZoneNumber
-  ) throws -> Bool {
+  func areAllSeen(_ base: BaseNumbers, in zone: ZoneNumber) throws -> Bool {
     var cursor = try transaction.openCursor(tables.segments)
     var end = TableKey()
     end.append(zone.rawValue + 1)

@@ -33,7 +33,8 @@ struct KeptWrite {
       if try !isSame || !write.storage.lanes.renamings(of: zone).isEmpty { try checkNamesNoUnits(again) }
       let body = transaction.body.span.bytes
       write.store.clock.last = max(write.store.clock.last, try write.store.timestamp(ofBody: body))
-      var header = try write.store.entryHeader(for: again.header, replica, zone, arrivalDelay: again.arrivalDelay)
+      var header = try write.store.entryHeader(
+        for: again.header, replica, zone, arrivalDelay: again.arrivalDelay)
       try follow(&header, row)
       again.header = try write.storage.log.transactionHeader(of: header)
       try write.store.appendParsed(header, body: body, receivedMilliseconds: nil)

@@ -3,8 +3,8 @@ import OperationFormat
 /// Transactions that exist already: of another replica, of the log that is folded again, or of a write whose
 /// commit was undone.
 extension StoreTransaction {
-  /// Appends a transaction of another replica, or a kept one, to the log, and folds it: the one whose body was
-  /// parsed last.
+  /// Appends a transaction of another replica, or a kept one, to the log, and folds it: the one whose body
+  /// was parsed last.
   func appendParsed(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
     try logParsed(header, body: body)
     let state = try storage.zoneRow(header.zone).state
@@ -181,6 +181,6 @@ extension StoreTransaction {
   func isSame(
     _ header: TransactionHeader, _ body: RawSpan, as entry: (header: LogEntryHeader, body: [UInt8])
   ) throws -> Bool {
-    return try storage.log.transactionHeader(of: entry.header) == header && entry.body == body.bytes
+    try storage.log.transactionHeader(of: entry.header) == header && entry.body == body.bytes
   }
 }

@@ -100,7 +100,7 @@ package struct EffectRunner: Sendable {
         try await remote.deleteZone(zone, incarnation)
         return .deletedAtRemote
       case .finishDeletion(let incarnation, let isTold):
-        try await store.finishDeletion(of: zone, incarnation, isTold: isTold)
+        try await store.finishDeletion(of: zone, incarnation, remoteHasDeleted: isTold)
         return .finishedDeletion
       }
     } catch {

@@ -133,7 +133,9 @@ package struct AssetTransfers: Sendable {
     _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID
   ) async throws {
     let isUnsent = try core.read { transaction in
-      guard let number = try transaction.readView.zones.number(of: zone, attachedTo: incarnation) else { return false }
+      guard let number = try transaction.readView.zones.number(of: zone, attachedTo: incarnation) else {
+        return false
+      }
       return try transaction.readView.assets.number(of: asset, in: number, .unsent) != nil
     }
     guard isUnsent else { return }

@@ -125,9 +125,7 @@ extension Fold {
   /// The type of the loaded record; nil if it is not alive. One that is may be hidden by a cascade.
   ///
   /// - Parameter policies: called where the record's existence is contested.
-  mutating func aliveType(
-    _ policies: () throws -> [NameNumber: ExistencePolicy]
-  ) throws -> NameNumber? {
+  mutating func aliveType(_ policies: () throws -> [NameNumber: ExistencePolicy]) throws -> NameNumber? {
     if let plain = plainExistence() { return plain.type }
     return try storage.aliveType(in: loaded.bytes.span.bytes, state, policies)
   }

@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// A row as it nearly always is: read without a step more than that takes.
+/// Fast reading of a row in its common form. If it returns nil, callers read with ``RecordRow``.
 enum PlainRow {
   struct Existence {
     var id: HeadID

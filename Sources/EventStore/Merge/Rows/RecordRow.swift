@@ -238,7 +238,7 @@ package enum RecordRow {
       reader = PlainReader(row, at: min(start, row.byteCount))
     }
 
-    /// More cells than are left: each takes 14 bytes or more.
+    /// An upper bound of the cells that are left: each takes at least 14 bytes.
     var cellsMax: Int { (reader.row.byteCount - reader.offset) / 14 }
 
     @inline(__always) @_lifetime(self: copy self)

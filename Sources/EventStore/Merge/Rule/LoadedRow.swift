@@ -72,7 +72,7 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     isChanged = false
   }
 
-  /// Writes a bytes that is kept in two parts, or may be: its registers only if they changed.
+  /// Writes a row that is stored in two parts, or may need to be. Writes the registers only if they changed.
   private mutating func flushLarge() throws {
     if DividedRow.isBase(bytes.span.bytes) {
       if try DividedRow.hasOthers(bytes.span.bytes) {

@@ -1,12 +1,12 @@
 import OperationFormat
 
-/// Finding where insertions belong.
+/// Finds where insertions belong.
 ///
-/// The units are a tree, whose order is that of the document. A unit whose right origin has the left origin
-/// that it has itself hangs from its right origin, to the left of it, by the order of units; each other one
-/// from its left origin, to the right of it: first those whose right origin is rightmost, then by the order
-/// of units. What hangs from one is side by side. A transaction that has seen a unit has seen all that it
-/// hangs from: so after an unseen one the search continues behind all that hangs from it.
+/// The units form a tree, and its order is the document's. A unit is a left child of its right origin if both
+/// have the same left origin. Otherwise it is a right child of its left origin. Left children are sorted by
+/// the order of units; right children first by right origin, rightmost first, then by the order of units. A
+/// subtree is contiguous. A transaction that has seen a unit has seen all its ancestors. So after an unseen
+/// unit the search continues behind its whole subtree.
 struct GapSearch<Storage: RunReading> {
   let tree: UnitTree<Storage>
   /// What is known of what the transaction has seen.
@@ -61,9 +61,7 @@ struct GapSearch<Storage: RunReading> {
   }
 
   /// The first unit from one on that the transaction has seen.
-  private mutating func firstSeen(
-    from start: Spot?, _ hasSeen: (HeadID) throws -> Bool
-  ) throws -> Spot? {
+  private mutating func firstSeen(from start: Spot?, _ hasSeen: (HeadID) throws -> Bool) throws -> Spot? {
     var next = start
     var passed: UInt64 = 0
     while let spot = next {

@@ -1,10 +1,9 @@
-/// Where a unit stands in the tree of left origins, in which the units that have the same left origin are
-/// again a tree, by their right origins. It never changes.
+/// Where a unit is in the tree of origins. It never changes.
 ///
-/// In the document's order the units behind one that have a greater depth, up to the first that has not, hang
-/// from it by their left origins. Before a unit, those of its depth that hang from it by their right origins
-/// have a greater right depth. So what hangs from a unit, and what it hangs from, is found by comparing
-/// levels.
+/// Each unit is below its left origin. Units with the same left origin form a tree of their own, by right
+/// origin. In the document's order, the units below one by left origin follow it directly: all with a greater
+/// depth, up to the first without. The units below one by right origin stand before it, have its depth and a
+/// greater right depth. So comparing levels finds what is below a unit and what it is below.
 struct Level: Hashable, Comparable {
   /// How many units there are from its left origin on to the start.
   var depth: UInt64

@@ -74,9 +74,7 @@ package struct ContributionPayload: Sendable {
   }
 
   /// Appends what stands before the value.
-  static func append(
-    base: BaseNumbers?, to writer: inout ByteWriter
-  ) {
+  static func append(base: BaseNumbers?, to writer: inout ByteWriter) {
     writer.append(base == nil ? 0 : 1)
     guard let base else { return }
     writer.append(varint: UInt64(base.incarnation.rawValue))
