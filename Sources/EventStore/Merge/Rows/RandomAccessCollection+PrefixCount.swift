@@ -3,7 +3,9 @@ extension RandomAccessCollection {
   ///
   /// - Complexity: O(log n)
   @inline(__always)
-  func prefixCount(_ isFirst: (Element) throws -> Bool) rethrows -> Int {
+  func prefixCount<Member>(
+    _ isFirst: (Member) throws -> Bool
+  ) rethrows -> Int where Self: RandomAccessCollection<Member> {
     var (low, high) = (0, count)
     while low < high {
       let middle = low + (high - low) / 2
