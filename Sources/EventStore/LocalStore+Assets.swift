@@ -72,9 +72,7 @@ extension LocalStore {
   /// As ``checkAsset(_:)``.
   ///
   /// - Parameter progress: called after each piece of at most 256 KiB; what it throws ends the work.
-  package func checkAsset(
-    _ asset: AssetReference, progress: (Int) throws -> Void
-  ) throws -> AssetCondition {
+  package func checkAsset(_ asset: AssetReference, progress: (Int) throws -> Void) throws -> AssetCondition {
     try core.assets.condition(of: asset, progress: progress)
   }
 

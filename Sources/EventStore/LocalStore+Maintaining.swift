@@ -27,9 +27,7 @@ extension LocalStore {
   /// - Parameter progress: called after each step with what was done so far; what it throws ends the work.
   /// - Throws: ``StoreError`` `readOnly`, `damaged`, `full`; what `progress` throws.
   /// - Complexity: linear in what is taken away and in the files of assets.
-  public func reclaim(
-    progress: (ReclaimReport) throws -> Void = { _ in }
-  ) async throws -> ReclaimReport {
+  public func reclaim(progress: (ReclaimReport) throws -> Void = { _ in }) async throws -> ReclaimReport {
     try await Reclaim.run(core, progress: progress)
   }
 

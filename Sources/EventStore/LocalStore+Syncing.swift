@@ -69,12 +69,15 @@ extension LocalStore {
 
   /// Ends the deletion of a zone.
   ///
-  /// - Parameter isTold: whether the remote knows of it. If not, since it does not have the log, the deletion
-  ///   begins again once the list of zones names that log: a remote that was an old copy may be put right.
+  /// - Parameter remoteHasDeleted: whether the remote knows of it. If not, since it does not have the log,
+  ///   the deletion begins again once the list of zones names that log: a remote that was an old copy may be
+  ///   put right.
   package func finishDeletion(
-    of zone: ZoneID, _ incarnation: IncarnationID, isTold: Bool = true
+    of zone: ZoneID, _ incarnation: IncarnationID, remoteHasDeleted: Bool = true
   ) async throws {
-    try await core.perform { try ZoneCatalog($0).finishDeletion(of: zone, incarnation, isTold: isTold) }
+    try await core.perform {
+      try ZoneCatalog($0).finishDeletion(of: zone, incarnation, remoteHasDeleted: remoteHasDeleted)
+    }
   }
 
   /// Sets every zone's token back to the start of its incarnation, so that all of it is fetched and compared

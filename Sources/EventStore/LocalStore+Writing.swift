@@ -43,9 +43,7 @@ extension LocalStore {
   }
 
   /// Runs the closure of a write.
-  private static func run<R>(
-    _ body: (inout WriteTransaction) throws -> R, in write: LocalWrite
-  ) throws -> R {
+  private static func run<R>(_ body: (inout WriteTransaction) throws -> R, in write: LocalWrite) throws -> R {
     write.begin()
     var transaction = WriteTransaction(write)
     let result = try body(&transaction)

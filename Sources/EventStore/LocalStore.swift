@@ -28,13 +28,13 @@ public final class LocalStore: Sendable {
 
   /// Opens the store of a directory, or makes one there.
   ///
+  /// If the log has operations that a former version kept and did not know, and this one does, it is folded
+  /// again before the call returns, unless the store is opened read-only.
+  ///
   /// - Parameters:
   ///   - directory: path of the directory; the one above it must exist.
   ///   - durability: what a commit that returned means in a power cut.
   ///   - configuration: what else may be chosen.
-  ///
-  /// If the log has operations that a former version kept and did not know, and this one does, it is folded
-  /// again before the call returns, unless the store is opened read-only.
   /// - Throws: ``StoreError`` `alreadyOpen`, `notAStore`, `newerFormat`, `importUnfinished`, `damaged`,
   ///   `readOnly`, `full`, `system`.
   public init(

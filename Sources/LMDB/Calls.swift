@@ -98,13 +98,6 @@ final class Calls: Sendable {
     return Int(raw.ms_psize)
   }
 
-  /// Copies the last committed state to a directory (mdb_env_copy2).
-  func copy(_ environment: Handle, to directory: String, compacting: Bool) throws(LMDBError) {
-    try check("mdb_env_copy2") {
-      mdb_env_copy2(environment, directory, compacting ? UInt32(MDB_CP_COMPACT) : 0)
-    }
-  }
-
   /// Frees the reader slots of dead processes, and returns their number (mdb_reader_check).
   func clearStaleReaders(_ environment: Handle) throws(LMDBError) -> Int {
     var dead: Int32 = 0
@@ -161,12 +154,11 @@ final class Calls: Sendable {
   /// The handle of the table of tables, which LMDB opens itself.
   static let mainTable: UInt32 = 1
 
-  /// Opens a table; without a name, the table of tables (mdb_dbi_open).
-  func openTable(_ transaction: Handle, _ name: String?, create: Bool) throws(LMDBError) -> UInt32 {
+  /// Opens a table (mdb_dbi_open).
+  func openTable(_ transaction: Handle, _ name: String, create: Bool) throws(LMDBError) -> UInt32 {
     var table: UInt32 = 0
     try check("mdb_dbi_open") {
-      guard let name else { return mdb_dbi_open(transaction, nil, 0, &table) }
-      return mdb_dbi_open(transaction, name, create ? UInt32(MDB_CREATE) : 0, &table)
+      mdb_dbi_open(transaction, name, create ? UInt32(MDB_CREATE) : 0, &table)
     }
     return table
   }
@@ -180,11 +172,6 @@ final class Calls: Sendable {
       leafPages: raw.ms_leaf_pages, overflowPages: raw.ms_overflow_pages, pageBytes: Int(raw.ms_psize))
   }
 
-  /// Deletes all entries of a table (mdb_drop).
-  func removeAll(_ transaction: Handle, _ table: UInt32) throws(LMDBError) {
-    try check("mdb_drop") { mdb_drop(transaction, table, 0) }
-  }
-
   /// Returns a key's value without a copy, or nil (mdb_get).
   func get(
     _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer
@@ -195,32 +182,15 @@ final class Calls: Sendable {
     return found ? UnsafeRawBufferPointer(rawValue) : nil
   }
 
-  /// Puts an entry. Returns false if the key exists and must not be overwritten (mdb_put).
+  /// Puts an entry (mdb_put).
   func put(
     _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
-    _ options: PutOptions, overwriting: Bool
-  ) throws(LMDBError) -> Bool {
+    _ options: PutOptions
+  ) throws(LMDBError) {
     var rawKey = MDB_val(key)
     var rawValue = MDB_val(value)
-    let flags = options.flags | (overwriting ? 0 : UInt32(MDB_NOOVERWRITE))
-    let code = run("mdb_put") { mdb_put(transaction, table, &rawKey, &rawValue, flags) }
-    if code == MDB_KEYEXIST && !overwriting { return false }
+    let code = run("mdb_put") { mdb_put(transaction, table, &rawKey, &rawValue, options.flags) }
     if code != MDB_SUCCESS { throw failure(code, "mdb_put", key.count, value.count) }
-    return true
-  }
-
-  /// Makes room for a value of `byteCount` bytes, which the caller must then write (mdb_put, MDB_RESERVE).
-  func reserve(
-    _ transaction: Handle, _ table: UInt32, _ key: UnsafeRawBufferPointer, _ byteCount: Int,
-    _ options: PutOptions
-  ) throws(LMDBError) -> UnsafeMutableRawBufferPointer {
-    var rawKey = MDB_val(key)
-    var rawValue = MDB_val(mv_size: byteCount, mv_data: nil)
-    let code = run("mdb_put") {
-      mdb_put(transaction, table, &rawKey, &rawValue, options.flags | UInt32(MDB_RESERVE))
-    }
-    if code != MDB_SUCCESS { throw failure(code, "mdb_put", key.count, byteCount) }
-    return UnsafeMutableRawBufferPointer(start: rawValue.mv_data, count: byteCount)
   }
 
   /// Deletes an entry, and returns whether it existed (mdb_del).
@@ -273,16 +243,6 @@ final class Calls: Sendable {
     let found = try checkFound("mdb_cursor_get") { mdb_cursor_get(cursor, &key, &value, operation) }
     guard found else { return nil }
     return Entry(key: UnsafeRawBufferPointer(key), value: UnsafeRawBufferPointer(value))
-  }
-
-  /// Puts an entry and moves the cursor to it (mdb_cursor_put).
-  func put(
-    _ cursor: Handle, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, _ options: PutOptions
-  ) throws(LMDBError) {
-    var rawKey = MDB_val(key)
-    var rawValue = MDB_val(value)
-    let code = run("mdb_cursor_put") { mdb_cursor_put(cursor, &rawKey, &rawValue, options.flags) }
-    if code != MDB_SUCCESS { throw failure(code, "mdb_cursor_put", key.count, value.count) }
   }
 
   /// Deletes the cursor's entry (mdb_cursor_del).

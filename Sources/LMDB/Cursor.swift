@@ -85,14 +85,11 @@ package struct Cursor: ~Copyable {
     return try seek(atOrAfter: key) ? try previous() : try last()
   }
 
-  /// Whether the cursor is on an entry.
-  package var hasEntry: Bool { position == .entry }
-
   /// Passes the entry's key and value to a closure without a copy. They are valid inside the closure, until
   /// the transaction's next write.
   ///
-  /// The cursor must be on an entry. After writes that did not go through this cursor, LMDB decides which
-  /// entry that is; if that entry was deleted, move the cursor first.
+  /// The cursor must be on an entry. After writes of the transaction, LMDB decides which entry that is; if
+  /// that entry was deleted, move the cursor first.
   @inlinable
   package borrowing func withEntry<R>(_ body: (_ key: RawSpan, _ value: RawSpan) throws -> R) rethrows -> R {
     let entry = current()
@@ -110,22 +107,6 @@ package struct Cursor: ~Copyable {
     // written.
     isEndMarked = true
     if !isMarkWrong { changeCount = transaction.changeCount }
-  }
-
-  /// Puts an entry, replaces the one with the same key, and moves to it. (mdb_cursor_put)
-  ///
-  /// - Throws: as `Transaction.put`; the cursor is then nowhere.
-  package mutating func put(
-    _ value: RawSpan, for key: RawSpan, _ options: PutOptions = []
-  ) throws(LMDBError) {
-    _ = try transaction.writable()
-    stand(.nowhere)
-    try key.withUnsafeBytes { key throws(LMDBError) in
-      try value.withUnsafeBytes { value throws(LMDBError) in
-        try transaction.calls.put(handle, key, value, options)
-      }
-    }
-    position = .entry
   }
 
   // MARK: Helpers

@@ -133,20 +133,6 @@ package final class Environment: Sendable {
     get throws(LMDBError) { try withGate { () throws(LMDBError) in file.bytes } }
   }
 
-  /// Frees the reader slots of dead processes, and returns their number. (mdb_reader_check)
-  package func clearStaleReaders() throws(LMDBError) -> Int {
-    try withGate { () throws(LMDBError) in try calls.clearStaleReaders(handle) }
-  }
-
-  /// Copies the last committed state to an existing directory without a `data.mdb`, and waits until the copy
-  /// is on the disk. Writers need not wait. (mdb_env_copy2)
-  package func copy(to directory: String, compacting: Bool) throws(LMDBError) {
-    try withGate { () throws(LMDBError) in
-      try calls.copy(handle, to: directory, compacting: compacting)
-    }
-    try DataFile.sync(directory: directory)
-  }
-
   // MARK: Helpers
 
   /// Whether this process is a child, made by `fork`, of the process that opened the environment.

@@ -13,15 +13,15 @@ final class TableCache: Sendable {
 
   private let state: Mutex<State>
 
-  /// The bytes that describe a table in the table of tables (MDB_db).
-  private static let recordBytes = 48
-
   /// Opens all existing tables, up to the limit.
   init(calls: Calls, environment: Calls.Handle, tablesMax: Int) throws(LMDBError) {
     var handles: [String: UInt32] = [:]
     let reader = try calls.begin(environment, parent: nil, readOnly: true)
     do throws(LMDBError) {
-      for name in try Self.names(calls, reader, limit: tablesMax) {
+      let names = try Self.names(calls, reader, limit: tablesMax) { entry throws(LMDBError) in
+        entry.value.count == TreeRecord.byteCount && !entry.key.contains(0)
+      }
+      for name in names {
         do throws(LMDBError) {
           handles[name] = try calls.openTable(reader, name, create: false)
         } catch {
@@ -61,18 +61,19 @@ final class TableCache: Sendable {
     }
   }
 
-  private static func names(
-    _ calls: Calls, _ reader: Calls.Handle, limit: Int
+  /// The keys of the table of tables, in order.
+  ///
+  /// - Parameter isListed: whether an entry counts.
+  static func names(
+    _ calls: Calls, _ transaction: Calls.Handle, limit: Int = .max,
+    where isListed: (Entry) throws(LMDBError) -> Bool
   ) throws(LMDBError) -> [String] {
-    let main = try calls.openTable(reader, nil, create: false)
-    let cursor = try calls.openCursor(reader, main)
+    let cursor = try calls.openCursor(transaction, Calls.mainTable)
     defer { calls.closeCursor(cursor) }
     var names: [String] = []
     var entry = try calls.move(cursor, .first)
     while let found = entry, names.count < limit {
-      if found.value.count == recordBytes, !found.key.contains(0) {
-        names.append(String(decoding: found.key, as: UTF8.self))
-      }
+      if try isListed(found) { names.append(String(decoding: found.key, as: UTF8.self)) }
       entry = try calls.move(cursor, .next)
     }
     return names

@@ -37,33 +37,13 @@ extension Transaction {
   package borrowing func put(
     _ value: RawSpan, for key: RawSpan, in table: Table, _ options: PutOptions = []
   ) throws(LMDBError) {
-    _ = try put(value, key, table, options, overwriting: true)
-  }
-
-  /// Puts an entry if its key does not exist; returns whether it did. (mdb_put)
-  ///
-  /// - Throws: as `put`.
-  package borrowing func insert(
-    _ value: RawSpan, for key: RawSpan, in table: Table
-  ) throws(LMDBError) -> Bool {
-    try put(value, key, table, [], overwriting: false)
-  }
-
-  /// Puts an entry whose value the closure writes directly into the page. (mdb_put)
-  ///
-  /// The closure must write all bytes, and must not use the transaction.
-  ///
-  /// - Throws: as `put`.
-  @inlinable
-  package borrowing func reserve(
-    _ byteCount: Int, for key: RawSpan, in table: Table, _ options: PutOptions = [],
-    _ body: (inout OutputRawSpan) -> Void
-  ) throws(LMDBError) {
-    let room = try state.reserve(byteCount, key, table, options)
-    var output = OutputRawSpan(buffer: room, initializedCount: 0)
-    body(&output)
-    let written = output.finalize(for: room)
-    precondition(written == byteCount, "not all bytes of the reserved value were written")
+    let handle = try state.writable()
+    let number = state.number(of: table)
+    try key.withUnsafeBytes { key throws(LMDBError) in
+      try value.withUnsafeBytes { value throws(LMDBError) in
+        try state.calls.put(handle, number, key, value, options)
+      }
+    }
   }
 
   /// Deletes an entry; returns whether it existed. (mdb_del)
@@ -75,27 +55,10 @@ extension Transaction {
     }
   }
 
-  /// Deletes all entries of a table, but not the table. (mdb_drop)
-  package borrowing func removeAll(in table: Table) throws(LMDBError) {
-    try state.calls.removeAll(state.writable(), state.number(of: table))
-  }
-
   /// Opens a cursor, which is not on an entry yet. (mdb_cursor_open)
   package borrowing func openCursor(_ table: Table) throws(LMDBError) -> Cursor {
     let cursor = try state.calls.openCursor(state.begun(), state.number(of: table))
     return Cursor(handle: cursor, transaction: state)
-  }
-
-  private func put(
-    _ value: RawSpan, _ key: RawSpan, _ table: Table, _ options: PutOptions, overwriting: Bool
-  ) throws(LMDBError) -> Bool {
-    let handle = try state.writable()
-    let number = state.number(of: table)
-    return try key.withUnsafeBytes { key throws(LMDBError) in
-      try value.withUnsafeBytes { value throws(LMDBError) in
-        try state.calls.put(handle, number, key, value, options, overwriting: overwriting)
-      }
-    }
   }
 }
 
@@ -110,17 +73,5 @@ extension TransactionState {
     }
     if let value { try guardBytes(value) }
     return value
-  }
-
-  /// Space for a value in its page.
-  @usableFromInline
-  func reserve(
-    _ byteCount: Int, _ key: RawSpan, _ table: Table, _ options: PutOptions
-  ) throws(LMDBError) -> UnsafeMutableRawBufferPointer {
-    let handle = try writable()
-    let number = number(of: table)
-    return try key.withUnsafeBytes { key throws(LMDBError) in
-      try calls.reserve(handle, number, key, byteCount, options)
-    }
   }
 }

@@ -241,16 +241,10 @@ final class TransactionState {
   }
 
   func tableNames() throws(LMDBError) -> [String] {
-    let cursor = try calls.openCursor(readable, Calls.mainTable)
-    defer { calls.closeCursor(cursor) }
-    var names: [String] = []
-    var entry = try calls.move(cursor, .first)
-    while let found = entry {
-      try guardBytes(found.key)
-      names.append(String(decoding: found.key, as: UTF8.self))
-      entry = try calls.move(cursor, .next)
+    try TableCache.names(calls, readable) { entry throws(LMDBError) in
+      try guardBytes(entry.key)
+      return true
     }
-    return names
   }
 
   // MARK: Bounds checks

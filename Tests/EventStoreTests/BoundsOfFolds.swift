@@ -17,7 +17,7 @@ struct BoundsOfFolds {
     _ remote: TestRemote, steps: Int, at once: Int = 10
   ) async throws -> (all: [Int], last: [Int]) {
     let plain = try directory.store("plain")
-    let bounded = try directory.store("bounded") { $0.foldStepsMax = steps }
+    let bounded = try directory.store("bounded") { $0.foldBoundStepsMax = steps }
     for store in [plain, bounded] {
       try await store.makeAttachedZone()
       try await store.perform { store in

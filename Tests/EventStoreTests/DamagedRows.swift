@@ -35,11 +35,11 @@ struct DamagedRows {
   /// Reads a whole record's row: returns the number of heads, or the error's code.
   static func read(_ row: [UInt8]) -> Result<Int, FormatError> {
     do throws(FormatError) {
-      _ = try RecordLayout.recordNumber(of: row.span.bytes)
+      _ = try RecordRow.recordNumber(of: row.span.bytes)
       var heads = 0
-      for cell in try RecordLayout.cells(of: row.span.bytes) {
-        let place = try RecordLayout.place(of: cell, in: row.span.bytes)
-        heads += try RecordLayout.heads(of: place.body, in: row.span.bytes).count
+      for cell in try RecordRow.cells(of: row.span.bytes) {
+        let place = try RecordRow.place(of: cell, in: row.span.bytes)
+        heads += try RecordRow.heads(of: place.body, in: row.span.bytes).count
       }
       return .success(heads)
     } catch {
@@ -50,7 +50,7 @@ struct DamagedRows {
   /// Reads the values of a row's cells in one pass, and compares them with those of the general way, if that
   /// reads all.
   static func checkWinners(_ row: [UInt8]) {
-    let found: [CellNumber: RecordLayout.Winner]
+    let found: [CellNumber: RecordRow.Winner]
     do {
       found = try winners(row)
     } catch {
@@ -58,25 +58,25 @@ struct DamagedRows {
       return
     }
     guard case .success = read(row) else { return }
-    let plain = RecordLayout.plainType(in: row.span.bytes)
+    let plain = RecordRow.plainType(in: row.span.bytes)
     do {
-      let cells = try RecordLayout.cells(of: row.span.bytes)
+      let cells = try RecordRow.cells(of: row.span.bytes)
       #expect(Set(found.keys) == Set(cells), "\(row)")
       for cell in cells where cell.isOfHeads {
-        let place = try RecordLayout.place(of: cell, in: row.span.bytes)
-        let heads = try RecordLayout.heads(of: place.body, in: row.span.bytes)
-        let greatest = RecordLayout.Winner(
+        let place = try RecordRow.place(of: cell, in: row.span.bytes)
+        let heads = try RecordRow.heads(of: place.body, in: row.span.bytes)
+        let greatest = RecordRow.Winner(
           payload: heads[0].payload, apart: heads[0].isApart ? heads[0].head.id : nil)
         #expect(found[cell] == greatest, "\(row)")
-        let alone = try RecordLayout.winner(of: cell, in: row.span.bytes)
+        let alone = try RecordRow.winner(of: cell, in: row.span.bytes)
         #expect(alone == greatest, "\(row)")
         if cell != .existence, let plain {
-          let behind = try RecordLayout.winner(of: cell, in: row.span.bytes, from: plain.fields)
+          let behind = try RecordRow.winner(of: cell, in: row.span.bytes, from: plain.fields)
           #expect(behind == greatest, "\(row)")
         }
         let absent = CellNumber(rawValue: cell.rawValue &+ 1)
         if !cells.contains(absent) {
-          let none = try RecordLayout.winner(of: absent, in: row.span.bytes)
+          let none = try RecordRow.winner(of: absent, in: row.span.bytes)
           #expect(none == nil, "\(row)")
         }
         if cell == .existence, let plain {
@@ -89,10 +89,10 @@ struct DamagedRows {
     }
   }
 
-  private static func winners(_ row: [UInt8]) throws -> [CellNumber: RecordLayout.Winner] {
-    var found: [CellNumber: RecordLayout.Winner] = [:]
+  private static func winners(_ row: [UInt8]) throws -> [CellNumber: RecordRow.Winner] {
+    var found: [CellNumber: RecordRow.Winner] = [:]
     let bytes = row.span.bytes
-    var walk = try RecordLayout.WinnerWalk(bytes)
+    var walk = try RecordRow.WinnerWalk(bytes)
     while let (cell, winner) = try walk.next() { found[cell] = winner }
     return found
   }

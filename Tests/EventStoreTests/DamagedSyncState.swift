@@ -118,7 +118,7 @@ struct DamagedSyncState {
       let replica = try #require(try storage.replicaNumber(of: store.identity.replica))
       let segment = SegmentRow(
         replica: replica, epoch: 0, first: 3, last: 9, hash: .zero, receivedMilliseconds: nil)
-      try storage.segments.record(segment, in: zone, try #require(row.token).incarnation, at: 9)
+      try storage.segments.place(segment, in: zone, try #require(row.token).incarnation, at: 9)
     }
     let refused = try found(store)
     #expect(refused == nil)

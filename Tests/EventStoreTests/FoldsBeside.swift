@@ -61,7 +61,7 @@ struct FoldsBeside {
     final class Commits: Sendable { let count = Atomic(0) }
     let (commits, others) = (Commits(), Commits())
     let bounded = try directory.store("bounded") { configuration in
-      configuration.foldStepsMax = 80
+      configuration.foldBoundStepsMax = 80
       configuration.writeLockDidChange = { if $0 { commits.count.add(1, ordering: .relaxed) } }
     }
     let plain = try directory.store("plain") { configuration in
@@ -93,7 +93,7 @@ struct FoldsBeside {
     store.close()
     let commits = Commits()
     let bounded = try directory.store("bounded") { configuration in
-      configuration.foldStepsMax = 80
+      configuration.foldBoundStepsMax = 80
       configuration.writeLockDidChange = { if $0 { commits.count.add(1, ordering: .relaxed) } }
     }
     var left = remote.segments[...]
@@ -118,7 +118,7 @@ struct FoldsBeside {
   func window() async throws {
     var remote = try makeRemote(seen: 41)
     let heavy = remote.segments[41]
-    let store = try directory.store("writer") { $0.foldStepsMax = 80 }
+    let store = try directory.store("writer") { $0.foldBoundStepsMax = 80 }
     let reader = try directory.store("reader")
     for store in [store, reader] { try await store.makeZone() }
     for segment in remote.segments.dropLast() { _ = try await store.ingest([segment]) }
@@ -156,7 +156,7 @@ struct FoldsBeside {
     let remote = try makeRemote(seen: 41)
     let heavy = remote.segments[41]
     do {
-      let store = try directory.store { $0.foldStepsMax = 80 }
+      let store = try directory.store { $0.foldBoundStepsMax = 80 }
       try await store.makeZone()
       for segment in remote.segments.dropLast() { _ = try await store.ingest([segment]) }
       _ = try await store.ingest([heavy], isMoreToCome: true)
@@ -182,7 +182,7 @@ struct FoldsBeside {
     arguments: [false, true])
   func ownLane(hasNextEpoch: Bool) async throws {
     var remote = try makeRemote(seen: 41)
-    let store = try directory.store("writer") { $0.foldStepsMax = 80 }
+    let store = try directory.store("writer") { $0.foldBoundStepsMax = 80 }
     let reader = try directory.store("reader")
     for store in [store, reader] { try await store.makeZone() }
     for segment in remote.segments.dropLast() { _ = try await store.ingest([segment]) }
@@ -222,7 +222,7 @@ struct FoldsBeside {
   @Test("a log exported before it is folded gives a store that has seen all of it")
   func exported() async throws {
     var remote = try makeRemote(seen: 41)
-    let store = try directory.store("exported") { $0.foldStepsMax = 80 }
+    let store = try directory.store("exported") { $0.foldBoundStepsMax = 80 }
     try await store.makeZone()
     for segment in remote.segments.dropLast() { _ = try await store.ingest([segment]) }
     _ = try await store.ingest([remote.segments[41]], isMoreToCome: true)
@@ -237,7 +237,7 @@ struct FoldsBeside {
 
   @Test("an operation that is paused in a zone which is then deleted leaves nothing to the next one")
   func deleted() async throws {
-    let store = try directory.store { $0.foldStepsMax = 80 }
+    let store = try directory.store { $0.foldBoundStepsMax = 80 }
     let other = ZoneID(name: "other")
     for zone in [noteZone, other] { try await store.makeZone(zone) }
     let (record, heavy) = (record, RecordID(zone: other, name: "heavy"))
@@ -268,7 +268,7 @@ struct FoldsBeside {
   @Test("other zones do not wait for it")
   func others() async throws {
     let remote = try makeRemote(seen: 41)
-    let store = try directory.store { $0.foldStepsMax = 80 }
+    let store = try directory.store { $0.foldBoundStepsMax = 80 }
     let other = ZoneID(name: "other")
     for zone in [noteZone, other] { try await store.makeZone(zone) }
     for segment in remote.segments.dropLast() { _ = try await store.ingest([segment]) }
@@ -289,7 +289,7 @@ struct FoldsBeside {
   @Test("several zones are folded together, and the others still do not wait")
   func several() async throws {
     let (other, third) = (ZoneID(name: "other"), ZoneID(name: "third"))
-    let store = try directory.store { $0.foldStepsMax = 80 }
+    let store = try directory.store { $0.foldBoundStepsMax = 80 }
     for zone in [noteZone, other, third] { try await store.makeZone(zone) }
     for zone in [noteZone, other] {
       let remote = try makeRemote(seen: 41, of: zone)
@@ -325,7 +325,7 @@ struct FoldsBeside {
   @Test("a requested rebuild folds every zone again, even if one zone was being folded")
   func whole() async throws {
     let remote = try makeRemote(seen: 41)
-    let store = try directory.store { $0.foldStepsMax = 80 }
+    let store = try directory.store { $0.foldBoundStepsMax = 80 }
     let other = ZoneID(name: "other")
     for zone in [noteZone, other] { try await store.makeZone(zone) }
     try await store.write { try $0.create(RecordID(zone: other, name: "r"), type: "note") }

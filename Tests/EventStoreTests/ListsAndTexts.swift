@@ -173,6 +173,51 @@ struct ListsAndTexts {
     #expect(try store.readView() == before)
   }
 
+  @Test(
+    "an index or a range of any number is refused, and none traps",
+    arguments: [Int.min, -1, 9, .max - 1, .max])
+  func extremeIndexes(_ index: Int) async throws {
+    let store = try await makeStore()
+    try await store.write { tx in
+      try tx.insertText("abc", at: 0, in: "body", of: note("r"))
+      try tx.insertElements([1, 2], at: 0, in: "steps", of: note("r"))
+    }
+    let before = try store.readView()
+    let range = index < 0 ? index..<1 : 1..<index
+    for change: @Sendable (inout WriteTransaction) throws -> Void in [
+      { try $0.insertText("x", at: index, in: "body", of: note("r")) },
+      { try $0.insertText("", at: index, in: "body", of: note("r")) },
+      { try $0.removeText(range, from: "body", of: note("r")) },
+      { try $0.removeText(index..<index, from: "body", of: note("r")) },
+      { try $0.insertElements([1], at: index, in: "steps", of: note("r")) },
+      { try $0.removeElements(range, from: "steps", of: note("r")) },
+      { try $0.removeElements(.min ..< .max, from: "steps", of: note("r")) },
+      { try $0.moveElement(from: index, to: 0, in: "steps", of: note("r")) },
+      { try $0.moveElement(from: 0, to: index, in: "steps", of: note("r")) },
+      { try $0.replaceElement(at: index, in: "steps", of: note("r"), with: 1) },
+    ] {
+      let code = await awaitedCode { try await store.write { try change(&$0) } }
+      #expect(code == .indexInvalid)
+    }
+    for read: (borrowing ReadTransaction) throws -> Void in [
+      { _ = try $0.element(at: index, of: "steps", in: note("r")) },
+      { _ = try $0.text(in: range, of: "body", in: note("r")) },
+      { _ = try $0.text(in: index..<index, of: "body", in: note("r")) },
+    ] {
+      #expect(awaitedRead { try store.read { try read($0) } } == .indexInvalid)
+    }
+    #expect(try store.readView() == before)
+  }
+
+  @Test("a limit of none, or less, gives nothing", arguments: [0, -1, Int.min])
+  func limits(_ limit: Int) async throws {
+    let store = try await makeStore()
+    try await store.write { try $0.insertText("abc", at: 0, in: "body", of: note("r")) }
+    #expect(try store.read { try $0.pending(in: note("r").zone, limit: limit).isEmpty })
+    #expect(try store.read { try $0.rejectedSegments(in: note("r").zone, limit: limit).isEmpty })
+    #expect(try store.read { try $0.pending(in: note("r").zone, limit: .max).count } == 2)
+  }
+
   private func awaitedRead(_ body: () throws -> Void) -> StoreError.Code? {
     do { try body() } catch let error as StoreError { return error.code } catch {}
     return nil

@@ -390,7 +390,7 @@ struct ReducersOfContributions {
         let storage = store.storage
         let number = try #require(try storage.replicaNumber(of: ReplicaID(rawValue: replica)))
         let log = try storage.incarnations.makeNumber(for: incarnation)
-        try storage.segments.record(
+        try storage.segments.place(
           SegmentRow(
             replica: number, epoch: 0, first: 1, last: 1, hash: ContentHash(of: RawSpan()),
             receivedMilliseconds: nil), in: try storage.zones.visible(noteZone).number, log, at: 1)

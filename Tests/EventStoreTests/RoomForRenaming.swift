@@ -9,7 +9,7 @@ struct RoomForRenaming {
   private struct Size {
     var steps: Int
     var bytes: Int
-    var renaming: RenamedUnits
+    var renaming: RenamingGrowth
 
     init(_ change: FieldChange) throws {
       var builder = BodyEncoder()

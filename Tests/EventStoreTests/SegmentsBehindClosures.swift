@@ -115,7 +115,7 @@ struct SegmentsBehindClosures {
       let incarnation = try #require(row.token).incarnation
       let segment = try #require(
         try storage.segments.row(at: 3, in: zone, incarnation))
-      try storage.segments.record(segment, in: zone, incarnation, at: 3)
+      try storage.segments.place(segment, in: zone, incarnation, at: 3)
     }
     #expect(try store.readView().pending == [0])
     _ = try await store.ingestOrReject(try remote.news(for: store))

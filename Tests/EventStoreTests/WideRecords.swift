@@ -28,7 +28,7 @@ struct WideRecords {
     }
     let row = writer.bytes
     let index = try CellIndex(row.span.bytes)
-    #expect(index.entries.map(\.cell) == (try RecordLayout.cells(of: row.span.bytes)))
+    #expect(index.entries.map(\.cell) == (try RecordRow.cells(of: row.span.bytes)))
     #expect(index.entries.count == Int(last) + 1)
     var byteCount = 0
     for entry in index.entries {
@@ -36,16 +36,16 @@ struct WideRecords {
       let whole = row.span.bytes.extracting(entry.body).bytes
       try index.withRow(of: entry, in: row.span.bytes) { part in
         byteCount += part.byteCount
-        let place = try RecordLayout.place(of: entry.cell, in: part)
+        let place = try RecordRow.place(of: entry.cell, in: part)
         #expect(part.extracting(place.body).bytes == whole)
-        #expect(try RecordLayout.recordNumber(of: part) == 7)
-        #expect(try part.extracting(RecordLayout.place(of: .existence, in: part).body).bytes == [9, 9, 9])
+        #expect(try RecordRow.recordNumber(of: part) == 7)
+        #expect(try part.extracting(RecordRow.place(of: .existence, in: part).body).bytes == [9, 9, 9])
       }
     }
     #expect(byteCount < 4 * row.count)
     let absent = index.entry(of: CellNumber(NameNumber(rawValue: last + 1), .register))
     #expect(
-      try index.withRow(of: absent, in: row.span.bytes) { try RecordLayout.cells(of: $0) } == [.existence])
+      try index.withRow(of: absent, in: row.span.bytes) { try RecordRow.cells(of: $0) } == [.existence])
     let unordered = row + row[6..<11]
     #expect(throws: FormatError.self) { _ = try CellIndex(unordered.span.bytes) }
   }

@@ -216,7 +216,7 @@ struct ZoneListTests {
     let events = [event(.created, noteZone, x)]
     try await store.makeAttachedZone(noteZone, x)
     try await store.write { try $0.deleteZone(noteZone) }
-    try await store.finishDeletion(of: noteZone, x, isTold: false)
+    try await store.finishDeletion(of: noteZone, x, remoteHasDeleted: false)
     _ = try await store.reclaim()
     try await checkSound(store)
     // A zone with its name that was created since keeps its own incarnation.
@@ -245,7 +245,7 @@ struct ZoneListTests {
     let store = try directory.store()
     try await store.makeAttachedZone(noteZone, x)
     try await store.write { try $0.deleteZone(noteZone) }
-    try await store.finishDeletion(of: noteZone, x, isTold: false)
+    try await store.finishDeletion(of: noteZone, x, remoteHasDeleted: false)
     let events = [event(.created, noteZone, x), event(.deleted, noteZone, x)]
     _ = try await store.applyZoneEvents(events, token: token(2), chosen: nil)
     #expect(try store.syncState().zones.isEmpty)

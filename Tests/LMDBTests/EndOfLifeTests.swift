@@ -15,9 +15,7 @@ struct EndOfLifeTests {
     #expect(thrownCode { try environment.sync() } == .closed)
     #expect(thrownCode { _ = try environment.lastTransactionID } == .closed)
     #expect(thrownCode { _ = try environment.information } == .closed)
-    #expect(thrownCode { _ = try environment.clearStaleReaders() } == .closed)
     #expect(thrownCode { try environment.growMap(to: 1 << 40) } == .closed)
-    #expect(thrownCode { try environment.copy(to: directory.path, compacting: false) } == .closed)
   }
 
   @Test("transactions that are open at the close continue, and the file is closed after the last of them")
@@ -173,15 +171,6 @@ struct EndOfLifeTests {
       var cursor = try transaction.openCursor(table)
       transaction.abort()
       _ = try cursor.first()
-    }
-    await #expect(processExitsWith: .failure) {
-      let directory = TemporaryDirectory()
-      let environment = try Environment(directory: directory.path, options: .test())
-      let table = try environment.table("t")
-      try environment.write { transaction in
-        let key: Bytes = [1]
-        try transaction.reserve(8, for: key.span.bytes, in: table) { $0.append(1) }
-      }
     }
     await #expect(processExitsWith: .failure) {
       let (first, second) = (TemporaryDirectory(), TemporaryDirectory())

@@ -16,12 +16,6 @@ struct Oracle {
     pairs.insert(Pair(key: key, value: value), at: place(of: key))
   }
 
-  mutating func insert(_ value: Bytes, _ key: Bytes) -> Bool {
-    if self.value(of: key) != nil { return false }
-    put(value, key)
-    return true
-  }
-
   mutating func delete(_ key: Bytes) -> Bool {
     guard let index = pairs.firstIndex(where: { $0.key == key }) else { return false }
     pairs.remove(at: index)

@@ -39,29 +39,23 @@ struct ReaderTableTests {
     second.abort()
   }
 
-  @Test("is cleared of dead processes when it is full, and on request")
+  @Test("is cleared of dead processes when it is full")
   func stale() async throws {
     let environment = try Environment(directory: directory.path, options: options)
-    for isAsked in [false, true] {
-      await #expect(processExitsWith: .success) { [path = directory.path as String] in
-        let environment = try Environment(directory: path, options: .test())
+    await #expect(processExitsWith: .success) { [path = directory.path as String] in
+      let environment = try Environment(directory: path, options: .test())
+      try environment.read { _ in
         try environment.read { _ in
-          try environment.read { _ in
-            try environment.read { _ in _exit(0) }
-          }
+          try environment.read { _ in _exit(0) }
         }
       }
-      if isAsked {
-        let cleared = try environment.clearStaleReaders()
-        #expect(cleared == 3)
-      }
-      let first = try environment.beginRead()
-      let second = try environment.beginRead()
-      let third = try environment.beginRead()
-      third.abort()
-      second.abort()
-      first.abort()
     }
+    let first = try environment.beginRead()
+    let second = try environment.beginRead()
+    let third = try environment.beginRead()
+    third.abort()
+    second.abort()
+    first.abort()
     #expect(try environment.information.readersMax == 3)
   }
 

@@ -1,15 +1,5 @@
 import OperationFormat
 
-/// How an asset's file is.
-public enum AssetCondition: Hashable, Sendable {
-  /// It has the bytes that its hash says.
-  case whole
-  /// There is none.
-  case missing
-  /// It has other bytes, or cannot be read.
-  case damaged
-}
-
 extension AssetFiles {
   /// Opens an asset for reading.
   ///
@@ -33,9 +23,7 @@ extension AssetFiles {
   /// Reads an asset's file and compares it with its hash.
   ///
   /// - Parameter progress: called after each piece of at most 256 KiB; what it throws ends the work.
-  func condition(
-    of asset: AssetReference, progress: (Int) throws -> Void
-  ) throws -> AssetCondition {
+  func condition(of asset: AssetReference, progress: (Int) throws -> Void) throws -> AssetCondition {
     let path = path(of: asset.hash)
     do {
       let file = try calls.openFile(path)

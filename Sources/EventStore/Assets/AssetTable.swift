@@ -116,7 +116,8 @@ extension AssetReference {
   }
 }
 
-/// The rows of assets: which zones' logs name them, which are missing here or at a remote, and which an import holds.
+/// The rows of assets: which zones' logs name them, which are missing here or at a remote, and which an
+/// import holds.
 struct AssetTable<Source: TableReading>: TableView {
   let source: Source
 }
@@ -142,10 +143,7 @@ extension AssetTable {
   }
 
   private func hasRow(under prefix: TableKey) throws -> Bool {
-    let bytes = prefix.span.bytes
-    var cursor = try transaction.openCursor(tables.assets)
-    guard try cursor.seek(atOrAfter: prefix.span) else { return false }
-    return cursor.withEntry { key, _ in key.hasPrefix(bytes) }
+    try transaction.hasEntry(in: tables.assets, under: prefix.span.bytes)
   }
 
   /// Calls a closure with the assets of a zone's list, each with its row's number, in the order of their
@@ -157,19 +155,12 @@ extension AssetTable {
     _ body: (AssetReference, UInt64) throws -> Bool
   ) throws {
     let prefix = TableKey.assets(of: zone, list)
-    let bytes = prefix.span.bytes
     let start = last.map { TableKey.asset($0, of: zone, list) } ?? prefix
-    var cursor = try transaction.openCursor(tables.assets)
-    var isThere = try cursor.seek(atOrAfter: start.span)
-    while isThere {
-      let found = try cursor.withEntry { key, row in
-        key.hasPrefix(bytes)
-          ? (asset: try AssetReference(key: key, at: 5), number: row.isEmpty ? 0 : try AssetRow.count(row))
-          : nil
-      }
-      guard let found else { return }
-      if found.asset != last, try !body(found.asset, found.number) { return }
-      isThere = try cursor.next()
+    try transaction.forEachEntry(
+      in: tables.assets, under: prefix.span.bytes, from: start.span.bytes
+    ) { key, row in
+      let asset = try AssetReference(key: key, at: 5)
+      return try asset == last || body(asset, row.isEmpty ? 0 : try AssetRow.count(row))
     }
   }
 

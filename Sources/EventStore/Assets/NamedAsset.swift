@@ -3,6 +3,7 @@ public import OperationFormat
 
 /// An asset that the log names.
 public struct NamedAsset: Hashable, Sendable {
+  /// Which asset it is, and how many bytes it has.
   public let reference: AssetReference
   /// How many transactions of the log name it, over all zones.
   public internal(set) var transactions: UInt64

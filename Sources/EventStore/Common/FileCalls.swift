@@ -41,7 +41,8 @@ struct FileCalls: Sendable {
     }
   }
 
-  /// The names in a directory, in the order of their bytes; nil if there is no such directory (open, readdir).
+  /// The names in a directory, in the order of their bytes; nil if there is no such directory (open,
+  /// readdir).
   func names(in path: String) throws(FileError) -> [String]? {
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0 else {

@@ -2,14 +2,6 @@
   import LMDB
 #endif
 
-/// How a commit is kept from a power cut.
-public enum Durability: String, Hashable, Sendable, CaseIterable {
-  /// A commit that returned survives a power cut.
-  case durable
-  /// A power cut may undo the last commits. It never breaks the store.
-  case consistent
-}
-
 /// What a store is opened with besides its directory and its durability.
 public struct StoreConfiguration: Sendable {
   /// Whether a directory without a store gets one.
@@ -42,7 +34,7 @@ public struct StoreConfiguration: Sendable {
   package var scratchDirectory: String?
   /// For tests and a simulator only: how much a commit that folds may do: see ``FoldBound/stepsMax``; nil for
   /// as much as always.
-  package var foldStepsMax: Int?
+  package var foldBoundStepsMax: Int?
   /// For tests and a simulator only: called before each call for an asset's file, with its C name; nil lets
   /// it run.
   package var assetFault: (@Sendable (StaticString) -> FileFault?)?

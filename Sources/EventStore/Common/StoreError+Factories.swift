@@ -57,6 +57,16 @@ extension StoreError {
       .recordUnknown, "there is no record \(record), or it was deleted", hint: "create it, or check its name")
   }
 
+  /// The error of a change that cannot be encoded.
+  static func unstorable(_ field: Name, _ record: RecordID, _ error: FormatError) -> StoreError {
+    StoreError(
+      .valueInvalid, "the change of field “\(field)” of \(record) cannot be stored: \(error)",
+      hint:
+        "keep values within 1 MiB and a depth of 32, and keys within 255 bytes; "
+        + "keep larger bytes as an asset",
+      underlying: error)
+  }
+
   static func missing(_ sequence: UInt64, _ zone: ZoneID) -> StoreError {
     StoreError(
       .damaged, "sequence \(sequence) of zone “\(zone)” is missing from the store",
@@ -87,5 +97,29 @@ extension StoreError {
     StoreError(
       .assetMissing, "asset \(asset.hash), which has \(asset.byteCount) bytes, is not here",
       hint: "download it with `LogReplicator.downloadAsset`, or import it")
+  }
+}
+
+/// Checks of what an app says of a list or a text. It may say any number: nothing is added to one before it
+/// is checked.
+extension StoreError {
+  fileprivate static func missingIndex(_ what: String, _ count: Int, _ field: Name) -> StoreError {
+    StoreError(
+      .indexInvalid, "“\(field)” has no \(what): it has \(count) in all",
+      hint: "count again: a write reads what it wrote, and what was folded before it")
+  }
+}
+
+extension Int {
+  /// - Throws: ``StoreError`` `indexInvalid` if it is not the index of one of `count` units.
+  func checkIsIndex(below count: Int, _ field: Name) throws {
+    guard self >= 0, self < count else { throw StoreError.missingIndex("index \(self)", count, field) }
+  }
+}
+
+extension Range<Int> {
+  /// - Throws: ``StoreError`` `indexInvalid` if it is not a range of `count` units.
+  func checkIsRange(of count: Int, _ field: Name) throws {
+    guard lowerBound >= 0, upperBound <= count else { throw StoreError.missingIndex("\(self)", count, field) }
   }
 }

@@ -48,8 +48,8 @@ struct StoreMark {
   /// Where there is no mark: makes the directory, or checks that it holds a data file, or nothing but what a
   /// crash left while a store was being made, which is removed then.
   ///
-  /// To be called with the lock of ``lock(_:isRequired:)``, since another process may just be making the
-  /// store.
+  /// To be called with the directory locked by a ``DirectoryLock``, since another process may just be
+  /// making the store.
   func prepare(creates: Bool) throws {
     let hint = "give the directory of a store; a new one is made only in an empty directory"
     let isThere = try SystemEnvironment.fileBytes(dataPath) != nil

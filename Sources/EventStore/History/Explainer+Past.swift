@@ -56,7 +56,7 @@ extension Explainer {
 
   /// The causal context of a transaction, without its lineage.
   private func context(of made: LogTransaction, in zone: ZoneNumber) throws -> CausalContext {
-    var base: (incarnation: IncarnationNumber, offset: UInt64)?
+    var base: BaseNumbers?
     if let found = made.base {
       let incarnation = try read.readView.incarnations.number(of: found.incarnation)
       base = incarnation.map { ($0, found.offset) }

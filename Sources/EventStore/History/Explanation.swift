@@ -4,7 +4,9 @@ public import OperationFormat
 public struct Explanation: Hashable, Sendable {
   /// One head of the cell, with the transaction that made it.
   public struct ExplainedHead: Hashable, Sendable {
+    /// The head.
     public let head: CellHead
+    /// The transaction that made it, in this store's log.
     public let entry: LogEntry
     /// The transaction's base: the offset up to which its replica had folded the zone. Nil if it had folded
     /// nothing.
@@ -27,8 +29,11 @@ public struct Explanation: Hashable, Sendable {
 
   /// An operation on the cell that a later one has seen and has replaced or removed.
   public struct Replaced: Hashable, Sendable {
+    /// The operation.
     public let operation: OperationID
+    /// Its transaction, in this store's log.
     public let entry: LogEntry
+    /// What it had left in the cell.
     public let content: CellHead.Content
     /// The first operation in the log that replaced it.
     public let replacedBy: OperationID
@@ -42,18 +47,25 @@ public struct Explanation: Hashable, Sendable {
   public struct Edit: Hashable, Sendable {
     /// What it did to units: elements of a list, Unicode scalars of a text.
     public enum Kind: Hashable, Sendable {
+      /// It removed so many.
       case removed(units: UInt64)
+      /// It gave an element another value.
       case replaced
+      /// It moved an element.
       case moved
       /// The record was created again, which removed all that the operation had seen.
       case cleared
     }
 
+    /// The operation.
     public let operation: OperationID
+    /// Its transaction, in this store's log.
     public let entry: LogEntry
+    /// What it did.
     public let kind: Kind
   }
 
+  /// The record.
   public let record: RecordID
   /// The field; nil for the record's existence.
   public let field: Name?

@@ -78,9 +78,7 @@ extension ReadTransaction {
   /// - Complexity: linear in what is pending; nothing is scanned.
   public func pending(in zone: ZoneID, limit: Int = .max) throws -> [LogEntry] {
     let reader = LogReader(readView)
-    return try reader.pending(in: zone, identity).prefix(limit).map {
-      try reader.entry(at: $0)
-    }
+    return try reader.pending(in: zone, identity).prefix(max(0, limit)).map { try reader.entry(at: $0) }
   }
 
   /// How many transactions of a zone are pending.

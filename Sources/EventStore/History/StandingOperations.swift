@@ -64,7 +64,7 @@ struct StandingOperations<Sight: ContributionSight> {
     take(&taken, from: &group, own) { ($0.sequence, $0.index) < (context.sequence, index) }
     for parent in try sight.lineage(of: context.replica, context.epoch) {
       let lane = ContributionLane(replica: parent.replica, epoch: parent.epoch)
-      take(&taken, from: &group, lane) { $0.sequence <= parent.through }
+      take(&taken, from: &group, lane) { $0.sequence <= parent.sequence }
     }
     guard let base = context.base, try sight.hasPlaces(in: base.incarnation) else { return taken }
     var places = group.places.removeValue(forKey: base.incarnation) ?? Places()

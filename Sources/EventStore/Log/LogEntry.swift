@@ -2,9 +2,11 @@ public import OperationFormat
 
 /// A transaction in this store's log.
 public struct LogEntry: Hashable, Sendable {
+  /// Where it is in the log.
   public let position: Position
   /// When this store appended it, in milliseconds since 1970.
   public let arrivedMilliseconds: Int64
+  /// The transaction, decoded.
   public let transaction: LogTransaction
 
   package init(position: Position, arrivedMilliseconds: Int64, transaction: LogTransaction) {

@@ -31,7 +31,7 @@ struct LogReader<Source: TableReading> {
       if try source.zoneRowIfThere(header.zone)?.status.isGone ?? false {
         throw StoreError.removed(position)
       }
-      try source.log.header(header).encode(into: &writer)
+      try source.log.transactionHeader(of: header).encode(into: &writer)
       writer.append(body)
       return header
     }
@@ -97,7 +97,7 @@ struct LogReader<Source: TableReading> {
     var positions: [Position] = []
     var cursor = try source.transaction.openCursor(source.tables.sequences)
     // A replica's positions grow with its sequences: going back from the last one reads only what is needed.
-    for lane in try source.lanes.all(of: zone) {
+    for lane in try source.lanes.countedLanes(of: zone) {
       let last = TableKey.sequence(zone, lane.replica, lane.epoch, lane.last)
       var isThere = try cursor.seek(to: last.span)
       var left = lane.count

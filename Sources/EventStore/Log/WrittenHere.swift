@@ -45,7 +45,7 @@ extension LaneTable {
     if let own = try replicas.number(of: identity.replica) {
       // A lane may continue lanes of other replicas.
       for lane in try lineage(of: own, epoch, in: zone) where lane.replica == own {
-        earlier[lane.epoch] = max(earlier[lane.epoch] ?? 0, lane.through)
+        earlier[lane.epoch] = max(earlier[lane.epoch] ?? 0, lane.sequence)
       }
     }
     return WrittenHere(identity.replica, epoch: epoch, earlier: earlier)

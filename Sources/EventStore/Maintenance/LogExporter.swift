@@ -10,9 +10,7 @@ extension ReadTransaction {
   ///   damaged.
   /// - Throws: ``StoreError`` `rereading` while the remote log of one of these zones is read again: what is
   ///   pending is not known before that ends. `damaged`; what the closure throws.
-  package func forEachExportedLine(
-    of only: ZoneID? = nil, _ body: (ExportedLine) throws -> Bool
-  ) throws {
+  package func forEachExportedLine(of only: ZoneID? = nil, _ body: (ExportedLine) throws -> Bool) throws {
     try LogExporter(self).forEachLine(of: only, body)
   }
 }

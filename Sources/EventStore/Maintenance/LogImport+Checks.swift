@@ -10,7 +10,7 @@ extension LogImport {
     try storage.flush()
     let tables = storage.tables
     for (number, row) in try storage.zones.rows() where !row.status.isGone {
-      func hash(at place: (incarnation: IncarnationNumber, offset: UInt64)) throws -> ContentHash? {
+      func hash(at place: BaseNumbers) throws -> ContentHash? {
         try storage.segments.row(at: place.offset, in: number, place.incarnation)?.hash
       }
       if let token = row.token, token.offset > 0,

@@ -53,8 +53,9 @@ struct LogImport {
       try storage.assets.setPolicy(assets, of: number)
       try storage.flush()
     case .segment(let segment) where segment.sequences.lowerBound == 0:
-      try storage.segments.record(
-        .quarantined(segment.hash), in: try zoneNumber(segment.zone), try incarnation(segment.place),
+      try storage.segments.place(
+        .quarantined(segment.hash), in: try storage.zones.number(of: segment.zone),
+        try incarnation(segment.place),
         at: segment.place.offset)
     case .segment(let segment):
       let replica = try storage.replicas.makeNumber(for: segment.replica)
@@ -62,7 +63,7 @@ struct LogImport {
         replica: replica, epoch: segment.epoch, first: segment.sequences.lowerBound,
         last: segment.sequences.upperBound, hash: segment.hash,
         receivedMilliseconds: segment.receivedMilliseconds, rejection: segment.rejection)
-      let number = try zoneNumber(segment.zone)
+      let number = try storage.zones.number(of: segment.zone)
       let incarnation = try incarnation(segment.place)
       let offset = segment.place.offset
       let closure = try storage.lanes.closure(of: replica, segment.epoch, in: number, incarnation)
@@ -74,12 +75,13 @@ struct LogImport {
         // pending. What closed the lane comes before it: segments are exported in the log's order.
         try storage.segments.put(row, in: number, incarnation, at: offset)
       } else {
-        try storage.segments.record(row, in: number, incarnation, at: offset)
+        try storage.segments.place(row, in: number, incarnation, at: offset)
       }
     case .contested(let contested):
       let replica = try storage.replicas.makeNumber(for: contested.lane.replica)
       try storage.lanes.setContest(
-        Lane(zone: try zoneNumber(contested.zone), replica: replica, epoch: contested.lane.epoch),
+        Lane(
+          zone: try storage.zones.number(of: contested.zone), replica: replica, epoch: contested.lane.epoch),
         .byBase(from: contested.first, baseMax: contested.baseMax))
     case .transaction(let entry):
       try importTransaction(entry)
@@ -107,7 +109,7 @@ struct LogImport {
     let bytes = try entry.transaction.encoded()
     var reader = ByteReader(bytes.span.bytes)
     let header = try TransactionHeader.read(from: &reader)
-    let zone = try zoneNumber(header.zone)
+    let zone = try storage.zones.number(of: header.zone)
     let replica = try storage.replicas.makeNumber(for: header.replica)
     guard header.replica != identity.replica else {
       throw StoreError(
@@ -120,16 +122,16 @@ struct LogImport {
         "sequence \(header.sequence) at position \(entry.position) does not follow the one before",
         hint: "the file is incomplete, or its lines are in another order")
     }
-    let numbered = try store.number(
-      header, replica, zone,
+    let numbered = try store.entryHeader(
+      for: header, replica, zone,
       arrivalDelay: entry.arrivedMilliseconds &- Int64(entry.transaction.timestamp.milliseconds))
     let received = try storage.placements.leastReceived(of: replica, header.epoch, header.sequence, in: zone)
     try checkParent(of: header, zone, at: entry.position)
     try checkBase(of: numbered, at: entry.position)
     let body = bytes.span.bytes.extracting(reader.position...)
-    try store.layout.parse(body)
+    try store.decoder.parse(body)
     var work = FoldWork()
-    work.add(store.layout, body)
+    work.add(store.decoder, body)
     guard work.steps <= Limits.foldStepsMax else {
       throw StoreError.tooMuchWork("the transaction at position \(entry.position)", work.steps)
     }
@@ -211,7 +213,7 @@ struct LogImport {
   /// ``SegmentRejection/base``.
   private func checkBase(of header: LogEntryHeader, at position: Position) throws {
     let (zone, incarnation) = (header.zone, try storage.zoneRow(header.zone).token?.incarnation)
-    func seen(_ base: (incarnation: IncarnationNumber, offset: UInt64)?) -> UInt64 {
+    func seen(_ base: BaseNumbers?) -> UInt64 {
       base.flatMap { $0.incarnation == incarnation ? $0.offset : nil } ?? 0
     }
     var least: UInt64 = 0
@@ -231,9 +233,5 @@ struct LogImport {
 
   private func incarnation(_ base: Base) throws -> IncarnationNumber {
     try storage.incarnations.makeNumber(for: base.incarnation)
-  }
-
-  private func zoneNumber(_ zone: ZoneID) throws -> ZoneNumber {
-    try storage.zones.visible(zone).number
   }
 }

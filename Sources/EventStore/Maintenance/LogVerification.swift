@@ -18,7 +18,7 @@ struct LogVerification {
     var knownZones: Set<ZoneNumber> = []
     var lastSequences: [Lane: UInt64] = [:]
     var seen = SeenOffsets()
-    var layout = BodyDecoder()
+    var decoder = BodyDecoder()
     var expected: Position?
     var cursor = try source.transaction.openCursor(source.tables.log)
     var isThere = try cursor.first()
@@ -43,8 +43,8 @@ struct LogVerification {
           continue
         }
         try source.readView.log.withEntry(at: position) { header, body in
-          try layout.parse(body)
-          try countAssets(of: layout.operations, body, header.zone)
+          try decoder.parse(body)
+          try countAssets(of: decoder.operations, body, header.zone)
           if !knownZones.contains(header.zone) {
             knownZones.insert(header.zone)
             let key = TableKey.zoneRow(header.zone)
@@ -52,7 +52,7 @@ struct LogVerification {
               report.add(.log, "\(position)", "its zone, number \(header.zone.rawValue), has no row")
             }
           }
-          _ = try source.readView.log.header(header)
+          _ = try source.readView.log.transactionHeader(of: header)
           let lane = Lane(zone: header.zone, replica: header.replica, epoch: header.epoch)
           if let before = lastSequences[lane], header.sequence != before + 1 {
             report.add(.sequence, "\(position)", "sequence \(header.sequence) follows \(before)")

@@ -16,11 +16,11 @@ struct PartVerification {
       let state = StateNumber(rawValue: state)
       try source.readView.forEachStoredRow(in: state, after: nil) { name, row in
         guard WideRow.isBase(row) || DividedRow.isBase(row),
-          let number = try? RecordLayout.recordNumber(of: row)
+          let number = try? RecordRow.recordNumber(of: row)
         else { return true }
         let owner = Self.owner(ElementKey(state: state, record: number, cell: .existence))
         if WideRow.isBase(row) { wide.insert(owner) } else { divided.insert(owner) }
-        let existence = try? RecordLayout.place(of: .existence, in: row)
+        let existence = try? RecordRow.place(of: .existence, in: row)
         if WideRow.isBase(row), let existence, existence.entry.upperBound < row.byteCount {
           report.add(.record, "\(name.bytes)", "the row has fields in it and in blocks")
         }

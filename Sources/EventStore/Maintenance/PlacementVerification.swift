@@ -15,7 +15,7 @@ struct PlacementVerification {
   /// Every zone's token and base are at segments it has, every segment has its placement, and every placement
   /// names a segment that holds it.
   mutating func check(_ source: borrowing ReadTransaction) throws {
-    let last = try Interner<ZoneID>.lastNumber(in: source.tables.zones, source.transaction)
+    let last = try source.readView.zoneNumbers.lastNumber()
     var gone: Set<UInt32> = []
     for raw in 1...max(1, last) {
       let number = ZoneNumber(rawValue: raw)
@@ -56,7 +56,6 @@ struct PlacementVerification {
   private mutating func checkZone(
     _ number: ZoneNumber, _ row: ZoneRow, _ id: String, _ source: borrowing ReadTransaction
   ) throws {
-    let tables = source.tables
     if row.status.isGone {
       // What is left of it is taken away in any order.
       if row.state != .none || row.building != .none {
@@ -73,9 +72,7 @@ struct PlacementVerification {
       report.add(.placement, id, "the base is at offset \(base.offset), where no segment is")
     }
     for state in [row.state, row.building] where state != .none {
-      let found = try source.transaction.withValue(of: TableKey.state(state).span, in: tables.states) {
-        try StateRow($0)
-      }
+      let found = try source.readView.states.storedRowIfThere(of: state)
       let isLive = state == row.state && row.building != row.state
       if found?.zone != number || found?.status != (isLive ? .live : .building) {
         report.add(.table, id, "state \(state.rawValue) is not the zone's")
@@ -92,9 +89,7 @@ struct PlacementVerification {
     }
   }
 
-  private mutating func checkSegments(
-    _ source: borrowing ReadTransaction, except gone: Set<UInt32>
-  ) throws {
+  private mutating func checkSegments(_ source: borrowing ReadTransaction, except gone: Set<UInt32>) throws {
     let tables = source.tables
     var cursor = try source.transaction.openCursor(tables.segments)
     var isThere = try cursor.first()

@@ -98,9 +98,7 @@ struct Reclaim {
 
 extension Reclaim {
   /// Removes all that deleted zones have left, and the files of assets that nothing names.
-  static func run(
-    _ core: StoreCore, progress: (ReclaimReport) throws -> Void
-  ) async throws -> ReclaimReport {
+  static func run(_ core: StoreCore, progress: (ReclaimReport) throws -> Void) async throws -> ReclaimReport {
     var report = ReclaimReport()
     while try await core.perform({ try Rebuild($0).discardStep() }) { try progress(report) }
     while let step = try await core.perform({ try Reclaim($0.storage).step() }) {

@@ -10,7 +10,7 @@ struct SeenOffsets {
   mutating func problem(of header: LogEntryHeader, _ source: borrowing ReadTransaction) throws -> String? {
     let incarnation = try incarnations[header.zone] ?? incarnation(of: header.zone, source)
     incarnations[header.zone] = incarnation
-    func offset(_ base: (incarnation: IncarnationNumber, offset: UInt64)?) -> UInt64 {
+    func offset(_ base: BaseNumbers?) -> UInt64 {
       base.flatMap { $0.incarnation == incarnation ? $0.offset : nil } ?? 0
     }
     let lane = Lane(zone: header.zone, replica: header.replica, epoch: header.epoch)

@@ -32,12 +32,14 @@ public struct StoreInformation: Hashable, Sendable {
     /// From which offset on its remote log is being read again; nil if it is not. Nothing is sent before its
     /// end.
     public let rereadFrom: UInt64?
-    /// What is pending and cannot be sent as it is.
+    /// What is pending and cannot be sent as it is. Lanes that cannot be sent only because they continue one
+    /// of these are not listed.
     public let closedLanes: [ClosedLane]
   }
 
   /// Pending transactions of one replica's epoch that the remote log does not take.
   public struct ClosedLane: Hashable, Sendable {
+    /// Why the log does not take them.
     public enum Reason: Hashable, Sendable {
       /// The log has rejected a segment of it at an offset, and takes no more.
       case closed(offset: UInt64)
@@ -47,15 +49,19 @@ public struct StoreInformation: Hashable, Sendable {
       case basesUnknown
     }
 
+    /// Who wrote them.
     public let writer: StoreIdentity
     /// How many they are.
     public let pending: UInt64
+    /// Why the log does not take them.
     public let reason: Reason
   }
 
   /// One replica's part in a zone.
   public struct Replica: Hashable, Sendable {
+    /// Who wrote.
     public let replica: ReplicaID
+    /// Which epoch of it; it writes in one after the other.
     public let epoch: UInt32
     /// The last of its transactions that the store has; they count from 1.
     public let lastSequence: UInt64
@@ -75,13 +81,17 @@ public struct StoreInformation: Hashable, Sendable {
 
   /// One table of the data file.
   public struct Table: Hashable, Sendable {
+    /// Its name in the data file.
     public let name: String
+    /// How many keys it has.
     public let entries: Int
     /// Bytes of its pages.
     public let bytes: Int
   }
 
+  /// Which replica the store is, and its epoch.
   public let identity: StoreIdentity
+  /// The version of the store's format: see ``LocalStore/formatVersion``.
   public let formatVersion: UInt64
   /// Bytes of the data file.
   public let fileBytes: Int
@@ -89,6 +99,7 @@ public struct StoreInformation: Hashable, Sendable {
   public let clock: Timestamp
   /// The first position in the log, `.start` if it is empty.
   public let firstPosition: Position
+  /// The last position in the log, `.start` if it is empty.
   public let lastPosition: Position
   /// Whether the records are behind the log, which is being folded again.
   public let isFoldingAgain: Bool
@@ -135,16 +146,11 @@ extension ReadTransaction {
         first = try cursor.withEntry { key, _ in Position(rawValue: try key.bigEndian64(at: 0)) }
       }
     }
-    let key = TableKey.meta(.clock)
-    let clock = try transaction.withValue(of: key.span, in: tables.meta) { row in
-      var reader = ByteReader(row)
-      return Timestamp(rawValue: try reader.readLittleEndian("clock", as: UInt64.self))
-    }
     var zones: [StoreInformation.Zone] = []
     for zone in try self.zones() { zones.append(try information(of: zone)) }
     return StoreInformation(
       identity: identity, formatVersion: OpenedStore.formatVersion, fileBytes: fileBytes,
-      clock: clock ?? Timestamp(rawValue: 0), firstPosition: first, lastPosition: try lastPosition(),
+      clock: try readView.meta.clock(), firstPosition: first, lastPosition: try lastPosition(),
       isFoldingAgain: try isFoldingAgain(), zones: zones, assets: assets,
       tables: try tables.all.map { name, table in
         let statistics = try transaction.statistics(of: table)
@@ -169,7 +175,7 @@ extension ReadTransaction {
     let (number, row) = try readView.zones.visible(zone)
     var transactions: UInt64 = 0
     var replicas: [StoreInformation.Replica] = []
-    for lane in try readView.lanes.all(of: number) {
+    for lane in try readView.lanes.countedLanes(of: number) {
       transactions += lane.count
       replicas.append(
         StoreInformation.Replica(
@@ -197,7 +203,7 @@ extension ReadTransaction {
       if let offset = try readView.lanes.closure(of: lane.replica, lane.epoch, in: zone, token.incarnation) {
         reason = .closed(offset: offset)
       } else if let contested = try readView.lanes.contest(of: lane.replica, lane.epoch, in: zone, token) {
-        reason = contested.offset == .max ? .basesUnknown : .branched(offset: contested.offset)
+        reason = contested.isByBase ? .basesUnknown : .branched(offset: contested.offset)
         pending = contested.count(of: lane)
       }
       guard let reason else { return nil }

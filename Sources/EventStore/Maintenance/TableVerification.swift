@@ -101,7 +101,8 @@ struct TableVerification {
           }
         } else if key[0] == 3, name == "incarnations" {
           let zone = ZoneNumber(rawValue: try key.span.bytes.bigEndian32(at: 1))
-          if try source.proposedIncarnation(of: zone) == nil {
+          let proposed = try source.readView.zones.proposedIncarnation(of: zone)
+          if try proposed.map({ try source.readView.incarnations.identity(of: $0) }) == nil {
             report.add(.table, name, "a zone's proposed incarnation is unknown")
           }
         }

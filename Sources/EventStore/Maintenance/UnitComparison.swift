@@ -59,9 +59,9 @@ enum UnitComparison {
     }
   }
 
-  private static func runs(_ sequence: UnitOrder<ReadView>) throws -> [UnitRun] {
+  private static func runs(_ order: UnitOrder<ReadView>) throws -> [UnitRun] {
     var runs: [UnitRun] = []
-    try sequence.forEachRun { runs.append($0) }
+    try order.forEachRun { runs.append($0) }
     return runs
   }
 

@@ -65,8 +65,23 @@ public struct VerificationReport: Hashable, Sendable {
 
 /// How far a verification is.
 public struct VerificationProgress: Hashable, Sendable {
-  public enum Step: String, Hashable, Sendable { case pages, log, fold, compare, assets }
+  /// What it does, in this order.
+  public enum Step: String, Hashable, Sendable {
+    /// Checks the pages of the data file, and counts them.
+    case pages
+    /// Checks the transactions in the log, and counts them.
+    case log
+    /// Folds the log again, and counts its transactions.
+    case fold
+    /// Compares records with the fresh fold, and counts rows.
+    case compare
+    /// Compares the files of assets with their hashes, and counts bytes.
+    case assets
+  }
+
   public let step: Step
+  /// How much of the step is done, in what it counts.
   public let done: UInt64
+  /// How much the step is in all.
   public let total: UInt64
 }

@@ -123,7 +123,7 @@ public final class ContributionReducer<Result: Sendable>: Sendable {
       for contribution in contributions { try reduce(&result, contribution) }
       return result
     }
-    let zone = try readView.stateRow(cell.state).zone
+    let zone = try readView.states.storedRow(of: cell.state).zone
     let key = Key(store: readView.interned.names, zone: zone, state: cell.state, record: cell.record)
     let id = readView.transaction.id
     // No lock is held while the function runs: the cached record is taken out, and put back.

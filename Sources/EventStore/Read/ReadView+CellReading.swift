@@ -23,32 +23,12 @@ extension ReadView: CellReading {
     try rows.withLastRun(atMost: key, prefixBytes: prefixBytes, body)
   }
 
-  func forEachRun(under prefix: RawSpan, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void) throws {
-    try rows.forEachRun(under: prefix, body)
-  }
-
-  func replicaID(_ number: ReplicaNumber) throws -> ReplicaID {
-    try replicas.identity(of: number)
-  }
-
   func shown(_ value: Value, in row: RawSpan, _ state: StateNumber) throws -> Value? {
-    guard value.mayNameRecords, RecordLayout.flags(of: row).contains(.refers) else { return value }
+    guard value.mayNameRecords, RecordRow.flags(of: row).contains(.refers) else { return value }
     return try ReferenceReader(self).shown(value, state)
   }
 
   func sight(in state: StateNumber) throws -> ReadViewSight {
-    ReadViewSight(self, zone: try stateRow(state).zone)
-  }
-
-  /// What belongs to one fold of a zone.
-  func stateRow(_ state: StateNumber) throws -> StateRow {
-    let row = try transaction.withValue(of: TableKey.state(state).span, in: tables.states) {
-      try StateRow($0)
-    }
-    guard let row else {
-      throw StoreError(
-        .damaged, "state number \(state.rawValue) has no row", hint: "run a verification of the store")
-    }
-    return row
+    ReadViewSight(self, zone: try states.storedRow(of: state).zone)
   }
 }

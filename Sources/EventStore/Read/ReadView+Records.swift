@@ -7,23 +7,23 @@ extension ReadView {
   /// visible.
   func visible(_ row: RawSpan, _ state: StateNumber) throws -> (type: NameNumber, fields: Int)? {
     guard let alive = try alive(row, state) else { return nil }
-    guard RecordLayout.flags(of: row).contains(.cascades) else { return alive }
+    guard RecordRow.flags(of: row).contains(.cascades) else { return alive }
     return try ReferenceReader(self).missingTarget(of: row, state) == nil ? alive : nil
   }
 
   /// As ``visible(_:_:)``, by the record's own existence: a cascade may hide the record.
   @inline(__always)
   func alive(_ row: RawSpan, _ state: StateNumber) throws -> (type: NameNumber, fields: Int)? {
-    if let plain = RecordLayout.plainType(in: row) { return plain }
+    if let plain = RecordRow.plainType(in: row) { return plain }
     return try aliveType(in: row, state) { try meta.policies() }
-      .map { ($0, RecordLayout.headerBytes) }
+      .map { ($0, RecordRow.headerBytes) }
   }
 
   /// The value of a register: that of its greatest head.
   ///
   /// - Parameter fields: where the row's fields begin, or a cell before them.
   func value(of cell: CellNumber, in row: RawSpan, from fields: Int, _ state: StateNumber) throws -> Value? {
-    guard let winner = try RecordLayout.winner(of: cell, in: row, from: fields) else { return nil }
+    guard let winner = try RecordRow.winner(of: cell, in: row, from: fields) else { return nil }
     return try RegisterKind.value(winner, of: cell, in: row, state, self)
   }
 
@@ -32,7 +32,7 @@ extension ReadView {
   func element(
     of cell: CellNumber, _ head: HeadID, in row: RawSpan, _ state: StateNumber
   ) throws -> RawSpan {
-    let number = try RecordLayout.recordNumber(of: row)
+    let number = try RecordRow.recordNumber(of: row)
     let key = ElementKey(state: state, record: number, CellPath(cell), head: head)
     let element = try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { element in
       element.withUnsafeBytes { $0 }
@@ -48,7 +48,7 @@ extension ReadView {
     for kind in FieldKind.allCases.dropFirst() {
       let cell = CellNumber(field, kind)
       // The commonest case: the field has no such cell.
-      guard let winner = try RecordLayout.winner(of: cell, in: row, from: fields),
+      guard let winner = try RecordRow.winner(of: cell, in: row, from: fields),
         try cell.shows(winner, in: row)
       else { continue }
       return try kind.with { try $0.value(of: CellReader(cell, in: row, state, self)) }
@@ -68,7 +68,7 @@ extension ReadView {
     in row: RawSpan, from fields: Int, _ state: StateNumber
   ) throws -> [Record.Entry] {
     var entries: [Record.Entry] = []
-    var walk = try RecordLayout.WinnerWalk(row, from: fields)
+    var walk = try RecordRow.WinnerWalk(row, from: fields)
     entries.reserveCapacity(walk.cellsMax)
     var last = NameNumber.none
     while let (cell, winner) = try walk.next() {

@@ -46,7 +46,7 @@ extension ReadView {
   private func row(
     _ base: RawSpan, withBlocksOf cells: ClosedRange<UInt32>, _ state: StateNumber
   ) throws -> [UInt8] {
-    let record = try RecordLayout.recordNumber(of: base)
+    let record = try RecordRow.recordNumber(of: base)
     let prefix = ElementKey.blocks(of: state, record: record)
     let first = ElementKey.block(of: state, record: record, from: cells.lowerBound)
     let last = ElementKey.block(of: state, record: record, from: cells.upperBound)
@@ -81,7 +81,7 @@ extension ReadView {
   }
 
   private func joined(_ base: RawSpan, _ state: StateNumber) throws -> [UInt8] {
-    let key = ElementKey.registers(of: state, record: try RecordLayout.recordNumber(of: base))
+    let key = ElementKey.registers(of: state, record: try RecordRow.recordNumber(of: base))
     let row = try transaction.withValue(of: key.bytes.span.bytes, in: tables.elements) { registers in
       try DividedRow.whole(base, registers)
     }
@@ -92,7 +92,7 @@ extension ReadView {
   /// Calls a closure with each row of a zone's records, in the order of their names, until it returns false.
   func forEachRow(in zone: ZoneID, _ body: (Name, RawSpan, StateNumber) throws -> Bool) throws {
     let state = try state(of: zone)
-    try forEachRow(in: state, after: nil) { name, row in try body(try Name(interned: name), row, state) }
+    try forEachRow(in: state, after: nil) { name, row in try body(try Name(utf8: name), row, state) }
   }
 
   /// Calls a closure with the name and row of each record of a state, in the order of their names, until it

@@ -51,10 +51,7 @@ final class ReadView: TableReading {
   /// The zone whose records are in a state.
   func zone(of state: StateNumber) throws -> ZoneID {
     if let index = zonesOfStates.index(of: state) { return zonesOfStates.entries[index].value }
-    let row = try transaction.withValue(of: TableKey.state(state).span, in: tables.states) {
-      try StateRow($0)
-    }
-    guard let row, let zone = try zones.id(of: row.zone) else {
+    guard let zone = try zones.id(of: states.storedRow(of: state).zone) else {
       throw StoreError(
         .damaged, "the state \(state.rawValue) belongs to no zone", hint: "run a verification of the store")
     }

@@ -19,7 +19,7 @@ final class ReadViewSight: ContributionSight {
 
   private let readView: ReadView
   private let zone: ZoneNumber
-  private var lineages: [ContributionLane: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)]] = [:]
+  private var lineages: [ContributionLane: [LaneParent]] = [:]
   private var runs: [Placed: Run] = [:]
   private var lastOffsets: [IncarnationNumber: UInt64] = [:]
 
@@ -30,9 +30,7 @@ final class ReadViewSight: ContributionSight {
 
   func replicaID(_ number: ReplicaNumber) throws -> ReplicaID { try readView.replicaID(number) }
 
-  func lineage(
-    of replica: ReplicaNumber, _ epoch: UInt32
-  ) throws -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
+  func lineage(of replica: ReplicaNumber, _ epoch: UInt32) throws -> [LaneParent] {
     let lane = ContributionLane(replica: replica, epoch: epoch)
     if let known = lineages[lane] { return known }
     let found = try readView.lanes.lineage(of: replica, epoch, in: zone)

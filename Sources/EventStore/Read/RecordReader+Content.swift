@@ -12,9 +12,7 @@ extension RecordReader {
   }
 
   /// As ``changes(showing:)``, for a row.
-  func changes(
-    in row: RawSpan, _ state: StateNumber
-  ) throws -> [(field: Name, changes: [FieldChange])] {
+  func changes(in row: RawSpan, _ state: StateNumber) throws -> [(field: Name, changes: [FieldChange])] {
     let index = try CellIndex(row)
     return try index.entries.filter { $0.cell != .existence }.map { entry in
       let field = try view.name(entry.cell.field)
@@ -81,7 +79,7 @@ extension RecordReading where Self: ~Copyable {
     try view.forEachStoredRow(in: view.state(of: zone), after: nil) { name, _ in
       let found: (Record, [(field: Name, changes: [FieldChange])])?
       do {
-        let id = RecordID(zone: zone, name: try Name(interned: name))
+        let id = RecordID(zone: zone, name: try Name(utf8: name))
         found = try record(id).map { ($0, try changes(showing: id) ?? []) }
       } catch {
         guard let error = StoreError.unread(error) else { throw error }

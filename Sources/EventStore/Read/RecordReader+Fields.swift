@@ -63,7 +63,7 @@ extension RecordReader {
   func element(at index: Int, of field: Name, in record: RecordID) throws -> Value? {
     try withCell(.list, of: field, in: record) { cell in
       let order = try cell.unitOrder()
-      try StoreError.check(index..<index + 1, of: order.count, field)
+      try index.checkIsIndex(below: order.count, field)
       let (unit, element) = try order.unit(at: index)
       return try cell.shown(cell.item(element ?? unit).value) ?? .null
     }
@@ -76,7 +76,7 @@ extension RecordReader {
   func text(in range: Range<Int>, of field: Name, in record: RecordID) throws -> String? {
     try withCell(.text, of: field, in: record) { cell in
       let order = try cell.unitOrder()
-      try StoreError.check(range, of: order.count, field)
+      try range.checkIsRange(of: order.count, field)
       return try order.text(in: range)
     }
   }
@@ -106,7 +106,7 @@ extension RecordReader {
     return try view.withStoredRow(of: record, field: number) { row, state in
       guard let (_, fields) = try view.visible(row, state) else { return nil }
       let cell = CellNumber(number, kind)
-      guard let winner = try RecordLayout.winner(of: cell, in: row, from: fields),
+      guard let winner = try RecordRow.winner(of: cell, in: row, from: fields),
         try cell.shows(winner, in: row)
       else { return nil }
       return try body(CellReader(cell, in: row, state, view))
@@ -122,28 +122,6 @@ extension RecordReader {
     guard let number = try view.number(of: field) else { return nil }
     return try view.withStoredRow(of: record, field: number) { row, state in
       try body(CellReader(CellNumber(number, kind), in: row, state, view))
-    }
-  }
-}
-
-extension StoreError {
-  /// The error of a change that cannot be encoded.
-  static func unstorable(_ field: Name, _ record: RecordID, _ error: FormatError) -> StoreError {
-    StoreError(
-      .valueInvalid, "the change of field “\(field)” of \(record) cannot be stored: \(error)",
-      hint:
-        "keep values within 1 MiB and a depth of 32, and keys within 255 bytes; "
-        + "keep larger bytes as an asset",
-      underlying: error)
-  }
-
-  /// - Throws: `indexInvalid` for a range that is not one of `count` units.
-  static func check(_ range: Range<Int>, of count: Int, _ field: Name) throws {
-    guard range.lowerBound >= 0, range.upperBound <= count else {
-      throw StoreError(
-        .indexInvalid,
-        "“\(field)” has no \(range.lowerBound)..<\(range.upperBound): it has \(count) in all",
-        hint: "count again: a write reads what it wrote, and what was folded before it")
     }
   }
 }

@@ -56,7 +56,7 @@ public struct RecordReader: ~Escapable {
       let types = try view.existences(in: row, state).compactMap { existence -> NameNumber? in
         if case .alive(let type) = existence { type } else { nil }
       }
-      let entries = try view.entries(in: row, from: RecordLayout.headerBytes, state)
+      let entries = try view.entries(in: row, from: RecordRow.headerBytes, state)
       return Record(id: id, type: try types.first.map { try view.name($0) } ?? "", entries: entries)
     }
   }
@@ -90,7 +90,7 @@ public struct RecordReader: ~Escapable {
 
   /// Whether any head of a record's existence says that the record exists.
   private func isAlive(anywhereIn row: RawSpan, _ state: StateNumber) throws -> Bool {
-    if RecordLayout.plainType(in: row) != nil { return true }
+    if RecordRow.plainType(in: row) != nil { return true }
     return try view.existences(in: row, state).contains { if case .alive = $0 { true } else { false } }
   }
 

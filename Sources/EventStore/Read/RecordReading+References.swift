@@ -49,7 +49,7 @@ extension RecordReading where Self: ~Copyable {
         let (type, fields) = try view.alive(row, state)
       else { return true }
       let record = try view.record(RecordID(zone: zone, name: name), type, in: row, from: fields, state)
-      let target = RecordID(zone: zone, name: try Name(interned: missing.span.bytes))
+      let target = RecordID(zone: zone, name: try Name(utf8: missing.span.bytes))
       return try body(HiddenRecord(record: record, missing: target))
     }
   }
@@ -81,7 +81,7 @@ extension RecordReading where Self: ~Copyable {
       guard try view.alive(row, state) != nil,
         let name = try ReferenceReader(view).missingTarget(of: row, state)
       else { return nil }
-      return RecordID(zone: record.zone, name: try Name(interned: name.span.bytes))
+      return RecordID(zone: record.zone, name: try Name(utf8: name.span.bytes))
     }
   }
 }

@@ -32,7 +32,7 @@ public struct RecordView: ~Copyable, ~Escapable {
   /// - Throws: ``StoreError`` `damaged`.
   public var id: RecordID {
     get throws {
-      let name = try Name(interned: nameBytes)
+      let name = try Name(utf8: nameBytes)
       return RecordID(zone: readView._withUnsafeGuaranteedRef { $0.zone(at: zoneIndex).id }, name: name)
     }
   }
@@ -69,7 +69,7 @@ public struct RecordView: ~Copyable, ~Escapable {
   public func text(of field: Name) throws -> UTF8Span? {
     guard let number = try readView._withUnsafeGuaranteedRef({ try $0.number(of: field) }) else { return nil }
     let cell = CellNumber(register: number)
-    guard let winner = try RecordLayout.winner(of: cell, in: row, from: fields) else { return nil }
+    guard let winner = try RecordRow.winner(of: cell, in: row, from: fields) else { return nil }
     guard let apart = winner.apart else { return try Value.text(in: row.extracting(winner.payload)) }
     let element = try readView.takeUnretainedValue().element(of: cell, apart, in: row, state)
     let payload = element.extracting(try OwnedHead.payload(inApart: element))

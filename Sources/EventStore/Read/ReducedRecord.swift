@@ -32,7 +32,7 @@ struct ReducedRecord<Result: Sendable>: Sendable {
 
   init(_ cell: ContributionCell<ReadView>, initial: Result) throws {
     transactionID = cell.rows.transaction.id
-    retimings = try cell.rows.stateRow(cell.state).retimings
+    retimings = try cell.rows.states.storedRow(of: cell.state).retimings
     result = initial
     checkpoints = [Checkpoint(count: 0, result: initial)]
   }
@@ -45,7 +45,8 @@ struct ReducedRecord<Result: Sendable>: Sendable {
   mutating func update(
     _ cell: ContributionCell<ReadView>, _ reduce: (inout Result, Contribution) throws -> Void
   ) throws -> Bool {
-    guard try retimings == cell.rows.stateRow(cell.state).retimings, try isSettled(cell.sight) else {
+    guard try retimings == cell.rows.states.storedRow(of: cell.state).retimings, try isSettled(cell.sight)
+    else {
       return false
     }
     let news = try StoreError.translating { try keys.isEmpty ? cell.keys() : cell.keys(after: lanes) }

@@ -14,7 +14,7 @@ struct ReferenceReader {
   ///
   /// - Complexity: linear in the cascades on the way; a read view follows each record once.
   func missingTarget(of row: RawSpan, _ state: StateNumber) throws -> [UInt8]? {
-    guard RecordLayout.flags(of: row).contains(.cascades) else { return nil }
+    guard RecordRow.flags(of: row).contains(.cascades) else { return nil }
     let targets = try cascades(of: row, state)
     // Nearly always: the targets are cached.
     if targets.allSatisfy({ isKnown(there: $0, state) }) { return nil }
@@ -65,8 +65,8 @@ struct ReferenceReader {
 
   /// The direct targets of a row's cascades in the zone.
   private func cascades(of row: RawSpan, _ state: StateNumber) throws -> [[UInt8]] {
-    guard RecordLayout.flags(of: row).contains(.cascades) else { return [] }
-    let prefix = ReferenceKey.cascades(of: state, record: try RecordLayout.recordNumber(of: row))
+    guard RecordRow.flags(of: row).contains(.cascades) else { return [] }
+    let prefix = ReferenceKey.cascades(of: state, record: try RecordRow.recordNumber(of: row))
     var targets: [[UInt8]] = []
     var isIndexed = false
     try view.rows.forEachReference(under: prefix) { _, row in
@@ -177,7 +177,7 @@ struct ReferenceReader {
       // A list may name one record in several elements.
       if index > 0, found[index - 1] == one { continue }
       guard let kind = one.cell.kind else { continue }
-      let name = try Name(interned: one.name.span.bytes)
+      let name = try Name(utf8: one.name.span.bytes)
       holders.append(
         Holder(record: RecordID(zone: zone, name: name), field: one.field, kind: kind, rule: one.rule))
     }

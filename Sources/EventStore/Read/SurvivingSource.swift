@@ -3,6 +3,7 @@ public import OperationFormat
 /// A record that exists although it was moved: elsewhere it was changed, or moved to another zone, at the
 /// same time.
 public struct SurvivingSource: Hashable, Sendable {
+  /// The record, where it was before the move.
   public let record: RecordID
   /// Where it was moved to, in the order of the moves, the latest first.
   public let copies: [RecordID]
@@ -20,7 +21,7 @@ extension RecordReading where Self: ~Copyable {
     var found: [SurvivingSource] = []
     try view.forEachRow(in: zone) { name, row, state in
       // The commonest case: one head says that the record exists.
-      guard RecordLayout.plainType(in: row) == nil, try view.visible(row, state) != nil else { return true }
+      guard RecordRow.plainType(in: row) == nil, try view.visible(row, state) != nil else { return true }
       let copies: [RecordID] = try view.existences(in: row, state).compactMap {
         if case .moved(let place) = $0 { place } else { nil }
       }

@@ -16,9 +16,7 @@ struct LogReplay {
 
   init(_ store: StoreTransaction) throws {
     self.store = store
-    let storage = store.storage
-    incarnations = try Interner<IncarnationID>.lastNumber(
-      in: storage.tables.incarnations, storage.transaction)
+    incarnations = try store.storage.incarnations.lastNumber()
   }
 
   /// Folds one entry, or what is left of it: see

@@ -29,7 +29,7 @@ extension Rebuild {
   /// How many transactions of the log name each asset, in each zone that is there.
   private func countLog() throws -> [AssetName: UInt64] {
     var counts: [AssetName: UInt64] = [:]
-    var layout = BodyDecoder()
+    var decoder = BodyDecoder()
     var position = Position.start
     let last = try storage.lastPosition()
     while position < last {
@@ -37,9 +37,9 @@ extension Rebuild {
       let isThere: Void? = try storage.log.withEntryUnlessRemoved(at: position) {
         header, body in
         guard try !storage.zoneRow(header.zone).status.isGone else { return }
-        try layout.parse(body)
+        try decoder.parse(body)
         var found: [AssetReference] = []
-        try layout.operations.appendAssets(in: body, to: &found)
+        try decoder.operations.appendAssets(in: body, to: &found)
         if found.isEmpty { return }
         for asset in Set(found) { counts[AssetName(asset: asset, zone: header.zone), default: 0] += 1 }
       }
@@ -48,20 +48,6 @@ extension Rebuild {
       }
     }
     return counts
-  }
-}
-
-/// An asset as one zone's log names it.
-struct AssetName: Hashable, Comparable {
-  var asset: AssetReference
-  var zone: ZoneNumber
-
-  static func < (left: Self, right: Self) -> Bool {
-    if left.zone != right.zone { return left.zone < right.zone }
-    if left.asset.hash != right.asset.hash {
-      return left.asset.hash.bytes.lexicographicallyPrecedes(right.asset.hash.bytes)
-    }
-    return left.asset.byteCount < right.asset.byteCount
   }
 }
 

@@ -137,7 +137,7 @@ struct Rebuild {
         progress.next = store.fold.bound.next
         break
       }
-      if body != nil { operationCount += store.layout.operations.count }
+      if body != nil { operationCount += store.decoder.operations.count }
       step.transactions += 1
       move(&progress, to: position)
     }
@@ -179,8 +179,7 @@ struct Rebuild {
     if !zone.status.isGone { try storage.log.nameSequence(header, position) }
     // A zone made since the rebuild began has nothing to rebuild.
     guard zone.building != .none else { return nil }
-    let paused = try replay.fold(header, body: body.span.bytes, into: zone.building, from: first)
-    return paused
+    return try replay.fold(header, body: body.span.bytes, into: zone.building, from: first)
   }
 
   private func end(_ progress: RebuildProgress) throws {

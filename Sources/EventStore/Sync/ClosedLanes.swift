@@ -49,6 +49,6 @@ extension LaneTable {
     else { return false }
     guard let named = try log.withEntry(at: position, { header, _ in header.parent }) else { return false }
     let left = try parent(of: replica, epoch, in: zone)
-    return left.map { ($0.replica, $0.epoch, $0.through) != named } ?? true
+    return left.map { $0 != named } ?? true
   }
 }

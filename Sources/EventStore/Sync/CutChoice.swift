@@ -50,11 +50,11 @@ private struct CutChoice {
     if let place = try view.placements.placement(
       of: lane.replica, lane.epoch, lane.placed, in: number, token.incarnation)
     {
-      previous = try segmentHash(at: place.offset, number, token.incarnation, zone)
+      previous = try view.segments.hash(at: place.offset, in: number, token.incarnation)
     }
     let header = try SegmentHeader.describing(
       transactions, incarnation: incarnation,
-      baseHash: { try segmentHash(at: $0, number, token.incarnation, zone) }, previousHash: previous)
+      baseHash: { try view.segments.hash(at: $0, in: number, token.incarnation) }, previousHash: previous)
     return SegmentCut(header: header, isStored: false, transactions: transactions)
   }
 
@@ -92,13 +92,13 @@ private struct CutChoice {
     var transactions: [[UInt8]] = []
     var work = FoldWork()
     var byteCount = 0
-    var layout = BodyDecoder()
+    var decoder = BodyDecoder()
     var sequence = lane.placed + 1
     while sequence <= lane.last, let bytes = try bytes(sequence, of: lane.replica, lane.epoch, zone) {
       var reader = ByteReader(bytes.span.bytes)
       _ = try TransactionHeader.read(from: &reader)
-      try layout.parse(bytes.span.bytes.extracting(reader.position...))
-      work.add(layout, bytes.span.bytes.extracting(reader.position...))
+      try decoder.parse(bytes.span.bytes.extracting(reader.position...))
+      work.add(decoder, bytes.span.bytes.extracting(reader.position...))
       byteCount += SegmentBody.byteCount(ofTransactionOf: bytes.count)
       let isOver = work.steps > Self.stepsAimedAt || byteCount > Limits.segmentPackedBytesMax
       // One transaction is never too large for a segment.
@@ -120,17 +120,6 @@ private struct CutChoice {
     let position = try view.log.position(of: replica, epoch, sequence, in: zone)
     guard let position else { return nil }
     return try LogReader(view).bytes(at: position)
-  }
-
-  private func segmentHash(
-    at offset: UInt64, _ number: ZoneNumber, _ incarnation: IncarnationNumber, _ zone: ZoneID
-  ) throws -> ContentHash {
-    if let hash = try view.segments.row(at: offset, in: number, incarnation)?.hash {
-      return hash
-    }
-    throw StoreError(
-      .damaged, "the segment at offset \(offset) of zone “\(zone)” is missing from the store",
-      hint: "run a verification of the store")
   }
 }
 

@@ -46,10 +46,10 @@ extension LaneTable {
       let (replica, epoch) = (parent.replica, parent.epoch)
       let placed = try placements.lastPlaced(replica, epoch, in: zone, token.incarnation)
       // What is in the log has there what it continues.
-      if parent.through <= placed { return false }
+      if parent.sequence <= placed { return false }
       if try closure(of: replica, epoch, in: zone, token.incarnation) != nil { return true }
       let contested = try contest(of: replica, epoch, in: zone, token)
-      if let contested, parent.through >= contested.first { return true }
+      if let contested, parent.sequence >= contested.first { return true }
     }
     return false
   }

@@ -3,37 +3,6 @@ import OperationFormat
 
 /// Removes transactions from the log, and appends them as those of another lane.
 extension LaneRewrite {
-  /// Issues again, under a new epoch, what the log does not take of one of this store's own lanes.
-  ///
-  /// The log takes no more of a lane where it has rejected a segment of it, or has another branch of it: the
-  /// store was copied, restored from a backup, or somebody else wrote under its identity. Transactions that
-  /// both branches have keep their identity.
-  ///
-  /// - Returns: how many transactions were issued again; nil if no lane is closed or contested.
-  func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment?) throws -> Int? {
-    let (number, known) = try storage.zones.visible(zone)
-    guard let token = known.token else { return nil }
-    for lane in try ownLanes(of: number, known, token) {
-      guard let first = try firstLost(of: lane, number, token.incarnation, segment) else { continue }
-      return try issueAgain([LaneCut(lane: lane, first: first)], of: number)
-    }
-    return nil
-  }
-
-  /// The first own transaction that the log cannot take; nil if it can take all.
-  private func firstLost(
-    of lane: PendingLane, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ segment: RemoteSegment?
-  ) throws -> UInt64? {
-    if try storage.lanes.closure(of: lane.replica, lane.epoch, in: zone, incarnation) != nil {
-      return lane.placed + 1
-    }
-    if try storage.lanes.namesClippedParent(lane.replica, lane.epoch, in: zone, incarnation) {
-      return 1
-    }
-    let id = StoreIdentity(replica: identity.replica, epoch: lane.epoch)
-    return try segment.flatMap { try firstDifferent(from: lane, id, zone, in: $0) }
-  }
-
   /// The first pending transaction of a lane that a segment has with other bytes; nil if it has none, or is
   /// another's.
   func firstDifferent(
@@ -136,9 +105,9 @@ extension LaneRewrite {
   /// Refuses a transaction that no replica would fold. What a store wrote has room for its units' new names;
   /// what it imported may not.
   static func checkFolds(_ body: [UInt8]) throws {
-    var (layout, work) = (BodyDecoder(), FoldWork())
-    try layout.parse(body.span.bytes)
-    work.add(layout, body.span.bytes)
+    var (decoder, work) = (BodyDecoder(), FoldWork())
+    try decoder.parse(body.span.bytes)
+    work.add(decoder, body.span.bytes)
     guard work.steps > Limits.foldStepsMax else { return }
     throw StoreError.tooMuchWork("a transaction that is issued again", work.steps)
   }

@@ -25,6 +25,37 @@ struct LaneRewrite {
 
   init(_ store: StoreTransaction) { self.store = store }
 
+  /// Issues again, under a new epoch, what the log does not take of one of this store's own lanes.
+  ///
+  /// The log takes no more of a lane where it has rejected a segment of it, or has another branch of it: the
+  /// store was copied, restored from a backup, or somebody else wrote under its identity. Transactions that
+  /// both branches have keep their identity.
+  ///
+  /// - Returns: how many transactions were issued again; nil if no lane is closed or contested.
+  func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment?) throws -> Int? {
+    let (number, known) = try storage.zones.visible(zone)
+    guard let token = known.token else { return nil }
+    for lane in try ownLanes(of: number, known, token) {
+      guard let first = try firstLost(of: lane, number, token.incarnation, segment) else { continue }
+      return try issueAgain([LaneCut(lane: lane, first: first)], of: number)
+    }
+    return nil
+  }
+
+  /// The first own transaction that the log cannot take; nil if it can take all.
+  private func firstLost(
+    of lane: PendingLane, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ segment: RemoteSegment?
+  ) throws -> UInt64? {
+    if try storage.lanes.closure(of: lane.replica, lane.epoch, in: zone, incarnation) != nil {
+      return lane.placed + 1
+    }
+    if try storage.lanes.namesClippedParent(lane.replica, lane.epoch, in: zone, incarnation) {
+      return 1
+    }
+    let id = StoreIdentity(replica: identity.replica, epoch: lane.epoch)
+    return try segment.flatMap { try firstDifferent(from: lane, id, zone, in: $0) }
+  }
+
   /// This store's lanes of a zone that have pending transactions, each after the one that it continues. The
   /// present lane comes last, also if nothing of it is pending.
   func ownLanes(of zone: ZoneNumber, _ row: ZoneRow, _ token: ZoneRow.Token) throws -> [PendingLane] {
@@ -56,9 +87,7 @@ struct LaneRewrite {
     var count = 0
     for lane in try ownLanes(of: zone, row, token) {
       let old = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
-      let former = try storage.lineage(of: lane.replica, lane.epoch, in: zone).first.map {
-        (replica: $0.replica, epoch: $0.epoch, sequence: $0.through)
-      }
+      let former = try storage.parent(of: lane.replica, lane.epoch, in: zone)
       let parent = former.flatMap { Self.parent($0, after: moved) }
       let continues = lane.placed == 0 && parent?.epoch != former?.epoch
       let cut = cuts.first { $0.lane.epoch == lane.epoch }

@@ -36,7 +36,7 @@ struct LaneSettlement {
   var storage: TableStorage { store.storage }
   var identity: StoreIdentity { store.identity }
 
-  var lanes: LaneRewrite { LaneRewrite(store) }
+  var laneRewrite: LaneRewrite { LaneRewrite(store) }
 
   init(_ store: StoreTransaction) { self.store = store }
 
@@ -54,7 +54,7 @@ struct LaneSettlement {
     let own = try storage.replicas.makeNumber(for: identity.replica)
     let refused = try refusedLanes(of: number, token, but: own)
     guard !refused.isEmpty else { return 0 }
-    let ownLanes = try lanes.ownLanes(of: number, row, token)
+    let ownLanes = try laneRewrite.ownLanes(of: number, row, token)
     var settlement = Settlement(zone: number, row: row, token: token, answer: answer, own: own)
     for found in refused { try settle(found.lane, found.refusal, &settlement) }
     for lane in ownLanes { try rewrite(lane, &settlement) }
@@ -90,32 +90,32 @@ struct LaneSettlement {
     let (zone, token, first) = (settlement.zone, settlement.token, refusal.first)
     let old = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
     let maker = UnitMaker(replica: try storage.replicaID(lane.replica), epoch: lane.epoch)
-    let former = try parent(of: old)
+    let former = try storage.parent(of: old.replica, old.epoch, in: zone)
     let before: LaneParent? =
       first > 1
       ? (lane.replica, lane.epoch, first - 1)
       : former.flatMap { LaneRewrite.parent($0, after: settlement.moved) }
     let (continued, seen) = try store.continuing(before, settlement.row, zone)
-    let (lost, found) = try lanes.renamed(
-      try lanes.entries(first, of: lane, zone), lane, maker, settlement.row.state, after: settlement.renamings
-    )
+    let (lost, found) = try laneRewrite.renamed(
+      try laneRewrite.entries(first, of: lane, zone), lane, maker, settlement.row.state,
+      after: settlement.renamings)
     if settlement.answer == .letGo { for one in lost { try store.uncountAssets(at: one.position, in: zone) } }
-    try lanes.takeOut(lost.map(\.position), first, of: lane, zone)
+    try laneRewrite.takeOut(lost.map(\.position), first, of: lane, zone)
     if first == 1 { try storage.lanes.removeParent(of: lane.replica, lane.epoch, in: zone) }
     settlement.count += lost.count
     var moved = LaneRewrite.Moved(old: old, first: first, before: before)
     if settlement.answer == .takeOver {
       let (own, last) = (settlement.own, settlement.moved.last?.new?.epoch)
-      let new = Lane(
-        zone: zone, replica: own, epoch: try lanes.nextEpoch(of: own, zone, token.incarnation, after: last))
+      let epoch = try laneRewrite.nextEpoch(of: own, zone, token.incarnation, after: last)
+      let new = Lane(zone: zone, replica: own, epoch: epoch)
       if let continued { try storage.lanes.setParent(continued, of: own, new.epoch, in: zone) }
-      try lanes.append(lost, as: own, new.epoch, continued, atLeast: seen) { base in
+      try laneRewrite.append(lost, as: own, new.epoch, continued, atLeast: seen) { base in
         guard base.incarnation == token.incarnation else { return base }
         return refusal.baseMax == 0 ? nil : (base.incarnation, min(base.offset, refusal.baseMax))
       }
       storage.forgetSequences()
       try storage.lanes.adopt(own, new.epoch, of: zone)
-      try lanes.note(found, from: first, of: old, as: new)
+      try laneRewrite.note(found, from: first, of: old, as: new)
       var renaming = found
       renaming.new = UnitMaker(replica: identity.replica, epoch: new.epoch)
       settlement.renamings.add(renaming)
@@ -130,32 +130,26 @@ struct LaneSettlement {
     let zone = settlement.zone
     let name = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
     guard lane.placed == 0 else { return }
-    let former = try parent(of: name)
+    let former = try storage.parent(of: name.replica, name.epoch, in: zone)
     var parent = former.flatMap { LaneRewrite.parent($0, after: settlement.moved) }
     let isMoved = former.map { former in parent.map { $0 != former } ?? true } ?? false
     let isBehind =
       former.map {
         settlement.rewritten.contains(Lane(zone: zone, replica: $0.replica, epoch: $0.epoch))
       } ?? false
-    let lost = try lanes.entries(1, of: lane, zone)
-    let renamed = try lanes.renamed(lost, settlement.renamings)
+    let lost = try laneRewrite.entries(1, of: lane, zone)
+    let renamed = try laneRewrite.renamed(lost, settlement.renamings)
     guard isMoved || isBehind || zip(lost, renamed).contains(where: { $0.body != $1.body }) else { return }
-    try lanes.takeOut(lost.map(\.position), 1, of: lane, zone)
+    try laneRewrite.takeOut(lost.map(\.position), 1, of: lane, zone)
     var seen: BaseNumbers?
     if isMoved || isBehind {
       (parent, seen) = try store.continuing(parent, settlement.row, zone)
       try storage.lanes.removeParent(of: lane.replica, lane.epoch, in: zone)
       if let parent { try storage.lanes.setParent(parent, of: lane.replica, lane.epoch, in: zone) }
     }
-    try lanes.append(renamed, as: lane.replica, lane.epoch, parent, atLeast: seen)
+    try laneRewrite.append(renamed, as: lane.replica, lane.epoch, parent, atLeast: seen)
     storage.forgetSequences()
     settlement.rewritten.insert(name)
-  }
-
-  private func parent(of lane: Lane) throws -> LaneParent? {
-    try storage.lineage(of: lane.replica, lane.epoch, in: lane.zone).first.map {
-      (replica: $0.replica, epoch: $0.epoch, sequence: $0.through)
-    }
   }
 
   /// Remembers that the log has another branch of a lane that this store imported and is to ship.
@@ -182,7 +176,9 @@ struct LaneSettlement {
     let key = TableKey.adoptedLane(number, writer.number, writer.epoch)
     guard try storage.transaction.contains(key.span, in: storage.tables.replicas) else { return nil }
     let lane = try storage.lanes.pendingLane(writer.number, writer.epoch, of: number, token)
-    guard let first = try lanes.firstDifferent(from: lane, writer.id, number, in: segment) else { return nil }
+    guard let first = try laneRewrite.firstDifferent(from: lane, writer.id, number, in: segment) else {
+      return nil
+    }
     let contested = ContestedLane(first: first, offset: segment.offset, baseMax: .max)
     let error = StoreError.contested(lane, contested, zone)
     let before = try storage.lanes.contest(of: writer.number, writer.epoch, in: number, token)

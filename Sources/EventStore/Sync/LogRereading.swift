@@ -7,7 +7,7 @@ struct LogRereading {
   var storage: TableStorage { store.storage }
   var identity: StoreIdentity { store.identity }
 
-  var lanes: LaneRewrite { LaneRewrite(store) }
+  var laneRewrite: LaneRewrite { LaneRewrite(store) }
 
   init(_ store: StoreTransaction) { self.store = store }
 
@@ -64,7 +64,7 @@ struct LogRereading {
     let key = TableKey.heldLane(number, writer.number, writer.epoch)
     guard try storage.transaction.contains(key.span, in: storage.tables.replicas) else { return false }
     let lane = try storage.lanes.pendingLane(writer.number, writer.epoch, of: number, token)
-    guard let first = try lanes.firstDifferent(from: lane, writer.id, number, in: segment) else {
+    guard let first = try laneRewrite.firstDifferent(from: lane, writer.id, number, in: segment) else {
       return false
     }
     try takeOut(first, of: lane, number)
@@ -120,11 +120,11 @@ struct LogRereading {
     var row = try storage.zoneRow(zone)
     row.base = token.offset > 0 ? (token.incarnation, token.offset) : nil
     storage.setZoneRow(row, zone)
-    let own = try lanes.ownLanes(of: zone, row, token)
+    let own = try laneRewrite.ownLanes(of: zone, row, token)
     let cuts = try own.compactMap { lane in
       try firstRebased(of: lane, zone, bases).map { LaneRewrite.LaneCut(lane: lane, first: $0) }
     }
-    _ = try lanes.issueAgain(cuts, of: zone) { bases.rebased($0) }
+    _ = try laneRewrite.issueAgain(cuts, of: zone) { bases.rebased($0) }
     for found in try storage.lanes.adopted(of: zone)
     where found.replica != own.last?.replica {
       let lane = try storage.lanes.pendingLane(found.replica, found.epoch, of: zone, token)
@@ -189,7 +189,7 @@ struct LogRereading {
     guard first <= lane.last else { return }
     let positions = try (first...lane.last).map { try position($0, of: lane.replica, lane.epoch, zone) }
     for position in positions { try store.uncountAssets(at: position, in: zone) }
-    try lanes.takeOut(positions, first, of: lane, zone)
+    try laneRewrite.takeOut(positions, first, of: lane, zone)
   }
 
   private func position(
@@ -223,7 +223,7 @@ struct LogRereading {
       }
     }
     var pending: [Position] = []
-    for lane in try storage.lanes.all(of: zone) {
+    for lane in try storage.lanes.countedLanes(of: zone) {
       let placed = try storage.placements.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation)
       guard placed < lane.last else { continue }
       for sequence in placed + 1...lane.last {

@@ -74,11 +74,10 @@ extension RemoteIngest {
     let epoch = try LaneRewrite(store).nextEpoch(of: header.replica, header.zone, token.incarnation)
     row.renewals = epoch &- identity.epoch
     storage.setZoneRow(row, header.zone)
-    let before = try storage.lineage(of: header.replica, header.epoch, in: header.zone).first
     let parent =
       header.sequence > 1
       ? (header.replica, header.epoch, header.sequence - 1)
-      : before.map { ($0.replica, $0.epoch, $0.through) }
+      : try storage.parent(of: header.replica, header.epoch, in: header.zone)
     guard let continued = try store.continuing(parent, row, header.zone).parent else { return }
     try storage.lanes.setParent(continued, of: header.replica, epoch, in: header.zone)
   }

@@ -19,39 +19,9 @@ extension RemoteIngest {
             + "`replay sync STORE --remote REMOTE --reread \("\(segment.zone)@\(segment.offset)".argument)`")
       }
     } else {
-      try storage.segments.record(.quarantined(segment.hash), in: zone, incarnation, at: segment.offset)
+      try storage.segments.place(.quarantined(segment.hash), in: zone, incarnation, at: segment.offset)
     }
-    var row = try storage.zoneRow(zone)
-    if row.moveToken(to: segment.offset, segment.hash, of: incarnation) { storage.setZoneRow(row, zone) }
+    try moveToken(of: zone, incarnation, to: segment.offset, segment.hash)
     report.token = try token(of: zone, segment.zone, segment.incarnation)
-  }
-}
-
-extension ZoneRow {
-  /// Moves token and base to an offset, if it is the token's next one.
-  ///
-  /// - Returns: whether it was.
-  mutating func moveToken(
-    to offset: UInt64, _ hash: ContentHash, of incarnation: IncarnationNumber
-  ) -> Bool {
-    guard offset == (token?.offset ?? 0) + 1 else { return false }
-    let isBehind = building != .none && isBaseBehindToken
-    token = Token(incarnation: incarnation, offset: offset, hash: hash)
-    if !isBehind { raiseBaseToToken() }
-    return true
-  }
-
-  /// Whether the records are behind the token, and so what a new transaction has seen: they are being folded
-  /// again.
-  var isBaseBehindToken: Bool {
-    guard let token, token.offset > 0 else { return false }
-    return base.map { $0.incarnation == token.incarnation && $0.offset < token.offset } ?? true
-  }
-
-  mutating func raiseBaseToToken() {
-    guard let token, token.offset > 0 else { return }
-    if base?.incarnation != token.incarnation || base!.offset < token.offset {
-      base = (token.incarnation, token.offset)
-    }
   }
 }

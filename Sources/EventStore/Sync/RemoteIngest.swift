@@ -27,7 +27,7 @@ struct RemoteIngest {
     let last = try forEachTransaction(of: segment, lane, log) { header, body in
       if let known = try ingest(header, body, lane.number, log, segment, &report) { capped.append(known) }
     }
-    try record(
+    try recordSegment(
       SegmentRow(
         replica: lane.number, epoch: lane.epoch, first: lane.first, last: last,
         hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds),
@@ -86,7 +86,7 @@ struct RemoteIngest {
       let known = try known(entry, receivedMilliseconds: acknowledgement.receivedMilliseconds)
       if let known { capped.append(known) }
     }
-    try record(
+    try recordSegment(
       SegmentRow(
         replica: replica, epoch: epoch, first: sequences.lowerBound, last: sequences.upperBound,
         hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds),
@@ -115,7 +115,7 @@ struct RemoteIngest {
         guard let position else { continue }
         let header = try storage.log.withEntry(at: position) { header, _ in header }
         try rules.check(
-          try storage.log.header(header), in: segment, lane, sequence, log, &seen)
+          try storage.log.transactionHeader(of: header), in: segment, lane, sequence, log, &seen)
       }
       return false
     } catch let error as StoreError {
@@ -135,9 +135,7 @@ struct RemoteIngest {
   }
 
   /// The numbers of a zone and of its remote log's incarnation, which the zone takes on if it has none.
-  func target(
-    _ zone: ZoneID, _ incarnation: IncarnationID
-  ) throws -> (ZoneNumber, IncarnationNumber) {
+  func target(_ zone: ZoneID, _ incarnation: IncarnationID) throws -> (ZoneNumber, IncarnationNumber) {
     let (number, known) = try storage.zones.visible(zone)
     var row = known
     let found = try storage.incarnations.makeNumber(for: incarnation)
@@ -172,8 +170,8 @@ struct RemoteIngest {
     guard header.sequence == last + 1 else { throw StoreError.missing(last + 1, segment.zone) }
     let timestamp = try segment.parsing { try store.timestamp(ofArrived: body, in: header.zone) }
     let wall = store.wallMilliseconds()
-    let numbered = try store.number(
-      header, replica, zone, arrivalDelay: wall &- Int64(timestamp.milliseconds))
+    let numbered = try store.entryHeader(
+      for: header, replica, zone, arrivalDelay: wall &- Int64(timestamp.milliseconds))
     try append(numbered, body: body, receivedMilliseconds: segment.receivedMilliseconds)
     store.clock.observe(timestamp, wallMilliseconds: wall)
     report.folded += 1
@@ -243,7 +241,7 @@ struct RemoteIngest {
   }
 
   /// Writes a segment's rows, and moves token and base if it is the next one.
-  private func record(
+  private func recordSegment(
     _ segment: SegmentRow, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
     let known = try storage.segments.row(at: offset, in: zone, incarnation)
@@ -251,12 +249,10 @@ struct RemoteIngest {
     if var known {
       if let received = segment.receivedMilliseconds, received < known.receivedMilliseconds ?? .max {
         known.receivedMilliseconds = received
-        try storage.putChecked(.segment(zone, incarnation, offset), in: storage.tables.segments) {
-          known.append(to: &$0)
-        }
+        try storage.segments.put(known, in: zone, incarnation, at: offset)
       }
     } else {
-      try storage.segments.record(segment, in: zone, incarnation, at: offset)
+      try storage.segments.place(segment, in: zone, incarnation, at: offset)
     }
     try ZoneCatalog(store).removeShippedCut(zone, incarnation)
     try storage.lanes.dropIfShipped(segment.replica, segment.epoch, of: zone, incarnation)
@@ -283,40 +279,5 @@ struct RemoteIngest {
     var row = try storage.zoneRow(zone)
     guard row.moveToken(to: offset, hash, of: incarnation) else { return }
     storage.setZoneRow(row, zone)
-  }
-}
-
-extension PlacementTable {
-  /// The least receive time of a transaction over all incarnations, nil if no remote gave one.
-  func leastReceived(
-    of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber
-  ) throws -> UInt64? {
-    var least: UInt64?
-    // From one incarnation in which the zone has a place to the next: a store may know those of very many
-    // zones.
-    var next = IncarnationNumber(rawValue: 1)
-    while let incarnation = try incarnation(atOrAfter: next, of: zone) {
-      let place = try placement(of: replica, epoch, sequence, in: zone, incarnation)
-      if let place,
-        let received = try segments.row(at: place.offset, in: zone, incarnation)?.receivedMilliseconds
-      {
-        least = min(least ?? received, received)
-      }
-      guard incarnation.rawValue < .max else { break }
-      next = IncarnationNumber(rawValue: incarnation.rawValue + 1)
-    }
-    return least
-  }
-
-  private func incarnation(
-    atOrAfter incarnation: IncarnationNumber, of zone: ZoneNumber
-  ) throws -> IncarnationNumber? {
-    let start = TableKey.placement(zone, incarnation, .none, 0, last: 0)
-    var cursor = try transaction.openCursor(tables.placements)
-    guard try cursor.seek(atOrAfter: start.span) else { return nil }
-    return try cursor.withEntry { key, _ in
-      try key.bigEndian32(at: 0) == zone.rawValue
-        ? IncarnationNumber(rawValue: try key.bigEndian32(at: 4)) : nil
-    }
   }
 }

@@ -32,12 +32,7 @@ struct RereadBases {
   /// at all.
   func rebased(_ base: BaseNumbers) -> BaseNumbers? {
     guard base.incarnation == incarnation, base.offset >= first, base.offset <= seen else { return base }
-    var (low, high) = (0, needed.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if needed[middle] <= base.offset { low = middle + 1 } else { high = middle }
-    }
-    let offset = first - 1 + UInt64(low)
+    let offset = first - 1 + UInt64(needed.prefixCount { $0 <= base.offset })
     return offset == 0 ? nil : (incarnation, offset)
   }
 

@@ -66,10 +66,11 @@ extension ReadTransaction {
       let place = try readView.placements.placement(
         of: row.replica, row.epoch, row.first - 1, in: number, found)
     {
-      previous = try hash(at: place.offset, number, found, zone)
+      previous = try readView.segments.hash(at: place.offset, in: number, found)
     }
     let header = try SegmentHeader.describing(
-      transactions, incarnation: incarnation, baseHash: { try hash(at: $0, number, found, zone) },
+      transactions, incarnation: incarnation,
+      baseHash: { try readView.segments.hash(at: $0, in: number, found) },
       previousHash: previous)
     guard header.contentHash == row.hash else {
       throw StoreError(
@@ -91,14 +92,5 @@ extension ReadTransaction {
       let row = try readView.segments.row(at: offset, in: number, found)
     else { return nil }
     return (number, found, row)
-  }
-
-  private func hash(
-    at offset: UInt64, _ number: ZoneNumber, _ incarnation: IncarnationNumber, _ zone: ZoneID
-  ) throws -> ContentHash {
-    if let row = try readView.segments.row(at: offset, in: number, incarnation) { return row.hash }
-    throw StoreError(
-      .damaged, "the segment at offset \(offset) of zone “\(zone)” is missing from the store",
-      hint: "try another store that has read the zone")
   }
 }

@@ -53,11 +53,3 @@ extension ReadTransaction {
       offset: token.offset, hash: token.hash)
   }
 }
-
-// The database token's row:
-//
-// | bytes | what |
-// |---|---|
-// | 16 | remote, big-endian |
-// | varint | offset |
-// | 32 | hash |

@@ -65,13 +65,13 @@ extension SegmentCut {
   /// The assets that transactions of a segment name, each once.
   package static func assets(namedBy transactions: [[UInt8]]) throws -> [AssetReference] {
     var found: [AssetReference] = []
-    var layout = BodyDecoder()
+    var decoder = BodyDecoder()
     for bytes in transactions {
       var reader = ByteReader(bytes.span.bytes)
       _ = try TransactionHeader.read(from: &reader)
       let body = bytes.span.bytes.extracting(reader.position...)
-      try layout.parse(body)
-      try layout.operations.appendAssets(in: body, to: &found)
+      try decoder.parse(body)
+      try decoder.operations.appendAssets(in: body, to: &found)
     }
     var seen: Set<AssetReference> = []
     return found.filter { seen.insert($0).inserted }

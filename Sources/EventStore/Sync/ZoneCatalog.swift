@@ -139,12 +139,12 @@ struct ZoneCatalog {
   /// Whether a zone has transactions that are not in an incarnation: those that are pending, and those of a
   /// lane that the log has closed.
   private func hasUnshipped(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
-    return try storage.lanes.all(of: zone).contains { lane in
+    return try storage.lanes.countedLanes(of: zone).contains { lane in
       try storage.placements.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation) < lane.last
     }
   }
 
-  func finishDeletion(of zone: ZoneID, _ incarnation: IncarnationID, isTold: Bool) throws {
+  func finishDeletion(of zone: ZoneID, _ incarnation: IncarnationID, remoteHasDeleted: Bool) throws {
     let found = try storage.incarnations.number(of: incarnation)
     for (number, known) in try storage.zones.rows()
     where known.status == .deleting && known.token?.incarnation == found {
@@ -153,7 +153,7 @@ struct ZoneCatalog {
       row.status = .removed
       storage.setZoneRow(row, number)
       try storage.zones.removeProposal(of: number)
-      if !isTold, let found { try storage.zones.setGone(found, isUntold: true) }
+      if !remoteHasDeleted, let found { try storage.zones.setGone(found, isUntold: true) }
       try storage.meta.readZoneListAgain()
     }
     try storage.flush()

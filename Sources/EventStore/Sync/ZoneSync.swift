@@ -75,8 +75,8 @@ struct ZoneSync {
     try core.read { transaction in
       let (number, row) = try transaction.readView.zones.visible(zone)
       guard let token = row.token else { return false }
-      let start = TableKey.segment(number, token.incarnation, token.offset + 1)
-      return try transaction.readView.segments.hasAny(from: start)
+      return try transaction.readView.segments.hasAny(
+        in: number, token.incarnation, from: token.offset + 1)
     }
   }
 }

@@ -32,6 +32,8 @@ enum CheckedRow {
 }
 
 extension ByteWriter {
+  mutating func append(_ hash: ContentHash) { hash.write(to: &self) }
+
   /// Ends a row with its checksum.
   mutating func appendChecksum(under key: RawSpan) {
     append(littleEndian: CheckedRow.checksum(of: span, under: key))

@@ -26,7 +26,7 @@ extension [LaneRenaming] {
         found.sequence += renaming.shift
       }
       for seen in context.lineage where seen.replica == new.replica && seen.epoch == new.epoch {
-        found.lineage.append((old.replica, old.epoch, seen.through + renaming.shift))
+        found.lineage.append((old.replica, old.epoch, seen.sequence + renaming.shift))
       }
     }
     return found
@@ -50,7 +50,7 @@ extension LaneTable where Source == TableStorage {
   /// The lanes whose names differ between a zone's records and its log; nearly always none.
   func renamings(of zone: ZoneNumber) throws -> [LaneRenaming] {
     guard try source.zoneRow(zone).building != .none else { return [] }
-    return try all(under: .rows(.renamedLanes, of: zone)).map { replica, epoch in
+    return try names(under: .rows(.renamedLanes, of: zone)).map { replica, epoch in
       let old = Lane(zone: zone, replica: replica, epoch: epoch)
       let found = try transaction.withCheckedValue(of: .renamedLane(old), in: tables.replicas) { row in
         var reader = ByteReader(row)

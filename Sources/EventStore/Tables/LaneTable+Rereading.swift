@@ -47,9 +47,6 @@ extension LaneTable where Source == TableStorage {
       let key = TableKey.formerSegment(zone, incarnation, offset)
       _ = try transaction.delete(key.span, in: tables.replicas)
     }
-    for (replica, epoch) in try all(under: .heldLanes(zone)) {
-      let key = TableKey.heldLane(zone, replica, epoch)
-      _ = try transaction.delete(key.span, in: tables.replicas)
-    }
+    try removeRows(.heldLanes, of: zone)
   }
 }

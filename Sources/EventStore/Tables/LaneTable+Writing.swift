@@ -3,7 +3,7 @@ import OperationFormat
 
 extension LaneTable where Source == TableStorage {
   func setParent(
-    _ parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64), of replica: ReplicaNumber,
+    _ parent: LaneParent, of replica: ReplicaNumber,
     _ epoch: UInt32, in zone: ZoneNumber
   ) throws {
     try source.putChecked(.lineage(zone, replica, epoch), in: tables.replicas) { writer in
@@ -88,7 +88,7 @@ extension LaneTable where Source == TableStorage {
   /// Forgets which lanes of a zone have another branch in the log. Lanes that had seen what the log does not
   /// have stay contested: their bases have not changed.
   func removeBranches(of zone: ZoneNumber, _ token: ZoneRow.Token) throws {
-    for (replica, epoch) in try all(under: .rows(.contestedLanes, of: zone)) {
+    for (replica, epoch) in try names(under: .rows(.contestedLanes, of: zone)) {
       let contested = try contest(of: replica, epoch, in: zone, token)
       if contested?.isByBase == true { continue }
       try removeContest(of: Lane(zone: zone, replica: replica, epoch: epoch))

@@ -20,21 +20,22 @@ struct LaneTable<Source: TableReading>: TableView {
   /// The parent of a lane; nil if it has none.
   func parent(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
-  ) throws -> (replica: ReplicaNumber, epoch: UInt32, through: UInt64)? {
+  ) throws -> LaneParent? {
     try transaction.withCheckedValue(of: TableKey.lineage(zone, replica, epoch), in: tables.replicas) { row in
       var reader = ByteReader(row)
       return (
         replica: ReplicaNumber(rawValue: try reader.readUInt32Varint("parent")),
-        epoch: try reader.readUInt32Varint("parent.epoch"), through: try reader.readVarint("row")
+        epoch: try reader.readUInt32Varint("parent.epoch"), sequence: try reader.readVarint("row")
       )
     }
   }
 
-  /// The lanes that a lane continues, nearest first, at most `Limits.lineageMax`.
+  /// The lanes that a lane continues, nearest first, each with the last sequence that the lane holds of it.
+  /// At most `Limits.lineageMax`.
   func lineage(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
-  ) throws -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
-    var lineage: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] = []
+  ) throws -> [LaneParent] {
+    var lineage: [LaneParent] = []
     var at = (replica: replica, epoch: epoch)
     // The bound also ends a cycle of damaged rows.
     while lineage.count < Limits.lineageMax,
@@ -60,19 +61,16 @@ struct LaneTable<Source: TableReading>: TableView {
   /// The lanes that this store ships besides its current own one: those of an imported log, and its own of
   /// earlier epochs.
   func adopted(of zone: ZoneNumber) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
-    try all(under: .adoptedLanes(zone))
+    try names(under: .adoptedLanes(zone))
   }
 
   /// Whether the store ships lanes of a zone besides its current own one.
   func hasAdopted(of zone: ZoneNumber) throws -> Bool {
-    let prefix = TableKey.adoptedLanes(zone)
-    var cursor = try transaction.openCursor(tables.replicas)
-    guard try cursor.seek(atOrAfter: prefix.span) else { return false }
-    return cursor.withEntry { key, _ in key.hasPrefix(prefix.span.bytes) }
+    try transaction.hasEntry(in: tables.replicas, under: TableKey.adoptedLanes(zone).span.bytes)
   }
 
   /// The lanes named by the rows whose keys begin with a prefix: a kind and a zone.
-  func all(under prefix: TableKey) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
+  func names(under prefix: TableKey) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
     var found: [(replica: ReplicaNumber, epoch: UInt32)] = []
     try transaction.forEachEntry(in: tables.replicas, under: prefix.span.bytes) { key, _ in
       found.append((ReplicaNumber(rawValue: try key.bigEndian32(at: 5)), try key.bigEndian32(at: 9)))
@@ -93,7 +91,7 @@ struct LaneTable<Source: TableReading>: TableView {
 
   /// The adopted lanes of other stores that lost placements by a rereading.
   func held(of zone: ZoneNumber) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
-    try all(under: .heldLanes(zone)).filter { $0.replica != .none }
+    try names(under: .heldLanes(zone)).filter { $0.replica != .none }
   }
 
   /// Why a lane cannot be shipped as it is; nil if it can.
@@ -111,7 +109,7 @@ struct LaneTable<Source: TableReading>: TableView {
   }
 
   /// The lanes of a zone: how many transactions of each the store has, and the last sequence.
-  func all(
+  func countedLanes(
     of zone: ZoneNumber
   ) throws -> [(replica: ReplicaNumber, epoch: UInt32, count: UInt64, last: UInt64)] {
     var lanes: [(replica: ReplicaNumber, epoch: UInt32, count: UInt64, last: UInt64)] = []

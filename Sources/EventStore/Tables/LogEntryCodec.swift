@@ -71,6 +71,13 @@ enum LogEntryCodec {
     return (header, reader.position..<checked.byteCount)
   }
 
+  /// The zone of an entry. It does not check the checksum.
+  static func zone(ofUnchecked entry: RawSpan) throws(FormatError) -> ZoneNumber {
+    var reader = ByteReader(entry)
+    _ = try reader.readUInt8("log entry")
+    return ZoneNumber(rawValue: try reader.readUInt32Varint("zone"))
+  }
+
   /// The bytes of a row before its CRC, which must match.
   @_lifetime(copy row)
   static func checked(_ row: RawSpan, at position: Position) throws(FormatError) -> RawSpan {

@@ -1,14 +1,5 @@
 import OperationFormat
 
-/// A transaction's base, in numbers.
-typealias BaseNumbers = (incarnation: IncarnationNumber, offset: UInt64)
-
-/// A transaction that a lane continues, in numbers.
-typealias LaneParent = (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)
-
-/// A lane that another one continues, in numbers: up to which of its sequences.
-typealias LaneAncestor = (replica: ReplicaNumber, epoch: UInt32, through: UInt64)
-
 /// What the log keeps of a transaction besides its body, in numbers of this store.
 struct LogEntryHeader: Hashable, Sendable {
   var zone: ZoneNumber
@@ -25,8 +16,8 @@ struct LogEntryHeader: Hashable, Sendable {
 
   init(
     zone: ZoneNumber, replica: ReplicaNumber, epoch: UInt32, sequence: UInt64,
-    base: (incarnation: IncarnationNumber, offset: UInt64)?,
-    parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?, arrivalDelay: Int64
+    base: BaseNumbers?,
+    parent: LaneParent?, arrivalDelay: Int64
   ) {
     self.zone = zone
     self.replica = replica
@@ -40,11 +31,19 @@ struct LogEntryHeader: Hashable, Sendable {
     self.arrivalDelay = arrivalDelay
   }
 
-  var base: (incarnation: IncarnationNumber, offset: UInt64)? {
+  var base: BaseNumbers? {
     baseIncarnation == .none ? nil : (baseIncarnation, baseOffset)
   }
 
-  var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)? {
+  var parent: LaneParent? {
     parentReplica == .none ? nil : (parentReplica, parentEpoch, parentSequence)
+  }
+}
+
+extension LogEntryHeader {
+  /// Raises its base to another one of the same incarnation, or where it has none.
+  mutating func raiseBase(to other: BaseNumbers?) {
+    guard let other, baseIncarnation != other.incarnation || baseOffset < other.offset else { return }
+    (baseIncarnation, baseOffset) = other
   }
 }

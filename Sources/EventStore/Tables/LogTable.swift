@@ -26,9 +26,7 @@ struct LogTable<Source: TableReading>: TableView {
   }
 
   /// The run of removed entries that a position is in; nil if it is in none.
-  func removedRun(
-    at position: Position
-  ) throws -> ClosedRange<Position>? {
+  func removedRun(at position: Position) throws -> ClosedRange<Position>? {
     var cursor = try transaction.openCursor(tables.log)
     guard try cursor.seek(atMost: TableKey.log(position).span) else { return nil }
     let run = try cursor.withEntry { key, row in
@@ -70,7 +68,7 @@ struct LogTable<Source: TableReading>: TableView {
   }
 
   /// A header with identities for numbers.
-  func header(_ header: LogEntryHeader) throws -> TransactionHeader {
+  func transactionHeader(of header: LogEntryHeader) throws -> TransactionHeader {
     var base: Base?
     if let found = header.base {
       base = Base(

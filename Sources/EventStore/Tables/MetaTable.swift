@@ -13,6 +13,14 @@ import OperationFormat
 struct MetaTable<Source: TableReading>: TableView {
   let source: Source
 
+  /// The last timestamp that the clock gave out or saw.
+  func clock() throws -> Timestamp {
+    try transaction.withValue(of: TableKey.meta(.clock).span, in: tables.meta) { row in
+      var reader = ByteReader(row)
+      return Timestamp(rawValue: try reader.readLittleEndian("clock", as: UInt64.self))
+    } ?? Timestamp(rawValue: 0)
+  }
+
   func policies() throws -> [NameNumber: ExistencePolicy] {
     try transaction.withValue(of: TableKey.meta(.policies).span, in: tables.meta) { row in
       var policies: [NameNumber: ExistencePolicy] = [:]
@@ -56,14 +64,6 @@ struct MetaTable<Source: TableReading>: TableView {
 }
 
 extension MetaTable where Source == TableStorage {
-  /// The last timestamp that the clock gave out or saw.
-  func clock() throws -> Timestamp {
-    try transaction.withValue(of: TableKey.meta(.clock).span, in: tables.meta) { row in
-      var reader = ByteReader(row)
-      return Timestamp(rawValue: try reader.readLittleEndian("clock", as: UInt64.self))
-    } ?? Timestamp(rawValue: 0)
-  }
-
   func setClock(_ timestamp: Timestamp) throws {
     try source.put(.meta(.clock), in: tables.meta) { $0.append(littleEndian: timestamp.rawValue) }
   }

@@ -59,6 +59,39 @@ struct PlacementTable<Source: TableReading>: TableView {
     }
     return 0
   }
+
+  /// The least receive time of a transaction over all incarnations, nil if no remote gave one.
+  func leastReceived(
+    of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber
+  ) throws -> UInt64? {
+    var least: UInt64?
+    // From one incarnation in which the zone has a place to the next: a store may know those of very many
+    // zones.
+    var next = IncarnationNumber(rawValue: 1)
+    while let incarnation = try incarnation(atOrAfter: next, of: zone) {
+      let place = try placement(of: replica, epoch, sequence, in: zone, incarnation)
+      if let place,
+        let received = try segments.row(at: place.offset, in: zone, incarnation)?.receivedMilliseconds
+      {
+        least = min(least ?? received, received)
+      }
+      guard incarnation.rawValue < .max else { break }
+      next = IncarnationNumber(rawValue: incarnation.rawValue + 1)
+    }
+    return least
+  }
+
+  private func incarnation(
+    atOrAfter incarnation: IncarnationNumber, of zone: ZoneNumber
+  ) throws -> IncarnationNumber? {
+    let start = TableKey.placement(zone, incarnation, .none, 0, last: 0)
+    var cursor = try transaction.openCursor(tables.placements)
+    guard try cursor.seek(atOrAfter: start.span) else { return nil }
+    return try cursor.withEntry { key, _ in
+      try key.bigEndian32(at: 0) == zone.rawValue
+        ? IncarnationNumber(rawValue: try key.bigEndian32(at: 4)) : nil
+    }
+  }
 }
 
 extension PlacementTable where Source == TableStorage {

@@ -1,5 +1,6 @@
 /// The number of a transaction in one store's log, from 1, without gaps. It never leaves the store.
 public struct Position: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
+  /// From 1; 0 is before the first transaction.
   public let rawValue: UInt64
 
   public init(rawValue: UInt64) { self.rawValue = rawValue }

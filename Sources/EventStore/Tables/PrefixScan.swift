@@ -2,8 +2,18 @@ import LMDB
 import OperationFormat
 
 extension LMDBTransaction {
-  /// Calls a closure with the entries of a table whose keys begin with a prefix, in key order, until it returns
-  /// false. The spans are in the memory map; they are valid in the closure.
+  /// Whether a table has an entry whose key begins with a prefix.
+  ///
+  /// - Parameter start: the first key that counts; the prefix itself unless given.
+  borrowing func hasEntry(in table: Table, under prefix: [UInt8], from start: [UInt8]? = nil) throws -> Bool {
+    var cursor = try openCursor(table)
+    let start = start ?? prefix
+    return try cursor.seek(atOrAfter: start.span.bytes)
+      && cursor.withEntry { key, _ in key.hasPrefix(prefix) }
+  }
+
+  /// Calls a closure with the entries of a table whose keys begin with a prefix, in key order, until it
+  /// returns false. The spans are in the memory map; they are valid in the closure.
   ///
   /// - Parameter start: the first key that is read; the prefix itself unless given.
   @inline(__always)

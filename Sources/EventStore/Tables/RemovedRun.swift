@@ -37,11 +37,4 @@ extension LogEntryCodec {
     }
     return position...Position(rawValue: last)
   }
-
-  /// The zone of an entry. It does not check the checksum.
-  static func zone(ofUnchecked entry: RawSpan) throws(FormatError) -> ZoneNumber {
-    var reader = ByteReader(entry)
-    _ = try reader.readUInt8("log entry")
-    return ZoneNumber(rawValue: try reader.readUInt32Varint("zone"))
-  }
 }

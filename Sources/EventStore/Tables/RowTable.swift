@@ -5,9 +5,7 @@ import OperationFormat
 struct RowTable<Source: TableReading>: TableView {
   let source: Source
 
-  func elements(
-    under prefix: ElementKey
-  ) throws -> [(key: ElementKey, row: [UInt8])] {
+  func elements(under prefix: ElementKey) throws -> [(key: ElementKey, row: [UInt8])] {
     var found: [(key: ElementKey, row: [UInt8])] = []
     try forEachElement(under: prefix, from: prefix) { key, row in
       found.append((ElementKey(bytes: key.bytes), row.bytes))

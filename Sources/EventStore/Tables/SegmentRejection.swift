@@ -43,11 +43,15 @@ extension SegmentRejection: CustomStringConvertible {
 
 /// A segment that every replica rejects.
 public struct RejectedSegment: Hashable, Sendable {
+  /// Where it is in the zone's remote log, from 1.
   public let offset: UInt64
   /// Who wrote it, as its header says.
   public let writer: StoreIdentity
+  /// The sequences of its transactions, as its header says.
   public let sequences: ClosedRange<UInt64>
+  /// The hash of its content.
   public let hash: ContentHash
+  /// The rule that it breaks.
   public let reason: SegmentRejection
 }
 

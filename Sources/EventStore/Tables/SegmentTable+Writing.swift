@@ -12,9 +12,9 @@ extension SegmentTable where Source == TableStorage {
     source.forgetPlacements()
   }
 
-  /// Records the segment at an offset of an incarnation. Its sequences get that placement if they have none,
-  /// or a later one: a segment may be acknowledged before the entries ahead of it are fetched.
-  func record(
+  /// Writes a segment's row, and gives its sequences that placement if they have none, or a later one: a
+  /// segment may be acknowledged before the entries ahead of it are fetched.
+  func place(
     _ segment: SegmentRow, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
     func putPlacement(_ sequences: ClosedRange<UInt64>, at offset: UInt64) throws {

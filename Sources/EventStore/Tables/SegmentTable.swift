@@ -13,10 +13,21 @@ struct SegmentTable<Source: TableReading>: TableView {
     }
   }
 
+  /// The hash of the entry at an offset of an incarnation.
+  ///
+  /// - Throws: ``StoreError`` `damaged` if the store knows no entry there.
+  func hash(
+    at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws -> ContentHash {
+    if let row = try row(at: offset, in: zone, incarnation) { return row.hash }
+    let id = try zoneNumbers.identity(of: zone)
+    throw StoreError(
+      .damaged, "the segment at offset \(offset) of zone “\(id)” is missing from the store",
+      hint: "run a verification of the store, or try another store that has read the zone")
+  }
+
   /// The last offset of an incarnation with an entry that the store knows; 0 if there is none.
-  func lastOffset(
-    of zone: ZoneNumber, _ incarnation: IncarnationNumber
-  ) throws -> UInt64 {
+  func lastOffset(of zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64 {
     var cursor = try transaction.openCursor(tables.segments)
     guard try cursor.seek(atMost: TableKey.segment(zone, incarnation, .max).span) else { return 0 }
     return try cursor.withCheckedEntry { key, _ in
@@ -25,22 +36,13 @@ struct SegmentTable<Source: TableReading>: TableView {
     }
   }
 
-  /// Whether the store knows any entry of an incarnation of a zone's remote log.
+  /// Whether the store knows any entry of an incarnation of a zone's remote log at or after an offset.
   func hasAny(
-    in zone: ZoneNumber, _ incarnation: IncarnationNumber
+    in zone: ZoneNumber, _ incarnation: IncarnationNumber, from offset: UInt64 = 0
   ) throws -> Bool {
-    var cursor = try transaction.openCursor(tables.segments)
-    guard try cursor.seek(atOrAfter: TableKey.segment(zone, incarnation, 0).span) else { return false }
-    return try cursor.withEntry { key, _ in
-      try key.bigEndian32(at: 0) == zone.rawValue && key.bigEndian32(at: 4) == incarnation.rawValue
-    }
-  }
-
-  /// Whether the store knows an entry of a remote log at or after a key.
-  func hasAny(from start: TableKey) throws -> Bool {
-    let prefix = start.span.extracting(..<8).bytes
-    var cursor = try transaction.openCursor(tables.segments)
-    return try cursor.seek(atOrAfter: start.span) && cursor.withEntry { key, _ in key.hasPrefix(prefix) }
+    let start = TableKey.segment(zone, incarnation, offset).span
+    return try transaction.hasEntry(
+      in: tables.segments, under: start.extracting(..<8).bytes, from: start.bytes)
   }
 
   /// Calls a closure with the offset and row of each entry of an incarnation from an offset on, in order.
@@ -90,15 +92,10 @@ struct SegmentTable<Source: TableReading>: TableView {
     _ body: (UInt64, SegmentRow) throws -> Void
   ) throws {
     let prefix = start.span.extracting(..<prefixBytes).bytes
-    var cursor = try transaction.openCursor(table)
-    var isThere = try cursor.seek(atOrAfter: start.span)
-    while isThere {
-      let found = try cursor.withCheckedEntry { key, row in
-        try key.hasPrefix(prefix) ? (key.bigEndian64(at: prefixBytes), SegmentRow(row)) : nil
-      }
-      guard let found else { return }
-      try body(found.0, found.1)
-      isThere = try cursor.next()
+    try transaction.forEachEntry(in: table, under: prefix, from: start.span.bytes) { key, row in
+      let segment = try SegmentRow(CheckedRow.content(of: row, under: key))
+      try body(key.bigEndian64(at: prefixBytes), segment)
+      return true
     }
   }
 
@@ -131,9 +128,7 @@ struct SegmentTable<Source: TableReading>: TableView {
   }
 
   /// Whether a base is at or past every placement that a zone has.
-  func areAllSeen(
-    _ base: (incarnation: IncarnationNumber, offset: UInt64), in zone: ZoneNumber
-  ) throws -> Bool {
+  func areAllSeen(_ base: BaseNumbers, in zone: ZoneNumber) throws -> Bool {
     var cursor = try transaction.openCursor(tables.segments)
     var end = TableKey()
     end.append(zone.rawValue + 1)

@@ -9,14 +9,14 @@ struct StateTable<Source: TableReading>: TableView {
   ///
   /// - Throws: ``StoreError`` `damaged` if there is none.
   func storedRow(of state: StateNumber) throws -> StateRow {
-    let found = try transaction.withValue(of: TableKey.state(state).span, in: tables.states) { row in
-      try StateRow(row)
-    }
-    guard let found else {
-      throw StoreError(
-        .damaged, "state number \(state.rawValue) has no row", hint: "run a verification of the store")
-    }
-    return found
+    if let found = try storedRowIfThere(of: state) { return found }
+    throw StoreError(
+      .damaged, "state number \(state.rawValue) has no row", hint: "run a verification of the store")
+  }
+
+  /// The same; nil if there is none.
+  func storedRowIfThere(of state: StateNumber) throws -> StateRow? {
+    try transaction.withValue(of: TableKey.state(state).span, in: tables.states) { try StateRow($0) }
   }
 }
 

@@ -40,6 +40,15 @@ extension TableReading {
   }
 }
 
+/// What a fold and a reader of cells need alike: see ``RowReading``.
+extension TableReading {
+  func replicaID(_ number: ReplicaNumber) throws -> ReplicaID { try replicas.identity(of: number) }
+
+  func forEachRun(under prefix: RawSpan, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void) throws {
+    try rows.forEachRun(under: prefix, body)
+  }
+}
+
 /// The rows of one kind, as a transaction reads and writes them: a view of it.
 ///
 /// What reads stands in an extension of the view; what writes, in one where the source is ``TableStorage``.

@@ -14,8 +14,8 @@ final class TableStorage {
   @exclusivity(unchecked) var state = State()
 
   struct State: ~Copyable {
-    fileprivate var outer: Transaction?
-    fileprivate var inner: Transaction?
+    fileprivate var outer: LMDBTransaction?
+    fileprivate var inner: LMDBTransaction?
     /// What was interned before each of the open transactions, to go back to.
     fileprivate var outerNumbers: Interned.Caches?
     fileprivate var innerNumbers: Interned.Caches?
@@ -44,7 +44,7 @@ final class TableStorage {
     var lastSequences: [Lane: UInt64] = [:]
     /// Of a lane, what one transaction had seen: the one that was asked for or appended last.
     var bases: [Lane: (sequence: UInt64, base: BaseNumbers?)] = [:]
-    var lineages: [Lane: [LaneAncestor]] = [:]
+    var lineages: [Lane: [LaneParent]] = [:]
     var lastPosition: Position?
     var policies: [NameNumber: ExistencePolicy]?
 
@@ -69,13 +69,13 @@ final class TableStorage {
 
   // MARK: The transaction
 
-  var transaction: Transaction {
+  var transaction: LMDBTransaction {
     _read { if state.inner != nil { yield state.inner! } else { yield state.outer! } }
   }
 
   /// - Returns: whether nobody has written since the last commit, and that one left the caches right.
   @discardableResult
-  func begin(_ transaction: consuming Transaction) -> Bool {
+  func begin(_ transaction: consuming LMDBTransaction) -> Bool {
     precondition(state.outer == nil, "a write transaction is open")
     // Each commit that changes anything takes the next id, whichever process makes it.
     let isUnchanged = state.cachedTransaction.map { $0 + 1 == transaction.id } ?? false
@@ -265,12 +265,19 @@ final class TableStorage {
   /// The lanes that a replica's epoch continues in a zone, nearest first, each with its last sequence.
   func lineage(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
-  ) throws -> [LaneAncestor] {
+  ) throws -> [LaneParent] {
     let lane = Lane(zone: zone, replica: replica, epoch: epoch)
     if let known = state.caches.lineages[lane] { return known }
     let found = try lanes.lineage(of: replica, epoch, in: zone)
     state.caches.lineages[lane] = found
     return found
+  }
+
+  /// The parent of a replica's epoch in a zone; nil if it has none.
+  func parent(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
+  ) throws -> LaneParent? {
+    try lineage(of: replica, epoch, in: zone).first
   }
 
   /// The base of a transaction that the store has, nil if it has none. Of each lane, one transaction's is

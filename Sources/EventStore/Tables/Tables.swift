@@ -9,7 +9,7 @@ import OperationFormat
 /// | sequences | zone (4), replica (4), epoch (4), sequence (8) | position, varint |
 /// | segments | zone (4), incarnation (4), offset (8) | `SegmentRow` |
 /// | placements | zone (4), incarnation (4), replica (4), epoch (4), last sequence (8) | first sequence, offset |
-/// | records | state (4), record's name | `RecordLayout` |
+/// | records | state (4), record's name | `RecordRow` |
 /// | elements | `ElementKey` | heads with their payloads, elements, parts of large rows: see there |
 /// | runs | `RunKeys` | the units of lists and texts |
 /// | references | `ReferenceKey` | which record refers to which, by the values that are shown |
@@ -49,7 +49,7 @@ struct Tables: Sendable {
     "replicas", "incarnations", "names", "states", "assets", "meta",
   ]
 
-  init(in transaction: borrowing Transaction, create: Bool) throws(LMDBError) {
+  init(in transaction: borrowing LMDBTransaction, create: Bool) throws(LMDBError) {
     log = try transaction.openTable("log", create: create)
     sequences = try transaction.openTable("sequences", create: create)
     segments = try transaction.openTable("segments", create: create)

@@ -17,7 +17,7 @@ struct ZoneTable<Source: TableReading>: TableView {
   /// The number and row of a zone; nil if it has none, or was deleted. All lookups of zones by name go
   /// through here.
   func find(_ zone: ZoneID) throws -> (number: ZoneNumber, row: ZoneRow)? {
-    if let number = interned.zones.cachedNumber(of: zone), let row = try source.zoneRowIfThere(number),
+    if let number = interned.zones.number(of: zone), let row = try source.zoneRowIfThere(number),
       !row.status.isGone
     {
       return (number, row)
@@ -31,17 +31,13 @@ struct ZoneTable<Source: TableReading>: TableView {
   /// A zone that shows in queries.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
-  func visible(
-    _ zone: ZoneID
-  ) throws -> (number: ZoneNumber, row: ZoneRow) {
+  func visible(_ zone: ZoneID) throws -> (number: ZoneNumber, row: ZoneRow) {
     guard let found = try find(zone), found.row.status.isVisible else { throw StoreError.unknown(zone) }
     return found
   }
 
   /// The number of a zone that shows in queries.
-  func number(
-    of zone: ZoneID
-  ) throws -> ZoneNumber {
+  func number(of zone: ZoneID) throws -> ZoneNumber {
     try visible(zone).number
   }
 
@@ -68,9 +64,7 @@ struct ZoneTable<Source: TableReading>: TableView {
   /// The rows of all zones by number, including those that are gone.
   ///
   /// - Parameter only: reads only the rows of zones of this identity.
-  func rows(
-    of only: ZoneID? = nil
-  ) throws -> [(number: ZoneNumber, row: ZoneRow)] {
+  func rows(of only: ZoneID? = nil) throws -> [(number: ZoneNumber, row: ZoneRow)] {
     var found: [(number: ZoneNumber, row: ZoneRow)] = []
     try forEachRow { number, read in
       guard try only == nil || id(of: number) == only else { return }

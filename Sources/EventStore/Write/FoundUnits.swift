@@ -3,17 +3,17 @@ import OperationFormat
 
 /// The units of a list or a text, as one operation of a write sees them.
 struct FoundUnits {
-  let sequence: UnitOrder<TableStorage>
+  let order: UnitOrder<TableStorage>
   let write: LocalWrite
   /// The operation's index in its transaction.
   let index: UInt32
 
-  var count: Int { sequence.count }
+  var count: Int { order.count }
 
   /// The unit after which to insert, so that the new unit is before an index.
   func origin(before index: Int, _ field: Name) throws -> UnitID? {
-    try StoreError.check(index..<index, of: count, field)
-    return try sequence.leftOrigin(ofVisible: index) { try write.store.fold.hasSeen($0, at: self.index) }
+    try (index..<index).checkIsRange(of: count, field)
+    return try order.leftOrigin(ofVisible: index) { try write.store.fold.hasSeen($0, at: self.index) }
   }
 
   /// A unit, as the write's operations name it.
@@ -27,23 +27,23 @@ struct FoundUnits {
 
   /// The element of a list at an index.
   func element(at index: Int, _ field: Name) throws -> UnitReference {
-    try StoreError.check(index..<index + 1, of: count, field)
-    let (unit, element) = try sequence.unit(at: index)
+    try index.checkIsIndex(below: count, field)
+    let (unit, element) = try order.unit(at: index)
     return try reference(element ?? unit)
   }
 
   /// The units in a range of indexes, in groups that one operation may name.
   func runs(_ range: Range<Int>, _ field: Name) throws -> [[UnitSpan]] {
-    try StoreError.check(range, of: count, field)
+    try range.checkIsRange(of: count, field)
     return groups(
-      try sequence.units(range).map { UnitSpan(first: try reference($0.first), count: $0.count) })
+      try order.units(range).map { UnitSpan(first: try reference($0.first), count: $0.count) })
   }
 
   /// The elements of a list in a range of indexes, in groups that one operation may name.
   func elements(_ range: Range<Int>, _ field: Name) throws -> [[UnitSpan]] {
-    try StoreError.check(range, of: count, field)
+    try range.checkIsRange(of: count, field)
     var runs: [UnitSpan] = []
-    try sequence.forEachElement(in: range) { unit in
+    try order.forEachElement(in: range) { unit in
       let reference = try reference(unit)
       if let last = runs.last, last.first.maker == reference.maker,
         last.first.number &+ last.count == reference.number

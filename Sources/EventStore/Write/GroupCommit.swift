@@ -277,7 +277,7 @@ final class GroupCommit {
       let position = try readView.log.position(of: replica, header.epoch, header.sequence, in: zone)
     else { return false }
     return try readView.log.withEntry(at: position) { found, body in
-      try readView.log.header(found) == header && body.bytes == last.body
+      try readView.log.transactionHeader(of: found) == header && body.bytes == last.body
     }
   }
 

@@ -33,9 +33,10 @@ struct KeptWrite {
       if try !isSame || !write.storage.lanes.renamings(of: zone).isEmpty { try checkNamesNoUnits(again) }
       let body = transaction.body.span.bytes
       write.store.clock.last = max(write.store.clock.last, try write.store.timestamp(ofBody: body))
-      var header = try write.store.number(again.header, replica, zone, arrivalDelay: again.arrivalDelay)
+      var header = try write.store.entryHeader(
+        for: again.header, replica, zone, arrivalDelay: again.arrivalDelay)
       try follow(&header, row)
-      again.header = try write.storage.log.header(header)
+      again.header = try write.storage.log.transactionHeader(of: header)
       try write.store.appendParsed(header, body: body, receivedMilliseconds: nil)
       write.keep(again)
     }
@@ -46,9 +47,7 @@ struct KeptWrite {
   /// it is the first.
   private func follow(_ header: inout LogEntryHeader, _ row: ZoneRow) throws {
     let (replica, epoch, zone) = (header.replica, header.epoch, header.zone)
-    let parent = try write.storage.lineage(of: replica, epoch, in: zone).first.map {
-      ($0.replica, $0.epoch, $0.through)
-    }
+    let parent = try write.storage.parent(of: replica, epoch, in: zone)
     let isFirst = header.sequence == 1
     var known = row
     known.base = header.base
@@ -67,9 +66,9 @@ struct KeptWrite {
   /// Refuses a transaction that comes after one of another process and names units of a list or a text: their
   /// numbers were counted without those that the other one made.
   private func checkNamesNoUnits(_ transaction: KeptTransaction) throws {
-    var layout = BodyDecoder()
-    try layout.parse(transaction.body.span.bytes)
-    guard layout.operations.contains(where: { $0.kind.namesUnits }) else { return }
+    var decoder = BodyDecoder()
+    try decoder.parse(transaction.body.span.bytes)
+    guard decoder.operations.contains(where: { $0.kind.namesUnits }) else { return }
     throw StoreError(
       .commitFailed,
       "another process wrote to zone “\(transaction.header.zone)” before this write could be committed again",

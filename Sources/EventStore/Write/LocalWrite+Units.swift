@@ -34,7 +34,7 @@ extension LocalWrite {
     guard try aliveType(of: record, in: draft) != nil else { return nil }
     let cell = CellNumber(try internName(field), kind)
     focus(draft)
-    return FoundUnits(sequence: try store.fold.unitOrder(of: cell), write: self, index: draft.nextIndex)
+    return FoundUnits(order: try store.fold.unitOrder(of: cell), write: self, index: draft.nextIndex)
   }
 
   /// Inserts text. If it follows the text that the write's last operation inserted, it becomes a part of that

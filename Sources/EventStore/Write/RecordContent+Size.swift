@@ -1,7 +1,7 @@
 import OperationFormat
 
 extension RecordContent {
-  /// At least the bytes of an operation's numbers: kind, byte count and three indexes.
+  /// An upper bound of the bytes of an operation's kind, byte count and three indexes.
   static let operationBytesMax = 16
 
   /// How many operations content takes, and how many bytes and steps of work at most.

@@ -36,10 +36,10 @@ extension StoreTransaction {
 
   /// Records that a zone's remote may lack assets that a transaction of the log names and that are here.
   func noteUnsentAssets(in body: RawSpan, _ zone: ZoneNumber) throws {
-    var layout = BodyDecoder()
-    try layout.parse(body)
+    var decoder = BodyDecoder()
+    try decoder.parse(body)
     var assets: [AssetReference] = []
-    try layout.operations.appendAssets(in: body, to: &assets)
+    try decoder.operations.appendAssets(in: body, to: &assets)
     for asset in assets where try isHere(asset) {
       let known = try storage.assets.number(of: asset, in: zone, .unsent)
       if known == nil { try storage.assets.setNumber(0, of: asset, in: zone, .unsent) }
@@ -65,11 +65,11 @@ extension StoreTransaction {
   /// Takes back the counts of a transaction that is removed from the log, and not issued again in another
   /// lane.
   func uncountAssets(at position: Position, in zone: ZoneNumber) throws {
-    var layout = BodyDecoder()
+    var decoder = BodyDecoder()
     var assets: [AssetReference] = []
     try storage.log.withEntry(at: position) { _, body in
-      try layout.parse(body)
-      try layout.operations.appendAssets(in: body, to: &assets)
+      try decoder.parse(body)
+      try decoder.operations.appendAssets(in: body, to: &assets)
     }
     for asset in Set(assets) { try storage.assets.uncountName(of: asset, in: zone) }
   }

@@ -3,8 +3,8 @@ import OperationFormat
 /// Transactions that exist already: of another replica, of the log that is folded again, or of a write whose
 /// commit was undone.
 extension StoreTransaction {
-  /// Appends a transaction of another replica, or a kept one, to the log, and folds it: the one whose body was
-  /// parsed last.
+  /// Appends a transaction of another replica, or a kept one, to the log, and folds it: the one whose body
+  /// was parsed last.
   func appendParsed(_ header: LogEntryHeader, body: RawSpan, receivedMilliseconds: UInt64?) throws {
     try logParsed(header, body: body)
     let state = try storage.zoneRow(header.zone).state
@@ -24,7 +24,7 @@ extension StoreTransaction {
       }
     }
     _ = try storage.log.append(header, body: body)
-    try countAssets(of: layout.operations, body, in: header.zone)
+    try countAssets(of: decoder.operations, body, in: header.zone)
     appendedBytes += body.byteCount
   }
 
@@ -38,21 +38,21 @@ extension StoreTransaction {
     _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?,
     from first: Int = 0
   ) throws -> Int? {
-    try layout.parse(body)
+    try decoder.parse(body)
     return try foldParsed(
       context(of: header), body: body, into: state, receivedMilliseconds: receivedMilliseconds, from: first)
   }
 
-  /// Folds the operations of the parsed layout: see ``foldEntry(_:body:into:receivedMilliseconds:from:)``.
+  /// Folds the operations of the parsed body: see ``foldEntry(_:body:into:receivedMilliseconds:from:)``.
   private func foldParsed(
     _ context: CausalContext, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?,
     from first: Int = 0
   ) throws -> Int? {
-    if layout.hasUnknown { try storage.noteUnfolded(layout.operations) }
+    if decoder.hasUnknown { try storage.noteUnfolded(decoder.operations) }
     fold.context = context
-    fold.timestamp = Self.effective(layout.timestamp, receivedMilliseconds)
+    fold.timestamp = Self.effective(decoder.timestamp, receivedMilliseconds)
     forgetNumbers()
-    for index in first..<max(first, layout.operations.count) {
+    for index in first..<max(first, decoder.operations.count) {
       if fold.bound.isSpent { return index }
       do {
         try foldOperation(index, body, into: state)
@@ -66,9 +66,9 @@ extension StoreTransaction {
 
   @inline(__always)
   private func foldOperation(_ index: Int, _ body: RawSpan, into state: StateNumber) throws {
-    let operation = layout.operations[index]
+    let operation = decoder.operations[index]
     guard operation.record >= 0 else { return }  // of an unknown kind: kept, not folded
-    let record = body.extracting(layout.names[operation.record])
+    let record = body.extracting(decoder.names[operation.record])
     if let existence = ExistenceKind.Operation(operation.kind) {
       if existence.makesRecord {
         try fold.create(record, in: state, type: number(operation.type, body), index: UInt32(index))
@@ -92,12 +92,12 @@ extension StoreTransaction {
   func retime(_ header: LogEntryHeader, body: RawSpan, effective: Timestamp, in state: StateNumber) throws
     -> Bool
   {
-    try layout.parse(body)
+    try decoder.parse(body)
     let transaction = try context(of: header)
     var hasChanged = false
     forgetNumbers()
-    for (index, operation) in layout.operations.enumerated() where operation.record >= 0 {
-      let record = body.extracting(layout.names[operation.record])
+    for (index, operation) in decoder.operations.enumerated() where operation.record >= 0 {
+      let record = body.extracting(decoder.names[operation.record])
       let field = try operation.field >= 0 ? number(operation.field, body) : .none
       let moved = try fold.retime(
         operation.kind, field, operand: body.extracting(operation.operand), index: UInt32(index), of: record,
@@ -109,27 +109,27 @@ extension StoreTransaction {
 
   /// The timestamp in a transaction's body.
   func timestamp(ofBody body: RawSpan) throws -> Timestamp {
-    try layout.parse(body)
-    return layout.timestamp
+    try decoder.parse(body)
+    return decoder.timestamp
   }
 
   /// The timestamp of a transaction of another replica. Also checks its moves, which depend on its zone.
   func timestamp(ofArrived body: RawSpan, in zone: ZoneID) throws -> Timestamp {
     let timestamp = try timestamp(ofBody: body)
-    try layout.checkMoves(in: zone, body)
+    try decoder.checkMoves(in: zone, body)
     return timestamp
   }
 
-  /// Forgets the numbers of the previous layout's names.
+  /// Forgets the numbers of the previous body's names.
   private func forgetNumbers() {
     numbers.removeAll(keepingCapacity: true)
-    for _ in layout.names { numbers.append(.none) }
+    for _ in decoder.names { numbers.append(.none) }
   }
 
-  /// The number of a name of the parsed layout.
+  /// The number of a name of the parsed body.
   private func number(_ index: Int, _ body: RawSpan) throws -> NameNumber {
     if numbers[index] == .none {
-      numbers[index] = try internName(try Name(interned: body.extracting(layout.names[index])))
+      numbers[index] = try internName(try Name(utf8: body.extracting(decoder.names[index])))
     }
     return numbers[index]
   }
@@ -157,15 +157,16 @@ extension StoreTransaction {
     return try storage.log.withEntry(at: position) { ($0, $1.bytes) }
   }
 
-  func number(
-    _ header: TransactionHeader, _ replica: ReplicaNumber, _ zone: ZoneNumber, arrivalDelay: Int64
+  /// The log's header of a transaction: its identities as numbers, new ones where they have none.
+  func entryHeader(
+    for header: TransactionHeader, _ replica: ReplicaNumber, _ zone: ZoneNumber, arrivalDelay: Int64
   ) throws -> LogEntryHeader {
-    var base: (incarnation: IncarnationNumber, offset: UInt64)?
+    var base: BaseNumbers?
     if let found = header.base {
       let number = try storage.incarnations.makeNumber(for: found.incarnation)
       base = (number, found.offset)
     }
-    var parent: (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)?
+    var parent: LaneParent?
     if let found = header.parent {
       let number = try storage.replicas.makeNumber(for: found.replica)
       parent = (number, found.epoch, found.sequence)
@@ -180,6 +181,6 @@ extension StoreTransaction {
   func isSame(
     _ header: TransactionHeader, _ body: RawSpan, as entry: (header: LogEntryHeader, body: [UInt8])
   ) throws -> Bool {
-    return try storage.log.header(entry.header) == header && entry.body == body.bytes
+    try storage.log.transactionHeader(of: entry.header) == header && entry.body == body.bytes
   }
 }

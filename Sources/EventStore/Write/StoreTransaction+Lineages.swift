@@ -9,7 +9,7 @@ extension StoreTransaction {
   func base(
     _ row: ZoneRow, after sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ parent: LaneParent?,
     _ zone: ZoneNumber
-  ) throws -> (incarnation: IncarnationNumber, offset: UInt64)? {
+  ) throws -> BaseNumbers? {
     let before = sequence > 0 ? (replica: replica, epoch: epoch, sequence: sequence) : parent
     guard let before, before.sequence > 0, let incarnation = row.token?.incarnation,
       try storage.lastSequence(of: before.replica, before.epoch, in: zone) >= before.sequence,
@@ -28,8 +28,8 @@ extension StoreTransaction {
     for _ in 0...Limits.lineageMax {
       let last = try storage.lastSequence(of: at.replica, at.epoch, in: zone)
       if last > 0 { return (at.replica, at.epoch, min(at.sequence, last)) }
-      guard let next = try storage.lineage(of: at.replica, at.epoch, in: zone).first else { return nil }
-      at = (next.replica, next.epoch, next.through)
+      guard let next = try storage.parent(of: at.replica, at.epoch, in: zone) else { return nil }
+      at = next
     }
     return nil
   }
@@ -42,10 +42,9 @@ extension StoreTransaction {
     let epoch = row.ownEpoch(identity)
     guard let incarnation = row.token?.incarnation,
       let own = try storage.replicaNumber(of: identity.replica),
-      let known = try storage.lanes.parent(of: own, epoch, in: zone),
+      let parent = try storage.lanes.parent(of: own, epoch, in: zone),
       try storage.placements.lastPlaced(own, epoch, in: zone, incarnation) == 0
     else { return }
-    let parent: LaneParent = (known.replica, known.epoch, known.through)
     let left = try clipped(parent, in: zone)
     guard left.map({ $0 != parent }) ?? true else { return }
     if let left {
@@ -64,20 +63,12 @@ extension StoreTransaction {
   /// - Returns: the parent, and the base that the lane's transactions have at least.
   func continuing(
     _ parent: LaneParent?, _ row: ZoneRow, _ zone: ZoneNumber
-  ) throws -> (parent: LaneParent?, base: (incarnation: IncarnationNumber, offset: UInt64)?) {
+  ) throws -> (parent: LaneParent?, base: BaseNumbers?) {
     guard let parent = try parent.flatMap({ try clipped($0, in: zone) }) else { return (nil, nil) }
     let before = try storage.lineage(of: parent.replica, parent.epoch, in: zone).count
     guard before < Limits.lineageMax else { return (nil, row.base) }
     let seen = try storage.base(of: parent.replica, parent.epoch, parent.sequence, in: zone)
     return (parent, seen?.incarnation == row.token?.incarnation ? seen : nil)
-  }
-
-  /// Refuses work that is not possible while lanes have other names in a zone's records than in its log.
-  func checkNamesAreNew(of zone: ZoneNumber) throws {
-    guard try !storage.lanes.renamings(of: zone).isEmpty else { return }
-    throw StoreError(
-      .outOfOrder, "the log of zone number \(zone.rawValue) is being folded again",
-      hint: "let that end first: open the store once more, or run `replay sync`")
   }
 
   /// Whether a transaction with a base has seen all transactions of its zone, except those of its own lane
@@ -86,46 +77,5 @@ extension StoreTransaction {
     guard try storage.segments.areAllSeen(base, in: zone) else { return false }
     // Transactions of adopted lanes have no placement yet, or get one after the base.
     return try !storage.lanes.hasAdopted(of: zone)
-  }
-
-  /// The operand of an operation on a list or a text, with the names that the log uses.
-  ///
-  /// - Parameters:
-  ///   - operand: the operand with the names that the records use. It is folded already.
-  ///   - own: the write's lane in the log.
-  func operandInNewNames(
-    _ kind: OperationKind, _ field: NameNumber, operand: RawSpan, _ renamings: [LaneRenaming], own: Lane
-  ) throws -> ByteWriter {
-    var change = try FieldChange(kind, decoding: operand)
-    let cell = CellNumber(field, change.fieldKind)
-    let record = try fold.recordNumber
-    for renaming in renamings {
-      let isOwn = renaming.new == own
-      var kept = try storage.lanes.keptUnits(of: renaming.old, record, cell)
-      if kept == nil, isOwn, change.insertedUnits > 0 {
-        // The first insertion of the new lane here: all earlier units are the old lane's.
-        let all = try fold.unitOrder(of: cell).nextNumber(of: renaming.old.replica, renaming.old.epoch)
-        kept = all - change.insertedUnits
-        try storage.lanes.setKeptUnits(all - change.insertedUnits, of: renaming.old, record, cell)
-      }
-      let units = UnitRenaming.Units(
-        old: try maker(renaming.old), new: isOwn ? nil : try maker(renaming.new), kept: kept ?? .max)
-      change = units.renamed(change)
-    }
-    var writer = ByteWriter()
-    try change.encode(into: &writer)
-    return writer
-  }
-
-  private func maker(_ lane: Lane) throws -> UnitMaker {
-    UnitMaker(replica: try storage.replicaID(lane.replica), epoch: lane.epoch)
-  }
-}
-
-extension LogEntryHeader {
-  /// Raises its base to another one of the same incarnation, or where it has none.
-  mutating func raiseBase(to other: (incarnation: IncarnationNumber, offset: UInt64)?) {
-    guard let other, baseIncarnation != other.incarnation || baseOffset < other.offset else { return }
-    (baseIncarnation, baseOffset) = other
   }
 }

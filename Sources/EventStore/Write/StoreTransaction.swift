@@ -21,7 +21,7 @@ final class StoreTransaction {
     var clock = HybridClock(last: Timestamp(rawValue: 0))
     var recentNames = RecentNames()
     var appendedBytes = 0
-    var layout = BodyDecoder()
+    var decoder = BodyDecoder()
     var numbers: [NameNumber] = []
   }
 
@@ -52,12 +52,12 @@ final class StoreTransaction {
   }
 
   /// The body that was parsed last.
-  @inline(__always) var layout: BodyDecoder {
-    _read { yield current.layout }
-    _modify { yield &current.layout }
+  @inline(__always) var decoder: BodyDecoder {
+    _read { yield current.decoder }
+    _modify { yield &current.decoder }
   }
 
-  /// The numbers of the names in ``layout``, as far as they were needed.
+  /// The numbers of the names in ``decoder``, as far as they were needed.
   @inline(__always) var numbers: [NameNumber] {
     _read { yield current.numbers }
     _modify { yield &current.numbers }
@@ -77,7 +77,7 @@ final class StoreTransaction {
 
   // MARK: Begin and end
 
-  func begin(_ transaction: consuming Transaction) throws {
+  func begin(_ transaction: consuming LMDBTransaction) throws {
     let isUnchanged = storage.begin(transaction)
     fold.reset()
     if !isUnchanged { clock.last = try storage.meta.clock() }

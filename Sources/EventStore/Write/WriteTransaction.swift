@@ -1,7 +1,8 @@
 import LMDB
 public import OperationFormat
 
-/// The operations of one write, while its closure runs. The verbs of ``RecordReading`` see what it has done so far.
+/// The operations of one write, while its closure runs. The verbs of ``RecordReading`` see what it has done
+/// so far.
 ///
 /// A write that touches several zones makes a transaction in each. If the closure throws, nothing is written.
 ///

@@ -45,26 +45,3 @@ struct ZoneDrafts {
     focused = nil
   }
 }
-
-extension ZoneDraft.Target {
-  /// What this store's next transaction in a zone follows.
-  init(of zone: ZoneNumber, _ row: ZoneRow, in store: StoreTransaction) throws {
-    let storage = store.storage
-    let replica = try storage.replicas.makeNumber(for: store.identity.replica)
-    let epoch = row.ownEpoch(store.identity)
-    let sequence = try storage.lastSequence(of: replica, epoch, in: zone) + 1
-    var context = CausalContext(
-      zone: zone, replica: replica, epoch: epoch, sequence: sequence, base: row.base)
-    context.lineage = try storage.lineage(of: replica, epoch, in: zone)
-    let parent = context.lineage.first.map { ($0.replica, $0.epoch, $0.through) } as LaneParent?
-    context.base = try store.base(row, after: sequence - 1, of: replica, epoch, parent, zone)
-    if let base = context.base { context.seesAllPlaced = try store.seesAll(base, in: zone) }
-    let renamings = try storage.lanes.renamings(of: zone)
-    self.init(
-      zone: zone, state: row.state, lane: Lane(zone: zone, replica: replica, epoch: epoch),
-      sequence: sequence, renamings: renamings,
-      // The first transaction of a lane that continues another one names it.
-      parent: sequence == 1 ? parent : nil,
-      context: renamings.isEmpty ? context : renamings.inOldNames(context), version: storage.zonesVersion)
-  }
-}

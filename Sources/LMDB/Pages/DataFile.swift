@@ -100,15 +100,6 @@ final class DataFile: Sendable {
     try SystemCalls.extend(descriptor, to: bytes, path)
   }
 
-  /// Waits until a directory's `data.mdb` and its directory entry are on the disk.
-  static func sync(directory: String) throws(LMDBError) {
-    let path = directory + "/data.mdb"
-    let descriptor = try SystemCalls.open(path, readOnly: true, creates: false).descriptor
-    defer { SystemCalls.close(descriptor) }
-    try SystemCalls.sync(descriptor, path)
-    try syncEntry(directory)
-  }
-
   /// Waits until a directory's entries are on the disk: before that, a crash can lose a new file.
   private static func syncEntry(_ directory: String) throws(LMDBError) {
     let descriptor = try SystemCalls.openDirectory(directory)

@@ -20,9 +20,7 @@ extension Identifier128 {
     self.init(rawValue: value)
   }
 
-  static func read(
-    from reader: inout ByteReader, _ subject: StaticString
-  ) throws(FormatError) -> Self {
+  static func read(from reader: inout ByteReader, _ subject: StaticString) throws(FormatError) -> Self {
     Self(rawValue: try reader.readBigEndian(subject, as: UInt128.self))
   }
 }

@@ -17,9 +17,7 @@ package enum SegmentBody {
   /// Finds the transactions in a body. It does not check their bytes.
   ///
   /// - Complexity: O(count)
-  package static func transactions(
-    in body: RawSpan, count: Int
-  ) throws(FormatError) -> [Range<Int>] {
+  package static func transactions(in body: RawSpan, count: Int) throws(FormatError) -> [Range<Int>] {
     var reader = ByteReader(body)
     // Each takes at least two bytes.
     guard count <= reader.remaining / 2 else {

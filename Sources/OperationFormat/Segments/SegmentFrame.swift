@@ -9,9 +9,7 @@ package enum SegmentFrame {
   /// - Parameter packedBody: the body, with the size that the header says.
   /// - Throws: ``FormatError`` as ``SegmentHeader/validate()``.
   /// - Complexity: O(n)
-  package static func encode(
-    _ header: SegmentHeader, packedBody: RawSpan
-  ) throws(FormatError) -> [UInt8] {
+  package static func encode(_ header: SegmentHeader, packedBody: RawSpan) throws(FormatError) -> [UInt8] {
     precondition(
       UInt64(packedBody.byteCount) == header.packedBytes, "a body of \(packedBody.byteCount) bytes")
     var writer = ByteWriter()

@@ -1,4 +1,5 @@
-/// The header of a segment, which holds consecutive transactions of one replica in one zone (bytes: `SegmentFormat`).
+/// The header of a segment, which holds consecutive transactions of one replica in one zone (bytes:
+/// `SegmentFormat`).
 public struct SegmentHeader: Hashable, Sendable {
   /// How the body is packed.
   public struct Codec: RawRepresentable, Hashable, Sendable {

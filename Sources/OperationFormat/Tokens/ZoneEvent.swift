@@ -50,9 +50,7 @@ extension ZoneEvent {
   ///   - offset: its offset, from 1.
   ///   - previous: the hash of the event before it; ``ContentHash/zero`` for the first.
   /// - Throws: ``FormatError`` if the zone's name is empty or too long, or the kind is 0.
-  package func encode(
-    at offset: UInt64, after previous: ContentHash
-  ) throws(FormatError) -> [UInt8] {
+  package func encode(at offset: UInt64, after previous: ContentHash) throws(FormatError) -> [UInt8] {
     precondition(offset > 0, "offsets count from 1")
     precondition((offset == 1) == (previous == .zero), "only the first event has none before it")
     try zone.check("zoneEvent.zone")

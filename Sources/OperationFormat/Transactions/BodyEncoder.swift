@@ -10,8 +10,8 @@ package struct BodyEncoder: ~Copyable, Sendable {
   package private(set) var operationCount = 0
   /// The work of folding the operations: see ``FoldWork``.
   package private(set) var steps = 0
-  /// How much the operations may grow when they are issued again: see ``RenamedUnits``.
-  package private(set) var renaming = RenamedUnits()
+  /// How much the operations may grow when they are issued again: see ``RenamingGrowth``.
+  package private(set) var renaming = RenamingGrowth()
 
   private var names = ByteWriter()
   private var nameRanges: [Range<Int>] = []
@@ -26,7 +26,7 @@ package struct BodyEncoder: ~Copyable, Sendable {
   /// Where the last operation begins, if it is on a field; else −1.
   private var lastOperation = -1
   private var lastSteps = 0
-  private var lastRenaming = RenamedUnits()
+  private var lastRenaming = RenamingGrowth()
 
   package init() {}
 
@@ -36,7 +36,7 @@ package struct BodyEncoder: ~Copyable, Sendable {
   package mutating func removeAll() {
     operationCount = 0
     steps = 0
-    renaming = RenamedUnits()
+    renaming = RenamingGrowth()
     names.removeAll()
     nameRanges.removeAll(keepingCapacity: true)
     made.removeAll(keepingCapacity: true)

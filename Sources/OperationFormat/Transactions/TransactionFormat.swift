@@ -1,7 +1,8 @@
 /// The whole format of a transaction, in the order of its bytes: a header, then a body.
 ///
-/// Integers are unsigned LEB128 varints in their shortest form, unless a width is given. A text is its byte count (varint)
-/// and its UTF-8. Logs and segments keep the body as it is; a log stores the header's fields in its own way.
+/// Integers are unsigned LEB128 varints in their shortest form, unless a width is given. A text is its byte
+/// count (varint) and its UTF-8. Logs and segments keep the body as it is; a log stores the header's fields
+/// in its own way.
 ///
 /// ## The header
 ///
@@ -37,9 +38,10 @@
 /// | 1–3 | count of operations: 1 to 65,536 |
 /// | | operations: kind, from 1; byte count of the payload; payload |
 ///
-/// Names differ from each other. If all kinds are known, each name is used, and names are in the order of their first use;
-/// an operation uses its record, its type and its field, in this order. A name that is used as a type or a field has at most
-/// 128 bytes. The payload of a known kind has no bytes after its last part. Header and body take at most 8 MiB together.
+/// Names differ from each other. If all kinds are known, each name is used, and names are in the order of
+/// their first use; an operation uses its record, its type and its field, in this order. A name that is used
+/// as a type or a field has at most 128 bytes. The payload of a known kind has no bytes after its last part.
+/// Header and body take at most 8 MiB together.
 ///
 /// ## The payload of an operation
 ///

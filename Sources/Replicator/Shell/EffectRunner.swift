@@ -99,7 +99,7 @@ package struct EffectRunner: Sendable {
         try await remote.deleteZone(zone, incarnation)
         return .deletedAtRemote
       case .finishDeletion(let incarnation, let remoteHasDeleted):
-        try await store.finishDeletion(of: zone, incarnation, isTold: remoteHasDeleted)
+        try await store.finishDeletion(of: zone, incarnation, remoteHasDeleted: remoteHasDeleted)
         return .finishedDeletion
       }
     } catch {

@@ -7,7 +7,7 @@ extension FoldComparison {
   /// so.
   mutating func compareReferences(_ driver: FoldDriver, _ record: Int, _ row: [UInt8]) throws {
     let places = try places(driver, record)
-    let number = try RecordLayout.recordNumber(of: row.span.bytes)
+    let number = try RecordRow.recordNumber(of: row.span.bytes)
     let expected = FoldReferenceRows.rows(places, of: number, name: FoldNumbering.records[record])
     let found = driver.storage.contents.references.filter { FoldReferenceRows.record(of: $0.key) == number }
     let flags: RowFlags =
@@ -20,10 +20,10 @@ extension FoldComparison {
         place: "the references of record r\(record)", expected: expected.map { "\($0.key): \($0.row)" },
         found: found.map { "\($0.key): \($0.row)" })
     }
-    guard RecordLayout.flags(of: row.span.bytes) == flags else {
+    guard RecordRow.flags(of: row.span.bytes) == flags else {
       throw FoldMismatch(
         place: "the flags of record r\(record)", expected: ["\(flags)"],
-        found: ["\(RecordLayout.flags(of: row.span.bytes))"])
+        found: ["\(RecordRow.flags(of: row.span.bytes))"])
     }
   }
 

@@ -27,7 +27,7 @@ extension FoldComparison {
     history.coverage.units += expected.reduce(0) { $0 + Int($1.count) }
     let record = FoldNumbering.records[name.record]
     let row = try driver.storage.row(of: record.span.bytes, in: FoldNumbering.state) ?? []
-    let number = try RecordLayout.recordNumber(of: row.span.bytes)
+    let number = try RecordRow.recordNumber(of: row.span.bytes)
     var rows = 0
     for part in expected {
       for item in part.items {

@@ -63,7 +63,7 @@ struct FoldComparison {
       if expected.isEmpty && row == nil { continue }
       guard let row else { throw mismatch(driver, record, field, "no row") }
       let place = try place(driver, record, field, row)
-      let inline = try RecordLayout.heads(of: place.body, in: place.row.span.bytes)
+      let inline = try RecordRow.heads(of: place.body, in: place.row.span.bytes)
       guard inline.total == expected.count, place.body.isEmpty == expected.isEmpty else {
         throw mismatch(driver, record, field)
       }
@@ -92,13 +92,13 @@ struct FoldComparison {
       apart += try compareSequence(driver, at: place, &cells)
     }
     guard let row else { return }
-    let found = try RecordLayout.cells(of: row.span.bytes)
+    let found = try RecordRow.cells(of: row.span.bytes)
     guard found == cells.sorted() else {
       throw FoldMismatch(
         place: "record r\(record)", expected: ["cells \(cells.sorted())"], found: ["cells \(found)"])
     }
     for (cell, count) in elements {
-      let body = try RecordLayout.place(of: cell, in: row.span.bytes).body
+      let body = try RecordRow.place(of: cell, in: row.span.bytes).body
       let found = try ElementRow.count(in: row.span.bytes.extracting(body))
       guard found == count else {
         throw FoldMismatch(
@@ -122,9 +122,9 @@ struct FoldComparison {
 
   private func place(_ driver: FoldDriver, _ record: Int, _ field: Int, _ row: [UInt8]) throws -> Place {
     let path = driver.path(field)
-    let number = try RecordLayout.recordNumber(of: row.span.bytes)
+    let number = try RecordRow.recordNumber(of: row.span.bytes)
     guard let element = path.element else {
-      let place = try RecordLayout.place(of: path.cell, in: row.span.bytes)
+      let place = try RecordRow.place(of: path.cell, in: row.span.bytes)
       return Place(row: row, body: place.body, record: number)
     }
     let key = ElementKey(state: FoldNumbering.state, record: number, cell: path.cell, element: element)

@@ -206,7 +206,7 @@ final class FoldDriver {
     let sequence = try fold.unitOrder(of: cell)
     let row = try storage.row(of: record.span.bytes, in: FoldNumbering.state) ?? []
     let prefix = ElementKey.items(
-      of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row.span.bytes), cell: cell)
+      of: FoldNumbering.state, record: try RecordRow.recordNumber(of: row.span.bytes), cell: cell)
     let items = try Set(storage.elements(under: prefix).map { try $0.key.item })
     var parts: [UnitOrderPart] = []
     try sequence.forEachRun { run in
@@ -289,8 +289,8 @@ final class FoldDriver {
   /// The identities that a lane continues.
   private func lineage(
     of lane: FoldLane, _ fault: FoldCheckFault? = nil
-  ) -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
-    var lineage: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] = []
+  ) -> [LaneParent] {
+    var lineage: [LaneParent] = []
     var at = lane
     while let parent = at.parent, fault != .lineageDropped {
       at = history.lanes[parent.lane]
@@ -308,7 +308,7 @@ final class FoldDriver {
 
     func lineage(
       of replica: ReplicaNumber, _ epoch: UInt32
-    ) -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] {
+    ) -> [LaneParent] {
       let identity = driver.numbering.identity(of: replica)
       let lane = driver.history.lanes.first { $0.identity == identity && $0.epoch == epoch }
       return lane.map { driver.lineage(of: $0) } ?? []

@@ -16,12 +16,12 @@ struct FoldRowComparison {
     let row = row.span.bytes
     if let blocks = try compareBlocks(row) { return blocks }
     let (cells, registers) = try (
-      RecordLayout.cells(of: row).filter { $0 != .existence },
-      RecordLayout.cells(of: row).filter { $0 != .existence && Self.isRegister($0) }
+      RecordRow.cells(of: row).filter { $0 != .existence },
+      RecordRow.cells(of: row).filter { $0 != .existence && Self.isRegister($0) }
     )
-    let registersBytes = try registers.reduce(0) { try $0 + RecordLayout.place(of: $1, in: row).entry.count }
+    let registersBytes = try registers.reduce(0) { try $0 + RecordRow.place(of: $1, in: row).entry.count }
     let isDivided = cells.count > registers.count && registersBytes > 1500
-    let key = ElementKey.registers(of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row))
+    let key = ElementKey.registers(of: FoldNumbering.state, record: try RecordRow.recordNumber(of: row))
     guard isDivided == (driver.storage.readElement(key) != nil) else {
       throw FoldMismatch(
         place: "record r\(record)", expected: ["a row \(isDivided ? "in two parts" : "that is whole")"],
@@ -41,11 +41,11 @@ struct FoldRowComparison {
     guard driver.storage.readRecord(key.span, into: &stored), WideRow.isBase(stored.span.bytes) else {
       return nil
     }
-    let prefix = ElementKey.blocks(of: FoldNumbering.state, record: try RecordLayout.recordNumber(of: row))
+    let prefix = ElementKey.blocks(of: FoldNumbering.state, record: try RecordRow.recordNumber(of: row))
     let blocks = driver.storage.elements(under: prefix)
     for (_, block) in blocks {
       let asRow = Array(row.bytes.prefix(6)) + block.dropFirst()
-      let cells = try RecordLayout.cells(of: asRow.span.bytes)
+      let cells = try RecordRow.cells(of: asRow.span.bytes)
       guard cells.count == 1 || !cells.isEmpty && block.count <= 1 + 60 else {
         throw FoldMismatch(
           place: "a block of r\(record)", expected: ["at most 60 bytes, or one cell"],
@@ -60,7 +60,7 @@ struct FoldRowComparison {
   func compareElements(expected: Int) throws {
     let elements = driver.storage.contents.elements
     if elements.isEmpty && expected == 0 { return }
-    let number = try RecordLayout.recordNumber(of: row.span.bytes)
+    let number = try RecordRow.recordNumber(of: row.span.bytes)
     let prefix = ElementKey(state: FoldNumbering.state, record: number, cell: .existence).bytes.prefix(8)
     let found = elements.count { $0.key.starts(with: prefix) }
     guard found == expected else {

@@ -3,7 +3,7 @@
 
 /// What operations claim to have seen, in memory.
 struct Claims: ContributionSight {
-  typealias Lane = (replica: ReplicaNumber, epoch: UInt32, through: UInt64)
+  typealias Lane = LaneParent
 
   var replicas: [ReplicaID] = []
   var lineages: [UInt64: [Lane]] = [:]
@@ -45,7 +45,7 @@ struct Claims: ContributionSight {
       return (earlier.sequence, earlier.index) < (id.sequence, id.index)
     }
     let isOfParent = lineage(of: id.replica, id.epoch).contains {
-      ($0.replica, $0.epoch) == (earlier.replica, earlier.epoch) && earlier.sequence <= $0.through
+      ($0.replica, $0.epoch) == (earlier.replica, earlier.epoch) && earlier.sequence <= $0.sequence
     }
     if isOfParent { return true }
     guard let place = offset(of: earlier, in: later.incarnation) else { return false }

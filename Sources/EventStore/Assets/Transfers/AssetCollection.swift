@@ -29,7 +29,8 @@ struct AssetCollection {
           ContentHash(name).flatMap { folder == "partial" || name.hasPrefix(folder) ? $0 : nil }
         }
         let unnamed = try core.read { transaction in
-          try hashes.filter { try transaction.isCollectable($0, nowMilliseconds: now) }
+          let table = transaction.readView.assets
+          return try hashes.filter { try table.isCollectable($0, nowMilliseconds: now) }
         }
         if unnamed.isEmpty { continue }
         let isPartial = folder == "partial"
@@ -39,7 +40,7 @@ struct AssetCollection {
         count += removed.count
         byteCount += removed.byteCount
       }
-      if try core.read({ try $0.hasOldHolds(nowMilliseconds: now) }) {
+      if try core.read({ try !$0.readView.assets.oldHolds(nowMilliseconds: now).isEmpty }) {
         try await core.perform { try $0.storage.assets.removeOldHolds(nowMilliseconds: now) }
       }
     } catch {
@@ -71,19 +72,7 @@ extension AssetTable where Source == TableStorage {
     }
     return (count, byteCount)
   }
-}
 
-extension ReadTransaction {
-  fileprivate func isCollectable(_ hash: ContentHash, nowMilliseconds now: UInt64) throws -> Bool {
-    try readView.assets.isCollectable(hash, nowMilliseconds: now)
-  }
-
-  fileprivate func hasOldHolds(nowMilliseconds now: UInt64) throws -> Bool {
-    try !readView.assets.oldHolds(nowMilliseconds: now).isEmpty
-  }
-}
-
-extension AssetTable where Source == TableStorage {
   fileprivate func removeOldHolds(nowMilliseconds now: UInt64) throws {
     for hash in try oldHolds(nowMilliseconds: now) {
       let key = TableKey.heldAsset(hash)

@@ -119,7 +119,7 @@ package struct AssetTransfers: Sendable {
     _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID, damaged: UInt64
   ) async throws {
     let isNews = try core.read { transaction in
-      let number = try transaction.zoneNumber(of: zone, incarnation)
+      let number = try transaction.readView.zones.number(of: zone, attachedTo: incarnation)
       return try number.map { try transaction.isNews(damaged, of: asset, in: $0) } ?? false
     }
     guard isNews else { return }
@@ -133,7 +133,9 @@ package struct AssetTransfers: Sendable {
     _ asset: AssetReference, in zone: ZoneID, _ incarnation: IncarnationID
   ) async throws {
     let isUnsent = try core.read { transaction in
-      guard let number = try transaction.zoneNumber(of: zone, incarnation) else { return false }
+      guard let number = try transaction.readView.zones.number(of: zone, attachedTo: incarnation) else {
+        return false
+      }
       return try transaction.readView.assets.number(of: asset, in: number, .unsent) != nil
     }
     guard isUnsent else { return }
@@ -163,11 +165,6 @@ extension ReadTransaction {
       if try readView.assets.number(of: asset, in: zone, .unsent) ?? 0 != 0 { return true }
     }
     return false
-  }
-
-  /// The number of a zone that is attached to a life of its remote log; nil if it is not, or to another one.
-  fileprivate func zoneNumber(of zone: ZoneID, _ incarnation: IncarnationID) throws -> ZoneNumber? {
-    try readView.zones.number(of: zone, attachedTo: incarnation)
   }
 
   fileprivate func isNews(_ damaged: UInt64, of asset: AssetReference, in zone: ZoneNumber) throws -> Bool {

@@ -45,7 +45,7 @@ enum CounterKind: FieldCellKind {
   ) throws -> OwnedHead? {
     let own = fold.context
     let place = try fold.loaded.place(of: cell)
-    let heads = try RecordLayout.heads(of: place.body, in: fold.loaded.bytes.span.bytes)
+    let heads = try RecordRow.heads(of: place.body, in: fold.loaded.bytes.span.bytes)
     for index in 0..<heads.count
     where heads[index].head.id.isOfTransaction(own.replica, own.epoch, own.sequence) {
       return OwnedHead(head: heads[index].head, payload: Array(fold.loaded.bytes[heads[index].payload]))

@@ -100,8 +100,8 @@ extension RowReading {
   func aliveType(
     in row: RawSpan, _ state: StateNumber, _ policies: () throws -> [NameNumber: ExistencePolicy]
   ) throws -> NameNumber? {
-    let place = try RecordLayout.place(of: .existence, in: row)
-    let inline = try RecordLayout.heads(of: place.body, in: row)
+    let place = try RecordRow.place(of: .existence, in: row)
+    let inline = try RecordRow.heads(of: place.body, in: row)
     if inline.total == 1 {
       guard case .alive(let type) = try Existence(payload: row.extracting(inline[0].payload)) else {
         return nil
@@ -125,9 +125,7 @@ extension Fold {
   /// The type of the loaded record; nil if it is not alive. One that is may be hidden by a cascade.
   ///
   /// - Parameter policies: called where the record's existence is contested.
-  mutating func aliveType(
-    _ policies: () throws -> [NameNumber: ExistencePolicy]
-  ) throws -> NameNumber? {
+  mutating func aliveType(_ policies: () throws -> [NameNumber: ExistencePolicy]) throws -> NameNumber? {
     if let plain = plainExistence() { return plain.type }
     return try storage.aliveType(in: loaded.bytes.span.bytes, state, policies)
   }

@@ -1,9 +1,8 @@
 import OperationFormat
 
-/// The index of many heads that are stored apart. It says up to which offset of a remote log all of them were
-/// looked at: none of the cell's heads has a place up to there, so that a transaction which has seen no more
-/// than that need not look again. Beside it each head has a row in the order of heads, so that the greatest
-/// is found.
+/// The index of a cell's many heads, which are stored in rows of their own. It holds an offset of a remote
+/// log: no head has a place at or before it. So a transaction that has seen no further need not look at the
+/// heads. Each head also has a row in the order of heads, so that the greatest is found.
 ///
 /// | bytes | what |
 /// |---|---|

@@ -23,11 +23,11 @@ struct CellIndex {
   /// - Throws: `FormatError` if the cells are not whole, or not in ascending order.
   init(_ row: RawSpan) throws(FormatError) {
     var entries: [Entry] = []
-    var reader = try RecordLayout.cellReader(of: row)
+    var reader = try RecordRow.cellReader(of: row)
     var existenceEnd = reader.position
     while reader.remaining > 0 {
       let start = reader.position
-      let (cell, body) = try RecordLayout.nextCell(&reader)
+      let (cell, body) = try RecordRow.nextCell(&reader)
       if let last = entries.last?.cell, last >= cell {
         throw FormatError(
           .damaged, at: start, in: "record row", expected: "cells in ascending order",
@@ -41,13 +41,9 @@ struct CellIndex {
 
   /// Where a cell is; an empty place if the row does not have it.
   func entry(of cell: CellNumber) -> Entry {
-    var (low, high) = (0, entries.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle].cell < cell { low = middle + 1 } else { high = middle }
-    }
-    return low < entries.count && entries[low].cell == cell
-      ? entries[low] : Entry(cell: cell, bytes: start..<start, body: start..<start)
+    let index = entries.prefixCount { $0.cell < cell }
+    return index < entries.count && entries[index].cell == cell
+      ? entries[index] : Entry(cell: cell, bytes: start..<start, body: start..<start)
   }
 
   /// Calls a closure with a row that has a cell, and existence: all of the row, or, of a wide one, nothing

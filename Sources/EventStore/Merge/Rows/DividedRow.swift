@@ -17,11 +17,11 @@ enum DividedRow {
 
   /// Whether a row is but the base of one.
   @inline(__always)
-  static func isBase(_ row: RawSpan) -> Bool { RecordLayout.flags(of: row).contains(.divided) }
+  static func isBase(_ row: RawSpan) -> Bool { RecordRow.flags(of: row).contains(.divided) }
 
   /// Whether a row has cells besides registers and the record's existence: else none is kept apart.
   static func hasOthers(_ row: RawSpan) throws(FormatError) -> Bool {
-    var cells = try RecordLayout.cellReader(of: row)
+    var cells = try RecordRow.cellReader(of: row)
     while let cell = try nextEntry(&cells) {
       if !cell.number.isRegister { return true }
     }
@@ -32,7 +32,7 @@ enum DividedRow {
   static func parts(of row: RawSpan) throws(FormatError) -> (base: [UInt8], registers: [UInt8])? {
     var registersBytes = 0
     var hasOthers = false
-    var cells = try RecordLayout.cellReader(of: row)
+    var cells = try RecordRow.cellReader(of: row)
     while let cell = try nextEntry(&cells) {
       if cell.number.isFieldRegister {
         registersBytes += cell.entry.count
@@ -43,9 +43,9 @@ enum DividedRow {
     guard hasOthers, registersBytes > registersBytesMax else { return nil }
     var base = ByteWriter()
     var registers = ByteWriter()
-    base.append(row.extracting(..<RecordLayout.headerBytes))
+    base.append(row.extracting(..<RecordRow.headerBytes))
     registers.append(1)
-    cells = try RecordLayout.cellReader(of: row)
+    cells = try RecordRow.cellReader(of: row)
     while let cell = try nextEntry(&cells) {
       let entry = row.extracting(cell.entry)
       if cell.number.isFieldRegister { registers.append(entry) } else { base.append(entry) }
@@ -62,8 +62,8 @@ enum DividedRow {
         .newerFormat, at: 0, in: "a row's registers", expected: "version 1", found: "another")
     }
     var writer = ByteWriter()
-    writer.append(base.extracting(..<RecordLayout.headerBytes))
-    var others = try RecordLayout.cellReader(of: base)
+    writer.append(base.extracting(..<RecordRow.headerBytes))
+    var others = try RecordRow.cellReader(of: base)
     var other = try nextEntry(&others)
     var cells = ByteReader(registers, at: 1)
     while let cell = try nextEntry(&cells) {
@@ -88,7 +88,7 @@ enum DividedRow {
   ) throws(FormatError) -> (number: CellNumber, entry: Range<Int>)? {
     guard reader.remaining > 0 else { return nil }
     let start = reader.position
-    let cell = try RecordLayout.nextCell(&reader)
+    let cell = try RecordRow.nextCell(&reader)
     return (cell.number, start..<cell.body.upperBound)
   }
 }

@@ -25,6 +25,12 @@ package typealias StateNumber = Number<ZoneState>
 /// One fold of a zone. It has no instances: it tells its numbers from those of other things.
 package enum ZoneState {}
 
+/// A transaction's base, in numbers.
+package typealias BaseNumbers = (incarnation: IncarnationNumber, offset: UInt64)
+
+/// The last transaction that a lane has of another one, which it continues, in numbers.
+package typealias LaneParent = (replica: ReplicaNumber, epoch: UInt32, sequence: UInt64)
+
 /// One replica's transactions of one epoch in one zone.
 struct Lane: Hashable {
   var zone: ZoneNumber

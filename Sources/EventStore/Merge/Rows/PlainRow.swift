@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// A row as it nearly always is: read without a step more than that takes.
+/// Fast reading of a row in its common form. If it returns nil, callers read with ``RecordRow``.
 enum PlainRow {
   struct Existence {
     var id: HeadID
@@ -13,8 +13,8 @@ enum PlainRow {
 
   /// The record's existence if it comes first, short, with one head, of a living record.
   static func existence(in row: RawSpan) -> Existence? {
-    let start = RecordLayout.headerBytes
-    guard RecordLayout.isPlain(row) else { return nil }
+    let start = RecordRow.headerBytes
+    guard RecordRow.isPlain(row) else { return nil }
     var reader = PlainReader(row, at: start)
     guard reader.byte() == 0 else { return nil }
     let bodyBytes = Int(reader.byte())
@@ -70,7 +70,7 @@ struct PlainField {
   }
 }
 
-extension RecordLayout {
+extension RecordRow {
   /// Whether the header is that of a row of today's format.
   @inline(__always)
   static func isPlain(_ row: RawSpan) -> Bool {

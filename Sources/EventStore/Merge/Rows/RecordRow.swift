@@ -102,7 +102,7 @@ package struct InlineHeads: Sendable {
 }
 
 /// Reads a record's row in place. It decodes only what is asked for.
-package enum RecordLayout {
+package enum RecordRow {
   static let headerBytes = 6
 
   /// Checks the header and gives the record's number in its state.
@@ -238,7 +238,7 @@ package enum RecordLayout {
       reader = PlainReader(row, at: min(start, row.byteCount))
     }
 
-    /// More cells than are left: each takes 14 bytes or more.
+    /// An upper bound of the cells that are left: each takes at least 14 bytes.
     var cellsMax: Int { (reader.row.byteCount - reader.offset) / 14 }
 
     @inline(__always) @_lifetime(self: copy self)
@@ -260,7 +260,7 @@ package enum RecordLayout {
       reader.offset = body.upperBound
       reader.failed = false
       if let payload { return (CellNumber(rawValue: known), Winner(payload: payload)) }
-      return (CellNumber(rawValue: known), try RecordLayout.winner(in: body, of: reader.row))
+      return (CellNumber(rawValue: known), try RecordRow.winner(in: body, of: reader.row))
     }
   }
 

@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// Names a unit of a sequence: a scalar of a text, or a place in a list.
+/// Names a unit of a list or a text: a scalar of a text, or a place in a list.
 ///
 /// `number` counts from 0 what a replica's epoch has inserted into the cell. The fold gives it out, and since
 /// the transactions of an epoch are folded in the order of their sequences everywhere, it is the same in

@@ -17,7 +17,7 @@ package enum WideRow {
 
   /// Whether a row is but the base of one.
   @inline(__always)
-  package static func isBase(_ row: RawSpan) -> Bool { RecordLayout.flags(of: row).contains(.wide) }
+  package static func isBase(_ row: RawSpan) -> Bool { RecordRow.flags(of: row).contains(.wide) }
 
   /// Appends the cells of a block to a row.
   static func append(_ block: RawSpan, to row: inout ByteWriter) throws(FormatError) {
@@ -45,7 +45,7 @@ package enum WideRow {
     var reader = ByteReader(cells)
     while reader.remaining > 0 {
       let start = reader.position
-      let cell = try RecordLayout.nextCell(&reader)
+      let cell = try RecordRow.nextCell(&reader)
       if let last = parts.last, cell.body.upperBound - last.bytes.lowerBound <= blockBytesMax * 3 / 4 {
         parts[parts.count - 1].bytes = last.bytes.lowerBound..<cell.body.upperBound
       } else {
@@ -133,11 +133,6 @@ struct CellBlocks {
 
   /// How many blocks begin at a cell's number or before it.
   private func index(after cell: UInt32) -> Int {
-    var (low, high) = (0, read.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if read[middle].cells.first <= cell { low = middle + 1 } else { high = middle }
-    }
-    return low
+    read.prefixCount { $0.cells.first <= cell }
   }
 }

@@ -8,15 +8,15 @@ package struct CausalContext: Sendable {
   package var epoch: UInt32
   var sequence: UInt64
   /// The incarnation and offset up to which all was folded; nil if nothing was.
-  var base: (incarnation: IncarnationNumber, offset: UInt64)?
+  var base: BaseNumbers?
   /// Identities that this one continues, each with the last sequence it held; empty for nearly all.
-  package var lineage: [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)] = []
+  package var lineage: [LaneParent] = []
   /// Whether the base is at or past every placement there is, so that no lookup is needed.
   package var seesAllPlaced = false
 
   package init(
     zone: ZoneNumber, replica: ReplicaNumber, epoch: UInt32, sequence: UInt64,
-    base: (incarnation: IncarnationNumber, offset: UInt64)?
+    base: BaseNumbers?
   ) {
     self.zone = zone
     self.replica = replica
@@ -37,7 +37,7 @@ package struct CausalContext: Sendable {
       return head.sequence < sequence || (head.sequence == sequence && head.index < index)
     }
     for ancestor in lineage where ancestor.replica == head.replica && ancestor.epoch == head.epoch {
-      if head.sequence <= ancestor.through { return true }
+      if head.sequence <= ancestor.sequence { return true }
     }
     guard let base else { return false }
     guard let found = try offset(head.replica, head.epoch, head.sequence, base.incarnation) else {

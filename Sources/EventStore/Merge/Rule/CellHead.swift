@@ -4,6 +4,7 @@ public import OperationFormat
 public struct CellHead: Hashable, Sendable {
   /// What a head says: of a register its value, of a record's existence whether it is alive.
   public enum Content: Hashable, Sendable {
+    /// Of a register its value.
     case value(Value)
     /// Of a counter what a transaction has added.
     case addend(Value)
@@ -17,7 +18,9 @@ public struct CellHead: Hashable, Sendable {
     case item(UnitReference, Value)
     /// Of a text a piece that one operation has inserted.
     case text(String)
+    /// The record exists, with a type.
     case alive(type: Name)
+    /// The record was deleted.
     case dead
     /// The record is dead here: it was moved, and this is its copy.
     indirect case moved(to: RecordID)
@@ -49,6 +52,7 @@ public struct CellHead: Hashable, Sendable {
   public let operation: OperationID
   /// Its timestamp, as it counts in comparisons.
   public let timestamp: Timestamp
+  /// What it says.
   public let content: Content
 
   package init(operation: OperationID, timestamp: Timestamp, content: Content) {

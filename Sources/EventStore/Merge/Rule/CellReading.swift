@@ -36,17 +36,17 @@ struct CellReader<Rows: CellReading>: ~Escapable {
   }
 
   /// The record's number in its state.
-  var record: UInt32 { get throws(FormatError) { try RecordLayout.recordNumber(of: row) } }
+  var record: UInt32 { get throws(FormatError) { try RecordRow.recordNumber(of: row) } }
 
   /// What the row has of the cell; empty if it has nothing.
   var body: RawSpan {
     @_lifetime(copy self)
-    get throws(FormatError) { row.extracting(try RecordLayout.place(of: cell, in: row).body) }
+    get throws(FormatError) { row.extracting(try RecordRow.place(of: cell, in: row).body) }
   }
 
   /// The heads in the row.
   func inlineHeads() throws(FormatError) -> InlineHeads {
-    try RecordLayout.heads(of: RecordLayout.place(of: cell, in: row).body, in: row)
+    try RecordRow.heads(of: RecordRow.place(of: cell, in: row).body, in: row)
   }
 
   /// All heads of the cell, greatest first, with their whole payloads.

@@ -6,7 +6,7 @@ package protocol ContributionSight: ReplicaReading {
   /// The identities that a replica's epoch continues, each with the last sequence it held.
   func lineage(
     of replica: ReplicaNumber, _ epoch: UInt32
-  ) throws -> [(replica: ReplicaNumber, epoch: UInt32, through: UInt64)]
+  ) throws -> [LaneParent]
   /// The first place of a head's transaction in an incarnation of the remote log; nil if it has none.
   func offset(of head: HeadID, in incarnation: IncarnationNumber) throws -> UInt64?
   /// Whether anything has a place in an incarnation.

@@ -71,6 +71,18 @@ extension Fold {
       at: path)
   }
 
+  /// Removes heads of a cell in the record's row, or of an element that has a row, adds one or none, and
+  /// writes the row.
+  mutating func replaceHeads(
+    of path: CellPath, removing removal: HeadRemoval, adding added: Head?, payload: RawSpan = RawSpan()
+  ) throws {
+    if path.element == nil {
+      try replace(path.cell, removing: removal, adding: added, payload: payload)
+    } else {
+      try replaceElement(path, RawSpan(), removal, added, payload)
+    }
+  }
+
   /// Writes into the record's row that a cell has more or fewer elements.
   private mutating func count(_ cell: CellNumber, _ change: Int) throws {
     let place = try loaded.place(of: cell)
@@ -87,7 +99,7 @@ extension Fold {
 
   /// Writes into the index of references what a place of the loaded record refers to from now on.
   mutating func note(_ found: [Reference], at path: @autoclosure () -> CellPath) throws {
-    let flags = RecordLayout.flags(of: loaded.bytes.span.bytes).intersection(.ofReferences)
+    let flags = RecordRow.flags(of: loaded.bytes.span.bytes).intersection(.ofReferences)
     if found.isEmpty && flags.isEmpty { return }
     try references.note(found, at: path(), in: &loaded, flags)
   }
@@ -110,7 +122,23 @@ extension Fold {
       of: path, in: row.span.bytes, ElementRow.heads(of: row.span.bytes), record: recordNumber, state)
   }
 
-  /// Removes all heads of a cell that are stored apart, those of the row with them.
+  /// Runs a closure on the heads of a cell that are in its row, and on the row; nil if the cell has none.
+  mutating func withCell<R>(
+    _ path: CellPath, _ body: (borrowing Fold, InlineHeads, RawSpan) throws -> R?
+  ) throws -> R? {
+    guard let element = path.element else {
+      if path.cell.isFieldRegister { try loaded.joinRegisters() }
+      let place = try loaded.place(of: path.cell)
+      let row = loaded.bytes.span.bytes
+      return try body(self, RecordRow.heads(of: place.body, in: row), row)
+    }
+    let key = ElementKey(state: state, record: try recordNumber, cell: path.cell, element: element)
+    guard let row = try storage.readElement(key) else { return nil }
+    let heads = try RecordRow.heads(of: ElementRow.heads(of: row.span.bytes), in: row.span.bytes)
+    return try body(self, heads, row.span.bytes)
+  }
+
+  /// Deletes the rows of a cell's heads that are stored apart, and their index.
   func removeHeads(of path: CellPath) throws {
     let cell = try loaded.address(of: path)
     for prefix in [cell.heads, cell.index, cell.order] {

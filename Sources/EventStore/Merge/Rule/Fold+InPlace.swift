@@ -15,7 +15,7 @@ extension Fold {
     if loaded.isWide { try loaded.openBlock(of: cell) }
     guard value.byteCount <= Cell.inlinePayloadBytesMax, !Value.mayNameRecords(value),
       var existence = plainExistence(), existence.type == type,
-      RecordLayout.flags(of: loaded.bytes.span.bytes).subtracting(.wide).isEmpty,
+      RecordRow.flags(of: loaded.bytes.span.bytes).subtracting(.wide).isEmpty,
       let plain = PlainField(loaded.bytes.span.bytes, cell, after: existence),
       try step.removes(.seen(at: index), existence.id)
     else { return false }

@@ -42,12 +42,8 @@ extension Fold {
   mutating func retimeHeads(of path: CellPath, by id: HeadID, to timestamp: Timestamp) throws {
     for owned in try heads(of: path, by: id) where owned.head.timestamp != timestamp {
       let moved = Head(timestamp: timestamp, id: owned.head.id)
-      let (removal, payload) = (HeadRemoval.head(owned.head.id), owned.payload.span.bytes)
-      if path.element == nil {
-        try replace(path.cell, removing: removal, adding: moved, payload: payload)
-      } else {
-        try replaceElement(path, RawSpan(), removal, moved, payload)
-      }
+      try replaceHeads(
+        of: path, removing: .head(owned.head.id), adding: moved, payload: owned.payload.span.bytes)
     }
   }
 
@@ -78,20 +74,5 @@ extension Fold {
         sequence: id.sequence)
       return try found + fold.storage.headsApart(except: Set(inlineIDs), under: key)
     } ?? []
-  }
-
-  private mutating func withCell<R>(
-    _ path: CellPath, _ body: (borrowing Fold, InlineHeads, RawSpan) throws -> R?
-  ) throws -> R? {
-    guard let element = path.element else {
-      if path.cell.isFieldRegister { try loaded.joinRegisters() }
-      let place = try loaded.place(of: path.cell)
-      let row = loaded.bytes.span.bytes
-      return try body(self, RecordLayout.heads(of: place.body, in: row), row)
-    }
-    let key = ElementKey(state: state, record: try recordNumber, cell: path.cell, element: element)
-    guard let row = try storage.readElement(key) else { return nil }
-    let heads = try RecordLayout.heads(of: ElementRow.heads(of: row.span.bytes), in: row.span.bytes)
-    return try body(self, heads, row.span.bytes)
   }
 }

@@ -44,7 +44,7 @@ extension Fold {
         try bound.count(looked: 1 + rows.looked)
         // Few go with the cell's one edit.
         guard seen.count >= bound.rowsAtOnce || bound.isSpent, let rest = next ?? end else { continue }
-        for head in seen { try remove(head, of: path) }
+        for head in seen { try replaceHeads(of: path, removing: .head(head), adding: nil) }
         seen.removeAll(keepingCapacity: true)
         try bound.pauseIfSpent(at: rest)
       }
@@ -54,23 +54,6 @@ extension Fold {
 
   /// How many heads of a cell are stored apart.
   private mutating func apartCount(of path: CellPath) throws -> Int {
-    var heads = InlineHeads()
-    if path.element == nil {
-      let place = try loaded.place(of: path.cell)
-      heads = try RecordLayout.heads(of: place.body, in: loaded.bytes.span.bytes)
-    } else if let name = path.element {
-      let key = ElementKey(state: state, record: try recordNumber, cell: path.cell, element: name)
-      guard let row = try storage.readElement(key) else { return 0 }
-      heads = try RecordLayout.heads(of: ElementRow.heads(of: row.span.bytes), in: row.span.bytes)
-    }
-    return heads.total - heads.count
-  }
-
-  private mutating func remove(_ head: HeadID, of path: CellPath) throws {
-    if path.element == nil {
-      try replace(path.cell, removing: .head(head), adding: nil)
-    } else {
-      try replaceElement(path, RawSpan(), .head(head), nil, RawSpan())
-    }
+    try withCell(path) { _, heads, _ in heads.total - heads.count } ?? 0
   }
 }

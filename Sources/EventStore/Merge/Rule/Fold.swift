@@ -44,7 +44,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   package mutating func create(_ record: RawSpan, in state: StateNumber, type: NameNumber, index: UInt32)
     throws
   {
-    try loaded.select(record, in: state)
+    try loaded.loadOrBegin(record, in: state)
     try loaded.joinRegisters()
     try loaded.divideIfLarge()
     try thin(CellPath(.existence), at: index)
@@ -74,7 +74,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   mutating func delete(
     _ record: RawSpan, in state: StateNumber, movedTo place: RawSpan = RawSpan(), index: UInt32
   ) throws {
-    try loaded.select(record, in: state)
+    try loaded.loadOrBegin(record, in: state)
     try thin(CellPath(.existence), at: index)
     guard !place.isEmpty else { return try set(existence: .dead, index: index) }
     try setExistence(index: index) { payload in
@@ -90,7 +90,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     _ kind: OperationKind, _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber,
     operand: RawSpan, index: UInt32
   ) throws {
-    try loaded.select(record, in: state)
+    try loaded.loadOrBegin(record, in: state)
     try change(kind, field, type: type, operand: operand, index: index)
   }
 

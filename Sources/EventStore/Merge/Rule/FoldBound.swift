@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// How much one commit may do with the rows that it finds, beside what its operations themselves say: a
-/// `create` takes away all the elements that its transaction has seen, however many there are.
+/// Bounds the rows that one commit's fold touches beyond what its operations name. For example, one `create`
+/// removes all elements that its transaction has seen.
 package final class FoldBound {
   package enum Rule: Sendable {
     /// However much it is.
@@ -83,7 +83,6 @@ package final class FoldBound {
     next = try key()
     throw FoldBoundReached()
   }
-
 }
 
 /// A commit has done as much as its limit: see ``FoldBound``.

@@ -100,7 +100,7 @@ extension HeadStep {
       HeadRun(replica: own.replica, epoch: own.epoch, first: 0, end: own.sequence, endIndex: index)
     ]
     for ancestor in own.lineage {
-      runs.append(HeadRun(replica: ancestor.replica, epoch: ancestor.epoch, 0...ancestor.through))
+      runs.append(HeadRun(replica: ancestor.replica, epoch: ancestor.epoch, 0...ancestor.sequence))
     }
     guard let base = context.base, var known = apart.index,
       let placed = try storage.placedThrough(context.zone, base.incarnation)

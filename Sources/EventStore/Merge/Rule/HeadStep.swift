@@ -57,7 +57,7 @@ struct HeadStep<Storage: FoldStorage>: ~Copyable {
     _ cell: CellAddress, in row: RawSpan, _ body: Range<Int>, _ removal: HeadRemoval, _ added: Head?,
     _ payload: RawSpan, to edited: inout ByteWriter
   ) throws -> CellEdit {
-    let heads = try RecordLayout.heads(of: body, in: row)
+    let heads = try RecordRow.heads(of: body, in: row)
     var kept = InlineHeads()
     for index in 0..<heads.count {
       let head = heads[index]

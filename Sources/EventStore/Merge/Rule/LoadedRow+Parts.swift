@@ -20,7 +20,7 @@ extension LoadedRow {
   @inline(__always)
   mutating func place(of cell: CellNumber) throws -> CellPlace {
     if isWide { try openBlock(of: cell) }
-    return try RecordLayout.place(of: cell, in: bytes.span.bytes)
+    return try RecordRow.place(of: cell, in: bytes.span.bytes)
   }
 
   /// Divides the row into blocks if it is too large.
@@ -54,7 +54,7 @@ extension LoadedRow {
   /// Takes the block that is in the bytes out of it.
   private mutating func closeBlock() throws {
     guard blocks.current != nil else { return }
-    let base = try RecordLayout.place(of: .existence, in: bytes.span.bytes).entry.upperBound
+    let base = try RecordRow.place(of: .existence, in: bytes.span.bytes).entry.upperBound
     try blocks.close(bytes[base...]) { [blockBytesMax] in try WideRow.cut($0, blockBytesMax: blockBytesMax) }
     bytes.removeSubrange(base...)
   }
@@ -93,14 +93,14 @@ extension LoadedRow {
       guard cell.number >= first, cell.number != .existence else { return }
       cells.looked += 1
       guard cell.number.isOfHeads else { return cells.found.append(cell.number) }
-      let heads = try RecordLayout.heads(of: cell.body, in: row)
+      let heads = try RecordRow.heads(of: cell.body, in: row)
       if try step.mayRemove(.seen(at: index), heads) { cells.found.append(cell.number) }
     }
     func addAll(_ reader: inout ByteReader, of row: RawSpan) throws {
-      while reader.remaining > 0 { try add(try RecordLayout.nextCell(&reader), of: row) }
+      while reader.remaining > 0 { try add(try RecordRow.nextCell(&reader), of: row) }
     }
     let base = bytes.span.bytes
-    var reader = try RecordLayout.cellReader(of: base)
+    var reader = try RecordRow.cellReader(of: base)
     try addAll(&reader, of: base)
     guard isWide else { return cells }
     let prefix = ElementKey.blocks(of: state, record: try recordNumber)

@@ -48,9 +48,9 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   }
 
   /// Loads the record's row, and begins one if it has none.
-  mutating func select(_ record: RawSpan, in state: StateNumber) throws {
+  mutating func loadOrBegin(_ record: RawSpan, in state: StateNumber) throws {
     if try !load(record, in: state) {
-      RecordLayout.makeHeader(recordNumber: try storage.makeRecordNumber(in: state), into: &bytes)
+      RecordRow.makeHeader(recordNumber: try storage.makeRecordNumber(in: state), into: &bytes)
       isChanged = true
       existence = .unknown
     }
@@ -72,7 +72,7 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     isChanged = false
   }
 
-  /// Writes a bytes that is kept in two parts, or may be: its registers only if they changed.
+  /// Writes a row that is stored in two parts, or may need to be. Writes the registers only if they changed.
   private mutating func flushLarge() throws {
     if DividedRow.isBase(bytes.span.bytes) {
       if try DividedRow.hasOthers(bytes.span.bytes) {
@@ -108,7 +108,7 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   var recordName: [UInt8] { key.span.extracting(droppingFirst: 4).bytes }
 
   /// The record's number in its state.
-  var recordNumber: UInt32 { get throws { try RecordLayout.recordNumber(of: bytes.span.bytes) } }
+  var recordNumber: UInt32 { get throws { try RecordRow.recordNumber(of: bytes.span.bytes) } }
 
   func address(of path: CellPath) throws -> CellAddress {
     CellAddress(state: state, record: try recordNumber, path)

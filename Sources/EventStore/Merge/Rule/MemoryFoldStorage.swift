@@ -83,14 +83,14 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
     if WideRow.isBase(row.span.bytes) {
       var whole = ByteWriter()
       whole.append(row)
-      let number = try RecordLayout.recordNumber(of: row.span.bytes)
+      let number = try RecordRow.recordNumber(of: row.span.bytes)
       for (_, block) in elements(under: .blocks(of: state, record: number)) {
         try WideRow.append(block.span.bytes, to: &whole)
       }
       return WideRow.whole(whole.bytes)
     }
     guard DividedRow.isBase(row.span.bytes) else { return row }
-    let apart = ElementKey.registers(of: state, record: try RecordLayout.recordNumber(of: row.span.bytes))
+    let apart = ElementKey.registers(of: state, record: try RecordRow.recordNumber(of: row.span.bytes))
     let registers = readElement(apart) ?? []
     return try DividedRow.whole(row.span.bytes, registers.span.bytes)
   }
@@ -175,7 +175,7 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
     contents.references.remove(key.bytes.span.bytes)
   }
 
-  // MARK: Rows of sequences
+  // MARK: Rows of units
 
   package func withRun<R>(_ key: RawSpan, _ body: (RawSpan) throws -> R) throws -> R? {
     guard let row = contents.runs[key] else { return nil }

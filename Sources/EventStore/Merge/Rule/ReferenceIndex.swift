@@ -17,9 +17,9 @@ struct ReferenceIndex<Storage: FoldStorage> {
     in cell: CellNumber, of record: borrowing LoadedRow<Storage>, _ added: Head?, _ payload: RawSpan
   ) throws -> [Reference] {
     let row = record.bytes.span.bytes
-    guard let winner = try RecordLayout.winner(of: cell, in: row) else { return [] }
+    guard let winner = try RecordRow.winner(of: cell, in: row) else { return [] }
     guard winner.apart != nil else { return try Value.references(in: row.extracting(winner.payload)) }
-    let place = try RecordLayout.place(of: cell, in: row)
+    let place = try RecordRow.place(of: cell, in: row)
     return try shown(in: record.address(of: CellPath(cell)), row, place.body, added, payload)
   }
 
@@ -27,7 +27,7 @@ struct ReferenceIndex<Storage: FoldStorage> {
   func shown(
     in cell: CellAddress, _ row: RawSpan, _ body: Range<Int>, _ added: Head?, _ payload: RawSpan
   ) throws -> [Reference] {
-    let heads = try RecordLayout.heads(of: body, in: row)
+    let heads = try RecordRow.heads(of: body, in: row)
     guard heads.total > 0 else { return [] }
     guard heads[0].isApart else { return try Value.references(in: row.extracting(heads[0].payload)) }
     if heads[0].head == added { return try Value.references(in: payload) }
@@ -94,7 +94,7 @@ struct ReferenceIndex<Storage: FoldStorage> {
       try storage.readReference(key).map { try ReferenceCounts($0.span.bytes) } ?? ReferenceCounts()
     counts.places = counts.places &+ (now.isEmpty ? 0 : 1) &- (before.isEmpty ? 0 : 1)
     counts.cascades = counts.cascades &+ (now.cascades ? 1 : 0) &- (before.cascades ? 1 : 0)
-    var flags = RecordLayout.flags(of: record.bytes.span.bytes).subtracting(.ofReferences)
+    var flags = RecordRow.flags(of: record.bytes.span.bytes).subtracting(.ofReferences)
     if counts.places > 0 { flags.insert(.refers) }
     if counts.cascades > 0 { flags.insert(.cascades) }
     if counts.places == 0 && counts.cascades == 0 {
@@ -104,7 +104,7 @@ struct ReferenceIndex<Storage: FoldStorage> {
       counts.append(to: &writer)
       try storage.writeReference(writer.span, key)
     }
-    guard flags != RecordLayout.flags(of: record.bytes.span.bytes) else { return }
+    guard flags != RecordRow.flags(of: record.bytes.span.bytes) else { return }
     record.bytes[RowFlags.offset] = flags.rawValue
     record.existence = .unknown
     record.isChanged = true

@@ -57,16 +57,16 @@ extension RowReading {
 
   /// All heads of a cell in a record's row, greatest first, with their whole payloads.
   func heads(of cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> [OwnedHead] {
-    let place = try RecordLayout.place(of: cell, in: row)
+    let place = try RecordRow.place(of: cell, in: row)
     return try heads(
-      of: CellPath(cell), in: row, place.body, record: RecordLayout.recordNumber(of: row), state)
+      of: CellPath(cell), in: row, place.body, record: RecordRow.recordNumber(of: row), state)
   }
 
   /// All heads of a cell in a part of a row, greatest first, with their whole payloads.
   func heads(
     of path: CellPath, in row: RawSpan, _ body: Range<Int>, record: UInt32, _ state: StateNumber
   ) throws -> [OwnedHead] {
-    let inline = try RecordLayout.heads(of: body, in: row)
+    let inline = try RecordRow.heads(of: body, in: row)
     var heads: [OwnedHead] = []
     for index in 0..<inline.count {
       let payload = try wholePayload(of: inline[index], in: path, row, record: record, state)

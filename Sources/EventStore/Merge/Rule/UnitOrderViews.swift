@@ -7,19 +7,19 @@ struct UnitOrderCell: Hashable {
   var cell: CellNumber
 }
 
-/// What is known of what one identity has seen of sequences, from one of its insertions to its next.
+/// Caches what one identity has seen of each cell's units, between its insertions.
 ///
-/// It is dropped as soon as another identity's transaction is folded, or one that has seen more. What follows
-/// from only a base is kept for the others that have it.
+/// A transaction of another identity, or one that has seen more, clears it. What follows from a base alone
+/// stays for other identities with that base.
 struct UnitOrderViews {
   private struct BaseCell: Hashable {
     var incarnation: IncarnationNumber
     var offset: UInt64
-    var sequence: UnitOrderCell
+    var cell: UnitOrderCell
 
-    init(_ base: (incarnation: IncarnationNumber, offset: UInt64), _ sequence: UnitOrderCell) {
+    init(_ base: BaseNumbers, _ cell: UnitOrderCell) {
       (incarnation, offset) = base
-      self.sequence = sequence
+      self.cell = cell
     }
   }
 
@@ -27,10 +27,10 @@ struct UnitOrderViews {
   private var views: [UnitOrderCell: UnitOrderView] = [:]
   private var successorsOfBases: [BaseCell: [UnitID?: UnitID?]] = [:]
 
-  /// Sequences about which something is kept: it is a cache.
+  /// Lists and texts about which something is kept: it is a cache.
   private static let cellsMax = 64
 
-  /// Takes what is known of a sequence out; it is put back with ``put(_:of:_:_:)``.
+  /// Takes what is known of a cell out; it is put back with ``put(_:of:_:_:)``.
   mutating func take(
     of cell: CellNumber, _ record: UInt32, _ state: StateNumber, _ context: CausalContext
   ) -> UnitOrderView {
@@ -38,14 +38,14 @@ struct UnitOrderViews {
       views.removeAll()
       self.context = context
     }
-    let sequence = UnitOrderCell(state: state, record: record, cell: cell)
-    let known = views.removeValue(forKey: sequence)
+    let place = UnitOrderCell(state: state, record: record, cell: cell)
+    let known = views.removeValue(forKey: place)
     var view = known ?? UnitOrderView()
     view.seesOthers = context.base != nil || !context.lineage.isEmpty || context.seesAllPlaced
     if let base = context.base, context.lineage.isEmpty, !context.seesAllPlaced {
       view.ofBase =
         successorsOfBases.isEmpty
-        ? [:] : successorsOfBases.removeValue(forKey: BaseCell(base, sequence)) ?? [:]
+        ? [:] : successorsOfBases.removeValue(forKey: BaseCell(base, place)) ?? [:]
     }
     return view
   }
@@ -54,15 +54,15 @@ struct UnitOrderViews {
   ///   it.
   mutating func put(
     _ view: consuming UnitOrderView, of cell: CellNumber, _ record: UInt32, _ state: StateNumber,
-    isPlaced: (_ base: (incarnation: IncarnationNumber, offset: UInt64)) throws -> Bool
+    isPlaced: (_ base: BaseNumbers) throws -> Bool
   ) rethrows {
-    let sequence = UnitOrderCell(state: state, record: record, cell: cell)
+    let place = UnitOrderCell(state: state, record: record, cell: cell)
     let ofBase = view.ofBase.take() ?? [:]
     if views.count >= Self.cellsMax { views.removeAll() }
-    views[sequence] = view
+    views[place] = view
     guard !ofBase.isEmpty, let base = context?.base, try isPlaced(base) else { return }
     if successorsOfBases.count >= Self.cellsMax { successorsOfBases.removeAll() }
-    successorsOfBases[BaseCell(base, sequence)] = ofBase
+    successorsOfBases[BaseCell(base, place)] = ofBase
   }
 
   mutating func removeAll() {

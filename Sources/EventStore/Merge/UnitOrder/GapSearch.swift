@@ -1,37 +1,12 @@
 import OperationFormat
 
-/// A unit and its place in the tree.
-struct Spot {
-  var node: NodeNumber
-  var leaf: Leaf
-  var piece: Int
-  /// How many units of the piece are before it.
-  var offset: UInt64
-
-  var unit: UnitID {
-    let first = leaf.pieces[piece].first
-    return UnitID(first.inserter, first.number &+ offset)
-  }
-
-  var left: UnitID? {
-    offset == 0 ? leaf.pieces[piece].left : UnitID(unit.inserter, unit.number &- 1)
-  }
-
-  var right: UnitID? { leaf.pieces[piece].right }
-
-  var level: Level { leaf.pieces[piece].level(at: offset) }
-
-  /// The gap in front of it.
-  var gap: Gap { Gap(node: node, leaf: leaf, piece: piece, offset: offset) }
-}
-
-/// Finding where insertions belong.
+/// Finds where insertions belong.
 ///
-/// The units are a tree, whose order is that of the document. A unit whose right origin has the left origin
-/// that it has itself hangs from its right origin, to the left of it, by the order of units; each other one
-/// from its left origin, to the right of it: first those whose right origin is rightmost, then by the order
-/// of units. What hangs from one is side by side. A transaction that has seen a unit has seen all that it
-/// hangs from: so after an unseen one the search continues behind all that hangs from it.
+/// The units form a tree, and its order is the document's. A unit is a left child of its right origin if both
+/// have the same left origin. Otherwise it is a right child of its left origin. Left children are sorted by
+/// the order of units; right children first by right origin, rightmost first, then by the order of units. A
+/// subtree is contiguous. A transaction that has seen a unit has seen all its ancestors. So after an unseen
+/// unit the search continues behind its whole subtree.
 struct GapSearch<Storage: RunReading> {
   let tree: UnitTree<Storage>
   /// What is known of what the transaction has seen.
@@ -52,7 +27,7 @@ struct GapSearch<Storage: RunReading> {
     return isSeen
   }
 
-  /// Finds where a unit comes that is inserted behind another, and its origins. The sequence must not be
+  /// Finds where a unit comes that is inserted behind another, and its origins. The order must not be
   /// without nodes.
   mutating func gap(
     for new: UnitID, after left: UnitID?, _ hasSeen: (HeadID) throws -> Bool
@@ -86,9 +61,7 @@ struct GapSearch<Storage: RunReading> {
   }
 
   /// The first unit from one on that the transaction has seen.
-  private mutating func firstSeen(
-    from start: Spot?, _ hasSeen: (HeadID) throws -> Bool
-  ) throws -> Spot? {
+  private mutating func firstSeen(from start: Spot?, _ hasSeen: (HeadID) throws -> Bool) throws -> Spot? {
     var next = start
     var passed: UInt64 = 0
     while let spot = next {

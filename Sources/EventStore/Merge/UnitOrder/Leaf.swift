@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// A leaf of a sequence's tree: pieces in the document's order.
+/// A leaf of a unit order's tree: pieces in the document's order.
 ///
 /// | bytes | what |
 /// |---|---|

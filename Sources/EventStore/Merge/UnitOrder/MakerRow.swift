@@ -4,8 +4,8 @@ import OperationFormat
 /// with the same index in its transaction and the same count of units.
 ///
 /// The runs are as long as they can be, and a row is filled before the next one begins, so what is written
-/// follows from the operations only, even if an operation got its units one by one. The gap of a run is how many
-/// sequences it begins after the run before, or after 0.
+/// follows from the operations only, even if an operation got its units one by one. The gap of a run is how
+/// many sequences it begins after the run before, or after 0.
 ///
 /// | bytes | what |
 /// |---|---|

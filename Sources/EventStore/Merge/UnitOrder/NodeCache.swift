@@ -1,4 +1,4 @@
-/// Rows of one sequence as they were read or written last, parsed. An operation comes by a node several
+/// Rows of one unit order as they were read or written last, parsed. An operation comes by a node several
 /// times: on the way down to a unit, to its neighbours, and up again with new counts; and mostly the next
 /// operation comes by the same ones.
 ///

@@ -1,11 +1,11 @@
 import OperationFormat
 
-/// The leaves of an inserter's units: each entry holds from its number up to the number of the next entry.
+/// The leaves of an inserter's units, as runs: each entry holds from its number up to the next entry's.
 ///
-/// The row with the greatest first number that is at most a unit's has it; beyond the last unit it says
-/// nothing that counts. A leaf that is split tells the places of each piece that leaves it, and says behind
-/// it again what was true there before: so every unit is right after each change, whether or not its
-/// neighbours in number moved.
+/// A unit's entry is in the row with the greatest first number that is at most the unit's. Beyond the
+/// inserter's last unit a row's content means nothing. When a leaf splits, the new leaf's pieces get entries.
+/// After each of them an entry repeats the old leaf for the numbers that follow. So each unit's entry stays
+/// right, whichever of its neighbours moved.
 ///
 /// | bytes | what |
 /// |---|---|

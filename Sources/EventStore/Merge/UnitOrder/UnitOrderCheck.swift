@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// What a verification of one sequence has read so far.
+/// What a verification of one unit order has read so far.
 struct UnitOrderCheck {
   private struct Placed {
     var piece: Piece
@@ -69,13 +69,9 @@ struct UnitOrderCheck {
   private mutating func check(_ placed: Placed, _ name: String) {
     let (piece, entries) = (placed.piece, places[placed.piece.first.inserter] ?? [])
     // The last entry whose number is at most the piece's first.
-    var (low, high) = (0, entries.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if entries[middle].number <= piece.first.number { low = middle + 1 } else { high = middle }
-    }
-    var index = max(0, low - 1)
-    if low == 0 || index >= entries.count {
+    let count = entries.prefixCount { $0.number <= piece.first.number }
+    var index = max(0, count - 1)
+    if count == 0 {
       problems.append("\(name): unit \(piece.first.number) has no leaf")
     }
     while index < entries.count, entries[index].number < piece.end {
@@ -122,12 +118,8 @@ struct UnitOrderCheck {
 
   private func placed(_ unit: UnitID) -> Placed? {
     let pieces = pieces[unit.inserter] ?? []
-    var (low, high) = (0, pieces.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if pieces[middle].piece.first.number <= unit.number { low = middle + 1 } else { high = middle }
-    }
-    guard low > 0, pieces[low - 1].piece.contains(unit) else { return nil }
-    return pieces[low - 1]
+    let count = pieces.prefixCount { $0.piece.first.number <= unit.number }
+    guard count > 0, pieces[count - 1].piece.contains(unit) else { return nil }
+    return pieces[count - 1]
   }
 }

@@ -40,7 +40,7 @@ struct UnitOrderVerification<Storage: RunReading> {
     return check.problems
   }
 
-  /// Whether an inner node hangs from the tree.root.
+  /// Whether an inner node is below the root.
   private func leads(to node: NodeNumber) throws -> Bool {
     var node = node
     for _ in 0..<UnitOrderLimits.heightMax {

@@ -1,4 +1,5 @@
-/// What is known of what a transaction has seen of a sequence, so that most of it need not be searched for.
+/// What is known of what a transaction has seen of a list or a text, so that most of it need not be searched
+/// for.
 ///
 /// It may be kept from one insertion to the next of the same inserter, as long as that one has seen no more
 /// of others.

@@ -138,7 +138,8 @@ struct VisibilityChange<Storage: RunStorage> {
     return inner.children[try inner.index(of: leaf)].visible > 0
   }
 
-  /// As ``place(of:)``, from a row that was read before where that tells it.
+  /// The leaf of a unit, and the first number after it that its row names again. Reads the row only if the
+  /// last one read does not have it.
   private func place(of unit: UnitID, _ row: inout PlaceRow?) throws -> (leaf: NodeNumber, end: UInt64?)? {
     if let row, row.first <= unit.number, let end = row.end(of: unit.number) {
       return (row.leaf(of: unit.number), end)
@@ -176,9 +177,7 @@ extension Leaf {
   /// Hides the visible units from a piece on, of each inserter those below a number.
   ///
   /// - Returns: the last piece that changed, nil if none did.
-  fileprivate mutating func hide(
-    from first: Int, below end: (Inserter) throws -> UInt64
-  ) rethrows -> Int? {
+  fileprivate mutating func hide(from first: Int, below end: (Inserter) throws -> UInt64) rethrows -> Int? {
     var changed: Int?
     var index = first
     while index < pieces.count {

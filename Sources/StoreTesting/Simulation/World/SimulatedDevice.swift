@@ -79,7 +79,7 @@ final class SimulatedDevice: @unchecked Sendable {
     configuration.scratchDirectory = parent
     configuration.writesOnCallingThread = true
     configuration.commitFault = commitFault
-    configuration.foldStepsMax = foldStepsMax
+    configuration.foldBoundStepsMax = foldStepsMax
     // In worlds without assets, workloads write values of the greatest size.
     configuration.assetThresholdBytes = assetThresholdBytes ?? .max
     if assetThresholdBytes != nil { configuration.assetFault = assetFault }

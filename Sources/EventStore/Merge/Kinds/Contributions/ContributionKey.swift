@@ -8,7 +8,7 @@ package struct ContributionKey: Hashable, Sendable {
   /// Up to where its transaction had seen that incarnation.
   var baseOffset: UInt64
 
-  init(head: Head, base: (incarnation: IncarnationNumber, offset: UInt64)?) {
+  init(head: Head, base: BaseNumbers?) {
     self.head = head
     incarnation = base?.incarnation ?? .none
     baseOffset = base?.offset ?? 0
@@ -50,7 +50,7 @@ struct LanePlace: Hashable, Comparable, Sendable {
 /// | varint | the base's offset; absent after 0 |
 /// | … | the encoded value |
 package struct ContributionPayload: Sendable {
-  var base: (incarnation: IncarnationNumber, offset: UInt64)?
+  var base: BaseNumbers?
   /// The range of the value.
   var value: Range<Int>
 
@@ -74,9 +74,7 @@ package struct ContributionPayload: Sendable {
   }
 
   /// Appends what stands before the value.
-  static func append(
-    base: (incarnation: IncarnationNumber, offset: UInt64)?, to writer: inout ByteWriter
-  ) {
+  static func append(base: BaseNumbers?, to writer: inout ByteWriter) {
     writer.append(base == nil ? 0 : 1)
     guard let base else { return }
     writer.append(varint: UInt64(base.incarnation.rawValue))

@@ -54,7 +54,7 @@ enum ContributionKind: FieldCellKind {
     _ id: HeadID, of cell: CellNumber, in fold: inout Fold<Storage>
   ) throws -> OwnedHead? {
     let place = try fold.loaded.place(of: cell)
-    let heads = try RecordLayout.heads(of: place.body, in: fold.loaded.bytes.span.bytes)
+    let heads = try RecordRow.heads(of: place.body, in: fold.loaded.bytes.span.bytes)
     for index in 0..<heads.count where heads[index].head.id == id && !heads[index].isApart {
       return OwnedHead(head: heads[index].head, payload: Array(fold.loaded.bytes[heads[index].payload]))
     }

@@ -103,7 +103,7 @@ private struct ContributionClaims {
       for ancestor in try sight.lineage(of: id.replica, id.epoch) {
         let lane = ContributionLane(replica: ancestor.replica, epoch: ancestor.epoch)
         guard let number = numbers[lane], number != chain else { continue }
-        let count = chains[number].members.prefixCount { items[$0].head.id.sequence <= ancestor.through }
+        let count = chains[number].members.prefixCount { items[$0].head.id.sequence <= ancestor.sequence }
         claim(chains[chain].members, number, count)
       }
     }
@@ -220,17 +220,5 @@ private struct LeastFirst {
     }
     numbers[place] = last
     return least
-  }
-}
-
-extension Array {
-  /// How many elements satisfy a predicate that the first ones do and the rest do not.
-  func prefixCount(_ isFirst: (Element) throws -> Bool) rethrows -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if try isFirst(self[middle]) { low = middle + 1 } else { high = middle }
-    }
-    return low
   }
 }

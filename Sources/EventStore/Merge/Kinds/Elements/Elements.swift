@@ -31,7 +31,7 @@ enum Elements {
         under: prefix, from: first, atOnce: fold.bound.rowsAtOnce
       ) { key, row in
         let identity = try ElementRow.identity(of: row)
-        let heads = try RecordLayout.heads(of: identity.upperBound..<row.byteCount, in: row)
+        let heads = try RecordRow.heads(of: identity.upperBound..<row.byteCount, in: row)
         return try fold.step.mayRemove(removal, heads)
           ? (key: ElementKey(bytes: key.bytes), name: ElementName(row.extracting(identity))) : nil
       }

@@ -38,7 +38,7 @@ package struct ItemRow {
 
   /// The unit at which the element is: that of the greatest head.
   static func place(in row: RawSpan) throws(FormatError) -> UnitID {
-    let heads = try RecordLayout.heads(of: try ItemRow(row).places, in: row)
+    let heads = try RecordRow.heads(of: try ItemRow(row).places, in: row)
     return try unit(heads[0].head, row.extracting(heads[0].payload))
   }
 

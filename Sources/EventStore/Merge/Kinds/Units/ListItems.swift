@@ -86,7 +86,7 @@ enum ListItems {
       }
       try fold.storage.deleteElement(key)
       try fold.note([], at: ItemRegister.value.path(cell, item))
-      // Its row, and its place in the sequence.
+      // Its row, and its place in the order.
       if stopsIfSpent { try fold.bound.count(removed: 2) }
       try fold.bound.countRemoved(bytes: row.count)
     }

@@ -4,5 +4,6 @@ public import OperationFormat
 public struct TextRun: Hashable, Sendable {
   /// The operation that inserted it.
   public let operation: OperationID
+  /// The piece.
   public let text: String
 }

@@ -39,9 +39,7 @@ enum UnitCell {
   }
 
   /// A unit that an operation names, in this store's numbers; nil if nothing of its maker is here.
-  static func unit<Storage>(
-    _ reference: UnitReference, in fold: borrowing Fold<Storage>
-  ) throws -> UnitID? {
+  static func unit<Storage>(_ reference: UnitReference, in fold: borrowing Fold<Storage>) throws -> UnitID? {
     guard let maker = reference.maker else {
       return UnitID(
         replica: fold.context.replica, epoch: fold.context.epoch, number: reference.number)
@@ -92,9 +90,7 @@ enum UnitCell {
   }
 
   /// The unit of a cell at which the operation was paused.
-  static func pausedUnit<Storage>(
-    of cell: CellNumber, in fold: borrowing Fold<Storage>
-  ) throws -> UnitID? {
+  static func pausedUnit<Storage>(of cell: CellNumber, in fold: borrowing Fold<Storage>) throws -> UnitID? {
     let prefix = ElementKey.items(of: fold.state, record: try fold.recordNumber, cell: cell)
     return try fold.bound.next.flatMap { try $0.bytes.starts(with: prefix.bytes) ? $0.item : nil }
   }

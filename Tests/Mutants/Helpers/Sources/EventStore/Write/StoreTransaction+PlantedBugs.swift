@@ -4,16 +4,16 @@ import OperationFormat
 extension StoreTransaction {
   /// Folds a body's operations cell by cell.
   func foldInDictionaryOrder(_ body: RawSpan, into state: StateNumber) throws {
-    var layout = BodyDecoder()
-    try layout.parse(body)
+    var decoder = BodyDecoder()
+    try decoder.parse(body)
     func number(_ index: Int) throws -> NameNumber {
-      try internName(try Name(interned: body.extracting(layout.names[index])))
+      try internName(try Name(utf8: body.extracting(decoder.names[index])))
     }
-    let known = layout.operations.enumerated().filter { $0.element.record >= 0 }
+    let known = decoder.operations.enumerated().filter { $0.element.record >= 0 }
     for operations in Dictionary(grouping: known, by: { [$0.element.record, $0.element.field] }).values {
       for (offset, operation) in operations {
         let index = UInt32(offset)
-        let record = body.extracting(layout.names[operation.record])
+        let record = body.extracting(decoder.names[operation.record])
         switch operation.kind {
         case .create, .moveHere:
           try fold.create(record, in: state, type: try number(operation.type), index: index)
@@ -64,7 +64,7 @@ extension StoreTransaction {
     let incarnation = try storage.incarnations.makeNumber(for: header.incarnation)
     let replica = try storage.replicas.makeNumber(for: header.replica)
     guard try storage.segments.row(at: offset, in: zone, incarnation) == nil else { return }
-    try storage.segments.record(
+    try storage.segments.place(
       SegmentRow(
         replica: replica, epoch: header.epoch, first: header.sequences.lowerBound,
         last: header.sequences.upperBound, hash: header.contentHash, receivedMilliseconds: nil),

@@ -1,9 +1,10 @@
-/// How much operations on lists and texts may grow when they are issued again under another replica and epoch. Each unit in
-/// them then has another maker, which is written in full, and a run of units may become two.
+/// How much operations on lists and texts may grow when they are issued again under another replica and
+/// epoch. Each unit in them then has another maker, which is written in full, and a run of units may become
+/// two.
 ///
-/// A write leaves room for this growth. Without it, a valid write might be impossible to issue again, and its zone could
-/// never be shipped.
-package struct RenamedUnits: Hashable, Sendable {
+/// A write leaves room for this growth. Without it, a valid write might be impossible to issue again, and its
+/// zone could never be shipped.
+package struct RenamingGrowth: Hashable, Sendable {
   package private(set) var steps = 0
   package private(set) var bytes = 0
 

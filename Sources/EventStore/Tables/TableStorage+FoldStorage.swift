@@ -104,12 +104,6 @@ extension TableStorage: FoldStorage {
     return try rows.withLastRun(atMost: key, prefixBytes: prefixBytes, body)
   }
 
-  func forEachRun(
-    under prefix: RawSpan, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void
-  ) throws {
-    try rows.forEachRun(under: prefix, body)
-  }
-
   func writeRun(_ row: RawSpan, _ key: RawSpan) throws {
     try transaction.put(row, for: key, in: tables.runs)
   }
@@ -191,10 +185,6 @@ extension TableStorage: FoldStorage {
     var row = try stateRow(state)
     row.retimings &+= 1
     setStateRow(row, state)
-  }
-
-  func replicaID(_ number: ReplicaNumber) throws -> ReplicaID {
-    try replicas.identity(of: number)
   }
 
   func replicaNumber(of replica: ReplicaID) throws -> ReplicaNumber? {

@@ -61,7 +61,7 @@ extension WriteTransaction {
   ) throws {
     try write.edit(field, .list, of: record) { units in
       let element = try units.element(at: source, field)
-      try StoreError.check(target..<target + 1, of: units.count, field)
+      try target.checkIsIndex(below: units.count, field)
       // The elements between move up.
       let origin = try units.origin(before: target > source ? target + 1 : target, field)
       return try [.moveElement(element, after: origin.map { try units.reference($0) })]

@@ -1,0 +1,30 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The lock of a directory, held as long as this object exists. It excludes other openings in this process
+/// and in others.
+final class DirectoryLock {
+  private let descriptor: Int32
+
+  /// Waits until the lock is free, and takes it (open, flock).
+  ///
+  /// - Parameter isRequired: whether it is an error if the file system has no such locks.
+  /// - Throws: ``StoreError`` `notAStore` if there is no such directory, `readOnly` if it may not be read,
+  ///   `system`.
+  init(_ path: String, isRequired: Bool) throws {
+    descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else {
+      throw StoreError.unseen(errno, in: path)
+    }
+    while flock(descriptor, LOCK_EX) != 0 {
+      if errno == EINTR { continue }
+      guard isRequired else { break }
+      throw FileError(number: errno, call: "flock", path: path).storeError
+    }
+  }
+
+  deinit { if descriptor >= 0 { close(descriptor) } }
+}

@@ -1,0 +1,78 @@
+import OperationFormat
+
+/// What the store keeps of a segment of a remote log that it folded or shipped.
+struct SegmentRow: Hashable, Sendable {
+  var replica: ReplicaNumber
+  var epoch: UInt32
+  var first: UInt64
+  var last: UInt64
+  var hash: ContentHash
+  /// When the remote first received it, in milliseconds since 1970; nil if the remote keeps no such times.
+  var receivedMilliseconds: UInt64?
+  /// Why every replica rejects it; nil for a folded segment. A rejected segment places no transactions.
+  var rejection: SegmentRejection?
+
+  init(
+    replica: ReplicaNumber, epoch: UInt32, first: UInt64, last: UInt64, hash: ContentHash,
+    receivedMilliseconds: UInt64?, rejection: SegmentRejection? = nil
+  ) {
+    self.replica = replica
+    self.epoch = epoch
+    self.first = first
+    self.last = last
+    self.hash = hash
+    self.receivedMilliseconds = receivedMilliseconds
+    self.rejection = rejection
+  }
+
+  /// The row of an entry that was given up: it has no replica and no sequences.
+  ///
+  /// - Parameter hash: the hash of its tombstone.
+  static func quarantined(_ hash: ContentHash) -> SegmentRow {
+    SegmentRow(
+      replica: ReplicaNumber(rawValue: 0), epoch: 0, first: 0, last: 0, hash: hash, receivedMilliseconds: nil)
+  }
+
+  /// Whether the entry was given up. A segment's sequences count from 1.
+  var isQuarantined: Bool { first == 0 }
+
+  // | bytes | what |
+  // |---|---|
+  // | 1 | version, 1 |
+  // | varint ×4 | replica's number, epoch, first and last sequence; all 0 for an entry that was given up |
+  // | 32 | content hash |
+  // | varint | receive time + 1 in milliseconds since 1970, 0 where there is none |
+  // | 1 | why it was rejected: `SegmentRejection`; absent where it was folded |
+
+  func append(to writer: inout ByteWriter) {
+    writer.append(1)
+    writer.append(varint: UInt64(replica.rawValue))
+    writer.append(varint: UInt64(epoch))
+    writer.append(varint: first)
+    writer.append(varint: last)
+    writer.append(hash)
+    writer.append(varint: receivedMilliseconds.map { $0 &+ 1 } ?? 0)
+    if let rejection { writer.append(rejection.rawValue) }
+  }
+
+  init(_ row: RawSpan) throws(FormatError) {
+    var reader = ByteReader(row)
+    try reader.expectVersion("segment row")
+    replica = ReplicaNumber(rawValue: try reader.readUInt32Varint("segment.replica"))
+    epoch = try reader.readUInt32Varint("segment.epoch")
+    first = try reader.readVarint("row")
+    last = try reader.readVarint("row")
+    hash = try ContentHash.read(from: &reader, "token.hash")
+    let received = try reader.readVarint("row")
+    receivedMilliseconds = received == 0 ? nil : received - 1
+    if reader.remaining > 0 {
+      let byte = try reader.readUInt8("segment.rejection")
+      guard let reason = SegmentRejection(rawValue: byte) else {
+        throw FormatError(
+          .unknownTag, at: reader.position - 1, in: "segment.rejection", expected: "1 to 8", found: "\(byte)")
+      }
+      rejection = reason
+    }
+    try reader.finish("row")
+  }
+}

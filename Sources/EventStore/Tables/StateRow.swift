@@ -1,0 +1,56 @@
+import OperationFormat
+
+/// The row of a state: the result of one fold of a zone.
+struct StateRow: Hashable, Sendable {
+  enum Status: UInt8, Sendable {
+    case live = 0
+    /// A rebuild folds into it.
+    case building = 1
+    /// Replaced: its rows are removed in steps.
+    case discarded = 2
+  }
+
+  var zone: ZoneNumber
+  var status: Status
+  /// The last record number given out.
+  var lastRecord: UInt32
+  /// How often a contribution got another timestamp. Each time, the order of contributions may have changed.
+  var retimings: UInt64 = 0
+
+  init(zone: ZoneNumber, status: Status, lastRecord: UInt32 = 0) {
+    self.zone = zone
+    self.status = status
+    self.lastRecord = lastRecord
+  }
+
+  // | bytes | what |
+  // |---|---|
+  // | 1 | version, 1 |
+  // | varint | zone's number |
+  // | 1 | status: 0 live, 1 building, 2 discarded |
+  // | varint | last record number given out |
+  // | varint | how often a contribution got another timestamp; absent where none ever did |
+
+  func append(to writer: inout ByteWriter) {
+    writer.append(1)
+    writer.append(varint: UInt64(zone.rawValue))
+    writer.append(status.rawValue)
+    writer.append(varint: UInt64(lastRecord))
+    if retimings > 0 { writer.append(varint: retimings) }
+  }
+
+  init(_ row: RawSpan) throws(FormatError) {
+    var reader = ByteReader(row)
+    try reader.expectVersion("state row")
+    zone = ZoneNumber(rawValue: try reader.readUInt32Varint("state.zone"))
+    let byte = try reader.readUInt8("row")
+    guard let status = Status(rawValue: byte) else {
+      throw FormatError(
+        .unknownTag, at: 2, in: "state.status", expected: "0 to 2", found: "\(byte)")
+    }
+    self.status = status
+    lastRecord = try reader.readUInt32Varint("state.lastRecord")
+    if reader.remaining > 0 { retimings = try reader.readVarint("state.retimings", in: 1 ... .max) }
+    try reader.finish("row")
+  }
+}
