@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// What stands for an element of a set, or a key of a map, in keys of rows.
 package struct ElementName: Hashable, Sendable {
