@@ -96,7 +96,8 @@ package struct Cursor: ~Copyable {
     return try body(entry.key.bytes, entry.value.bytes)
   }
 
-  /// Deletes the entry; `next` and `previous` then move to its neighbours. (mdb_cursor_del)
+  /// Deletes the entry; `next` and `previous` then move to its neighbours, unless something was put meanwhile:
+  /// then seek first. (mdb_cursor_del)
   package mutating func deleteCurrent() throws(LMDBError) {
     precondition(position == .entry, "the cursor is not on an entry")
     let isMarkWrong = isEndMarked && isOutdated
