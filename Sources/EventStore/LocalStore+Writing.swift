@@ -22,8 +22,10 @@ extension LocalStore {
   /// As ``write(_:)``, but blocks the calling thread until the commit. For tools, tests, and threads of your
   /// own: in an app's tasks it takes a thread from the others.
   ///
-  /// Where nothing else is being written the closure runs on the calling thread, and no other thread is
-  /// waited for.
+  /// If nothing else is being written, the closure runs on the calling thread, and no other thread is waited
+  /// for.
+  ///
+  /// - Precondition: it is not called in the closure of a write, which would wait for itself.
   @inlinable
   public func writeBlockingThisThread<R: Sendable>(
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> R

@@ -44,6 +44,7 @@ package final class Environment: Sendable {
   /// - Throws: `.alreadyOpen`, `.networkFileSystem`, `.notAStore`, `.versionMismatch`, `.truncatedFile`,
   ///   `.damagedPage`, `.noSuchFile` and the operating system's errors.
   package init(directory: String, options: Options) throws(LMDBError) {
+    StandardDescriptors.fill()
     let calls = Calls(path: directory, options: options)
     let file = try DataFile(
       directory: directory, readOnly: options.readOnly, creates: options.createsFile,

@@ -45,7 +45,7 @@ struct ShoppingWorkload: SimulationWorkload {
   func check(_ transaction: borrowing ReadTransaction) throws {
     try transaction.forEachRecord(in: ShoppingList.zone, type: "thing") { thing in
       guard (thing["isBought"] == .bool(true)) == (thing["buyer"] != nil) else {
-        throw SimulationFailure(.workloadHolds, "\(thing.id): \(thing.fields)")
+        throw SimulationFailure(.workloadHolds, "\(thing.id) names \(thing["buyer"] ?? "nobody")")
       }
       return true
     }
@@ -121,8 +121,9 @@ struct BriefShoppingListWorlds {
     // The checks after a world has come to rest test no rule of the app, and take most of the time.
     options.faults.subtract([.logImported, .peerThatLies, .storeCopied, .remoteDamaged, .remoteTakenBack])
     let simulation = Simulation(options)
-    let seed = try #require(
-      (1...200 as ClosedRange<UInt64>).first { simulation.run(seed: $0).failure != nil })
+    // One in seven worlds fails. The smallest of this one is short. After a change of the simulator it may be
+    // another world: take another seed then, and put its trace on the page.
+    let seed: UInt64 = 83
     // page
     let smallest = try #require(try simulation.shrink(seed: seed), "seed \(seed) does not fail")
     #expect(smallest.failure.invariant == .workloadHolds, "\(smallest)")

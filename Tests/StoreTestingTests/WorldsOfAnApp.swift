@@ -36,7 +36,7 @@ struct WorldsOfAnApp {
 
   @Test("A world in which every write fails fails, and says why", arguments: 1...3 as ClosedRange<UInt64>)
   func failingWrites(seed: UInt64) {
-    let failure = run([Notes(throwsAlways: true)], steps: 300, seed: seed).failure
+    let failure = run([Notes(throwsAlways: true)], steps: 600, seed: seed).failure
     #expect(failure?.invariant == .noSurprise)
     #expect(failure?.message.contains("no write of workload “notes” was committed") ?? false, "\(failure)")
     #expect(failure?.message.contains("Refusal()") ?? false, "\(failure)")

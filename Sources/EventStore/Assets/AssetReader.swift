@@ -27,12 +27,12 @@ public struct AssetReader: ~Copyable {
 
   /// Reads the next piece.
   ///
-  /// - Parameter bytesMax: the most bytes that it has.
+  /// - Parameter bytesMax: the most bytes that it has; less than 1 counts as 1.
   /// - Returns: nil at the end. Then all pieces together have the asset's hash.
   /// - Throws: ``StoreError`` `assetDamaged` at the end, if they have not: what was read must not be used;
   ///   `system`.
   public mutating func next(bytesMax: Int = 256 << 10) throws -> [UInt8]? {
-    precondition(bytesMax > 0, "a piece has at least one byte")
+    let bytesMax = max(1, bytesMax)
     let piece = try read(at: offset, count: bytesMax)
     guard !piece.isEmpty else {
       guard offset == reference.byteCount, hasher.finish() == reference.hash else {

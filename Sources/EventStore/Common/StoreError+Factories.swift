@@ -22,7 +22,11 @@ extension StoreError {
     switch code {
     case EACCES, EPERM:
       accessDenied(directory)
-    case ENOENT, ENOTDIR:
+    case ENOTDIR:
+      StoreError(
+        .notAStore, "“\(directory)” is not a directory, or is in something that is none",
+        hint: "give the directory of a store, not a file in it")
+    case ENOENT:
       StoreError(
         .notAStore, "there is no store in “\(directory)”",
         hint: "give the directory of a store; a new one is made only in an empty directory")
@@ -83,8 +87,8 @@ extension StoreError {
   static func tooMuchWork(_ what: String, _ steps: Int) -> StoreError {
     StoreError(
       .transactionTooLarge,
-      "\(what) takes \(steps) steps to be folded in one zone, over the limit of \(Limits.foldStepsMax)",
-      hint: "split it into several writes")
+      "\(what) takes \(steps) steps to be folded, over the limit of \(Limits.foldStepsMax) in one zone",
+      hint: "split it into several writes: the page on transactions says how much one may do")
   }
 
   static func damagedAsset(_ asset: AssetReference, _ what: String) -> StoreError {
@@ -105,8 +109,9 @@ extension StoreError {
 extension StoreError {
   fileprivate static func missingIndex(_ what: String, _ count: Int, _ field: Name) -> StoreError {
     StoreError(
-      .indexInvalid, "“\(field)” has no \(what): it has \(count) in all",
-      hint: "count again: a write reads what it wrote, and what was folded before it")
+      .indexInvalid, "the field “\(field)” has no \(what): it has \(count) elements",
+      hint: "an index is from 0, and counts the elements of a list or the Unicode scalars of a text that are "
+        + "there now: count again")
   }
 }
 
@@ -120,6 +125,8 @@ extension Int {
 extension Range<Int> {
   /// - Throws: ``StoreError`` `indexInvalid` if it is not a range of `count` units.
   func checkIsRange(of count: Int, _ field: Name) throws {
-    guard lowerBound >= 0, upperBound <= count else { throw StoreError.missingIndex("\(self)", count, field) }
+    guard lowerBound >= 0, upperBound <= count else {
+      throw StoreError.missingIndex("range \(self)", count, field)
+    }
   }
 }

@@ -1,3 +1,5 @@
+import LMDB
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Darwin)
@@ -42,6 +44,9 @@ public enum SystemEnvironment {
     }
     throw failure("stat", path)
   }
+
+  /// Keeps files away from the descriptors of standard input, output and error, if these are closed.
+  package static func fillStandardDescriptors() { StandardDescriptors.fill() }
 
   /// The names in a directory.
   static func names(in path: String) throws -> [String] {

@@ -75,6 +75,14 @@ struct LogImport {
         // pending. What closed the lane comes before it: segments are exported in the log's order.
         try storage.segments.put(row, in: number, incarnation, at: offset)
       } else {
+        let last = try storage.placements.lastPlaced(replica, segment.epoch, in: number, incarnation)
+        guard last == 0 || row.first - 1 <= last else {
+          throw StoreError(
+            .importInvalid,
+            "the segment at offset \(offset) of zone “\(segment.zone)” begins at sequence \(row.first), and the "
+              + "one of its lane before it ends at \(last)",
+            hint: "the file was changed, or lines are missing: export the log again")
+        }
         try storage.segments.place(row, in: number, incarnation, at: offset)
       }
     case .contested(let contested):

@@ -23,7 +23,7 @@ public struct HiddenRecord: Hashable, Sendable {
 
 extension RecordReading where Self: ~Copyable {
   /// The records that refer to a record, which need not exist: each place once, in the order of the holders'
-  /// zones, names and fields.
+  /// zones, names and fields. A holder that a cascade hides is not listed: ``hiddenRecords(in:)`` lists those.
   ///
   /// - Parameters:
   ///   - target: the record that is referred to.

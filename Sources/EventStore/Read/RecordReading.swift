@@ -14,7 +14,8 @@ public import OperationFormat
 /// Every verb that names a zone throws ``StoreError`` `zoneUnknown` if the store has no such zone, and
 /// `damaged` if a row cannot be read.
 public protocol RecordReading: ~Copyable {
-  /// What the verbs read from. It cannot outlive the transaction, nor a write's next mutation.
+  /// What the verbs read from. An app calls the verbs; this has none. It cannot outlive the transaction, nor a
+  /// write's next mutation.
   var reader: RecordReader { @_lifetime(borrow self) get throws }
 }
 

@@ -11,7 +11,8 @@ extension LocalWrite {
     guard try !reader.contains(copy) else {
       throw StoreError(
         .recordExists, "the record \(copy) is there already",
-        hint: "move to another zone, or delete that record first")
+        hint: zone == record.zone
+          ? "move it to another zone" : "move it to another zone, or delete the record that is there first")
     }
     try record.name.withBytes { try move($0, record, copy, content, from: source, to: target) }
     return copy

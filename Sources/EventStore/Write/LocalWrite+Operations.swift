@@ -69,14 +69,6 @@ extension LocalWrite {
     if !assets.isEmpty { draft.content.assets += assets }
   }
 
-  /// Reads what the write has done so far. Valid until its next mutation.
-  @_lifetime(borrow self)
-  func reader() throws -> RecordReader {
-    try store.fold.flush()
-    return RecordReader(
-      ReadView(storage.transaction.alias(), tables: storage.tables, interned: storage.interned))
-  }
-
   // MARK: Operations in a draft
 
   /// - Parameter origin: the record's former zone and name, as the operation encodes them; empty if the

@@ -12,8 +12,8 @@ extension LocalWrite {
   ) throws {
     try field.check("a field's name", Limits.nameBytesMax)
     let draft = try draft(for: record.zone)
-    let found = try record.name.withBytes { name in
-      try units(of: field, kind, of: name, in: draft).map(changes)
+    let found = try markingUnexpectedFailure {
+      try record.name.withBytes { name in try units(of: field, kind, of: name, in: draft).map(changes) }
     }
     guard let found else { throw StoreError.unknown(record) }
     for change in found { try self.change(field, of: record, change) }
@@ -22,8 +22,12 @@ extension LocalWrite {
   func insertText(_ text: String, at index: Int, in field: Name, of record: RecordID) throws {
     try field.check("a field's name", Limits.nameBytesMax)
     let draft = try draft(for: record.zone)
-    try record.name.withBytes { name in
-      guard try insert(text, at: index, field, of: name, in: draft) else { throw StoreError.unknown(record) }
+    try markingUnexpectedFailure {
+      try record.name.withBytes { name in
+        guard try insert(text, at: index, field, of: name, in: draft) else {
+          throw StoreError.unknown(record)
+        }
+      }
     }
   }
 

@@ -6,12 +6,14 @@ extension LocalWrite {
   ///
   /// - Returns: whether it is new.
   func makeZone(_ zone: ZoneID) throws -> Bool {
+    dropView()
     let isNew = try markingUnexpectedFailure { try storage.zones.make(zone).isNew }
     if isNew { keep(.make(zone)) }
     return isNew
   }
 
   func attachZone(_ zone: ZoneID) throws {
+    dropView()
     let (number, found) = try markingUnexpectedFailure { try storage.zones.visible(zone) }
     var row = found
     guard row.status == .local else { return }
@@ -23,6 +25,7 @@ extension LocalWrite {
 
   /// Deletes a zone, and drops the write's operations in it.
   func deleteZone(_ zone: ZoneID) throws {
+    dropView()
     let (number, row) = try markingUnexpectedFailure { try storage.zones.visible(zone) }
     try markingFailure {
       try store.fold.flush()

@@ -22,6 +22,8 @@ final class LocalWrite {
     var operand = ByteWriter()
     var kept: [KeptTransaction] = []
     var zoneChanges: [ZoneChange] = []
+    /// What the write sees, until its next mutation.
+    var view: ReadView?
   }
 
   // No access to a field meets another access to the same field; dynamic checks of that would cost more than
@@ -136,8 +138,9 @@ final class LocalWrite {
     return current.drafts.add(zone, try ZoneDraft.Target(of: number, row, in: store))
   }
 
-  /// Gives the fold the causal context of a draft.
+  /// Gives the fold the causal context of a draft, before a change of its zone.
   func focus(_ draft: ZoneDraft) {
+    current.view = nil
     if current.drafts.focused === draft { return }
     current.drafts.focused = draft
     store.fold.context = draft.target.context
@@ -147,7 +150,25 @@ final class LocalWrite {
   /// Drops the write's operations in a zone that it deletes.
   func dropDraft(of zone: ZoneNumber) { current.drafts.remove(of: zone) }
 
-  func dropDrafts() { current.drafts.removeAll() }
+  func dropDrafts() {
+    current.view = nil
+    current.drafts.removeAll()
+  }
+
+  // MARK: Reading
+
+  /// Reads what the write has done so far. Valid until its next mutation.
+  @_lifetime(borrow self)
+  func reader() throws -> RecordReader {
+    try store.fold.flush()
+    if let view = current.view { return RecordReader(view) }
+    let view = ReadView(storage.transaction.alias(), tables: storage.tables, interned: storage.interned)
+    current.view = view
+    return RecordReader(view)
+  }
+
+  /// Forgets what the write saw: a zone changes.
+  func dropView() { current.view = nil }
 
   /// Lends the operand's buffer, empty.
   @inline(__always)
@@ -169,7 +190,7 @@ final class LocalWrite {
       try body()
     } catch {
       current.failure = error
-      throw error
+      throw StoreError.ofDamage(error)
     }
   }
 
@@ -180,12 +201,16 @@ final class LocalWrite {
       return try body()
     } catch {
       if !(error is StoreError) { current.failure = error }
-      throw error
+      throw StoreError.ofDamage(error)
     }
   }
 }
 
 extension StoreError {
+  /// The store's error for a row that cannot be read; any other error as it is. The group of writes still
+  /// needs those of LMDB.
+  static func ofDamage(_ error: any Error) -> any Error { error is FormatError ? translate(error) : error }
+
   /// - Throws: `valueInvalid` for a text of too many bytes.
   fileprivate static func check(_ text: String?, _ what: String, _ bytesMax: Int) throws {
     guard let count = text?.utf8.count, count > bytesMax else { return }

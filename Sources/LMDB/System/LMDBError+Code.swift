@@ -126,7 +126,7 @@ extension LMDBError.Code: CustomStringConvertible {
     case .alreadyOpen:
       (
         "already open", "this process already has the data file open, perhaps under another path",
-        "Share the open environment, or close it first"
+        "Use the one that is open, or close it first"
       )
     case .closed: ("closed", "the environment is closed", "Open it again")
     case .forked:

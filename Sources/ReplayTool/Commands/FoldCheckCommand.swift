@@ -38,7 +38,7 @@ struct FoldCheckCommand: ReplayCommand {
   var json = false
 
   func validate() throws {
-    guard sequences > 0, threads > 0, only ?? 0 >= 0 else {
+    guard sequences > 0, threads > 0, (0..<Int.max).contains(only ?? 0) else {
       throw ValidationError("the numbers of sequences and threads must be positive")
     }
   }

@@ -1,3 +1,4 @@
+import EventStore
 import Synchronization
 
 #if canImport(Glibc)
@@ -12,6 +13,7 @@ extension Console {
   /// Writing to a closed pipe, or beyond the limit for file sizes, then gives an error instead of a signal.
   /// Where a command can end cleanly, it asks whether an interrupt from the keyboard has occurred.
   static func makeSystem() -> Console {
+    SystemEnvironment.fillStandardDescriptors()
     signal(SIGPIPE, SIG_IGN)
     signal(SIGXFSZ, SIG_IGN)
     Interruption.catchSignals()

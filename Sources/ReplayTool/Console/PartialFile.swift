@@ -17,6 +17,10 @@ final class PartialFile {
 
   init(_ path: String) throws {
     self.path = Self.resolved(path)
+    guard !Self.isOfStore(self.path) else {
+      throw ToolError.input(
+        "fileUnwritable", "“\(path)” is a file of a store", hint: "name another file, outside the store")
+    }
     if Self.isReplaceable(self.path) {
       let partialPath = "\(self.path).partial-\(getpid())"
       descriptor = open(partialPath, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
@@ -34,6 +38,13 @@ final class PartialFile {
     }
     output = Output(
       DescriptorSink(descriptor: descriptor, name: "“\(path)”"), isTerminal: false, usesColor: false)
+  }
+
+  /// Whether it is one of the files of a store, which other content would destroy.
+  private static func isOfStore(_ path: String) -> Bool {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+    guard let name = parts.last, ["data.mdb", "lock.mdb", "store.mark"].contains(name) else { return false }
+    return access((parts.dropLast() + ["data.mdb"]).joined(separator: "/"), F_OK) == 0
   }
 
   /// Gives the file its name. Without this call, the written bytes are deleted.

@@ -10,7 +10,7 @@ public struct SyncPolicy: Hashable, Sendable {
   public var retryMilliseconds: Int64 = 1_000
   /// The longest wait after a failure, unless the remote asks for a longer one.
   public var retryMillisecondsMax: Int64 = 300_000
-  /// How many zones are synced at the same time.
+  /// How many zones are synced at the same time; less than 1 counts as 1.
   public var zonesAtOnceMax = 4
   /// How many chunks of assets, of 4 MiB, move in one zone before its log is read again.
   /// ``LogReplicator/syncOnce(_:)`` moves all.

@@ -96,10 +96,9 @@ struct SyncRound: Sendable {
     searches: [ZoneID: AssetSearch] = [:], lastPage: ZoneEventPage? = nil,
     misplacedResults: MisplacedResults = .standard
   ) {
-    precondition(zonesAtOnceMax > 0, "a round takes at least one zone at once")
     self.steps = steps
     self.selection = selection
-    self.zonesAtOnceMax = zonesAtOnceMax
+    self.zonesAtOnceMax = max(1, zonesAtOnceMax)
     self.assetChunksMax = assetChunksMax
     self.searches = searches
     self.lastPage = lastPage

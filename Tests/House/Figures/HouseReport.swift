@@ -41,14 +41,16 @@ struct HouseReport {
     }
     lines.append("kinds\tplaces in the code that decide by the kind of a field or an operation")
     for (target, count, silent) in siteCounts where count > 0 {
-      lines.append("  \(target)\t\(count), of which the compiler misses \(silent) when a kind is added")
+      lines.append(
+        "  \(target)\t\(count), of which the compiler misses \(silent) when a kind is added")
     }
     if all {
       for site in sites.sites {
         lines.append("    \(site.isEnforced ? " " : "!") \(site.target)/\(site.file):\(site.line)")
       }
     }
-    lines.append("types\tthe largest, over all their files; \(largeTypes.count) have over \(Self.typeLinesMax) lines")
+    lines.append(
+      "types\tthe largest, over all their files; \(largeTypes.count) have over \(Self.typeLinesMax) lines")
     for size in types.sizes.prefix(max(12, largeTypes.count)) {
       lines.append(
         "  \(size.target).\(size.name)\t\(size.lines) lines in \(size.files.count) files of "
@@ -56,13 +58,18 @@ struct HouseReport {
       )
     }
     lines.append("access\tdeclarations of each target")
-    for (target, isPublic, isPackage) in accesses { lines.append("  \(target)\t\(isPublic) public, \(isPackage) package") }
+    for (target, isPublic, isPackage) in accesses {
+      lines.append("  \(target)\t\(isPublic) public, \(isPackage) package")
+    }
     lines.append("lines\tof the sources")
     lines.append("  of Swift in Sources\t\(trees.flatMap(\.files).map(\.lineCount).reduce(0, +))")
     lines.append("  over \(Self.lineWidthMax) columns\t\(wideLineCount)")
     lines.append("  files over \(Self.fileLinesMax) lines\t\(longFiles.joined(separator: ", "))")
-    lines.append("  files with planted bugs\t\(trees.flatMap(\.files).count { $0.text.contains("PLANTED_BUGS") })")
-    lines.append("words\tthat the house avoids, and how often they occur: " + wordCounts.map { "\($0.0) \($0.1)" }.joined(separator: ", "))
+    lines.append(
+      "  files with planted bugs\t\(trees.flatMap(\.files).count { $0.text.contains("PLANTED_BUGS") })")
+    lines.append(
+      "words\tthat the house avoids, and how often they occur: "
+        + wordCounts.map { "\($0.0) \($0.1)" }.joined(separator: ", "))
     return Self.aligned(lines)
   }
 

@@ -89,18 +89,20 @@ extension SeededGenerator {
   }
 
   mutating func change() -> FieldChange {
-    switch below(11) {
-    case 0: return .insert(value(depth: 2))
-    case 1: return .remove(value(depth: 2))
-    case 2: return .put(key: Name(text(bytesMax: 20)), value(depth: 2))
-    case 3: return .removeKey(Name(text(bytesMax: 20)))
-    case 4: return .insertElements((0...below(4)).map { _ in value(depth: 1) }, after: origin())
-    case 5: return .moveElement(unit(), after: origin())
-    case 6: return .replaceElement(unit(), value(depth: 2))
-    case 7: return .removeElements((0...below(4)).map { _ in run() })
-    case 8: return .removeText((0...below(4)).map { _ in run() })
-    case 9: return .contribute(value(depth: 2))
-    default: return .insertText("x" + text(bytesMax: 40), after: origin())
+    switch OperationKind(rawValue: 1 + UInt64(below(Int(OperationKind.lastKnown.rawValue)))) {
+    case .insert: return .insert(value(depth: 2))
+    case .remove: return .remove(value(depth: 2))
+    case .put: return .put(key: Name(text(bytesMax: 20)), value(depth: 2))
+    case .removeKey: return .removeKey(Name(text(bytesMax: 20)))
+    case .insertElements: return .insertElements((0...below(4)).map { _ in value(depth: 1) }, after: origin())
+    case .moveElement: return .moveElement(unit(), after: origin())
+    case .replaceElement: return .replaceElement(unit(), value(depth: 2))
+    case .removeElements: return .removeElements((0...below(4)).map { _ in run() })
+    case .removeText: return .removeText((0...below(4)).map { _ in run() })
+    case .contribute: return .contribute(value(depth: 2))
+    case .insertText: return .insertText("x" + text(bytesMax: 40), after: origin())
+    case .add: return .add(.int(Int64(below(9))))
+    case .set, .create, .delete, .moveAway, .moveHere, .unknown: return .set(value(depth: 2))
     }
   }
 

@@ -98,18 +98,20 @@ struct RandomContent {
   }
 
   mutating func change() -> FieldChange {
-    switch below(11) {
-    case 0: return .insert(value())
-    case 1: return .remove(value())
-    case 2: return .put(key: name(below(3)), value())
-    case 3: return .removeKey(name(below(3)))
-    case 4: return .insertElements((0...below(3)).map { _ in value() }, after: unit())
-    case 5: return .moveElement(unit(), after: below(2) == 0 ? nil : unit())
-    case 6: return .replaceElement(unit(), value())
-    case 7: return .removeElements((0...below(3)).map { _ in run() })
-    case 8: return .removeText((0...below(3)).map { _ in run() })
-    case 9: return .contribute(value())
-    default: return .insertText("text \(below(9))", after: below(2) == 0 ? nil : unit())
+    switch OperationKind(rawValue: 1 + UInt64(below(Int(OperationKind.lastKnown.rawValue)))) {
+    case .insert: return .insert(value())
+    case .remove: return .remove(value())
+    case .put: return .put(key: name(below(3)), value())
+    case .removeKey: return .removeKey(name(below(3)))
+    case .insertElements: return .insertElements((0...below(3)).map { _ in value() }, after: unit())
+    case .moveElement: return .moveElement(unit(), after: below(2) == 0 ? nil : unit())
+    case .replaceElement: return .replaceElement(unit(), value())
+    case .removeElements: return .removeElements((0...below(3)).map { _ in run() })
+    case .removeText: return .removeText((0...below(3)).map { _ in run() })
+    case .contribute: return .contribute(value())
+    case .insertText: return .insertText("text \(below(9))", after: below(2) == 0 ? nil : unit())
+    case .add: return .add(.int(Int64(below(9))))
+    case .set, .create, .delete, .moveAway, .moveHere, .unknown: return .set(value())
     }
   }
 

@@ -86,7 +86,8 @@ struct SimulatedWrites: WorldPart {
   }
 
   private func didFail(
-    _ write: SimulatedWrite, of workload: any SimulationWorkload, _ device: SimulatedDevice, _ error: any Error
+    _ write: SimulatedWrite, of workload: any SimulationWorkload, _ device: SimulatedDevice,
+    _ error: any Error
   ) throws {
     if let failure = error as? SimulationFailure { throw failure }
     if !(error is AppError) { facts.refused[workload.name, default: []].append("\(error)") }

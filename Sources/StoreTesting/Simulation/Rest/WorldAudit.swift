@@ -31,7 +31,8 @@ struct WorldAudit: WorldPart {
     where errors.count >= Self.refusedMax && !facts.committed.contains(workload) {
       throw SimulationFailure(
         .noSurprise,
-        "no write of workload “\(workload)” was committed; \(errors.count) failed, the last with: \(errors.last!)")
+        "no write of workload “\(workload)” was committed; \(errors.count) failed, the last with: \(errors.last!)"
+      )
     }
   }
 

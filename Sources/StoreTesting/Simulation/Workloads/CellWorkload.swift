@@ -44,7 +44,7 @@ public struct CellWorkload: SimulationWorkload {
 
   private static let makingsMax = Limits.foldStepsMax / FoldWork.stepsOfMakingAgain - 1
 
-  private static let merges: [FoldOperation.Kind] = [
+  static let merges: [FoldOperation.Kind] = [
     .add, .insert, .insertText, .put, .insertElements, .remove, .removeText, .removeKey, .moveElement,
     .insertText,
     .replaceElement, .insertElements, .removeElements, .contribute,
