@@ -92,6 +92,34 @@ struct MovingLogs {
       explained.output.contains("Its clock was ahead: the remote received it at 2026-01-31T09:01:40.000Z"))
   }
 
+  @Test("a log that lacks a segment between two of a lane is not imported")
+  func refusesHoles() async throws {
+    let (path, remote) = (temporary.path + "/holes", "folder:" + temporary.path + "/remote")
+    for number in 1...3 {
+      let line = #"{"record":"home:m\#(number)","type":"task","fields":{"a":\#(number)}}"#
+      #expect(await tool.run("import", path, "-", input: Array(line.utf8)).exit == 0)
+      let more = number == 1 ? ["--create-remote", "--attach", "home"] : []
+      #expect(await tool.run(["sync", path, "--remote", remote] + more).exit == 0)
+    }
+    var lines = await tool.run("export", path).lines
+    let segments = lines.indices.filter { lines[$0].contains(#""segment":"#) }
+    #expect(segments.count == 3, "\(lines)")
+    lines.remove(at: segments[1])
+    let end = try #require(lines.lastIndex { $0.contains(#""end":"#) })
+    lines[end] = #"{"end":{"lines":\#(end)}}"#
+    let refused = await tool.run("import", copy, input: Array(lines.joined(separator: "\n").utf8 + [10]))
+    #expect(refused.exit != 0 && refused.errors.contains("begins at sequence 3"), "\(refused)")
+  }
+
+  @Test(
+    "an exported file never replaces a file of a store", arguments: ["data.mdb", "lock.mdb", "store.mark"])
+  func keepsStores(_ name: String) async throws {
+    let store = try await ShoppingStore()
+    let refused = await tool.run("export", store.path, "-o", store.path + "/" + name)
+    #expect(refused.exit == 2 && refused.errors.contains("is a file of a store"), "\(refused)")
+    #expect(await tool.run("verify", store.path).exit == 0)
+  }
+
   @Test("a transaction that is too long for a line is exported in its compact form")
   func compactsLongLines() async throws {
     let path = temporary.path + "/large"
