@@ -71,12 +71,12 @@ extension LMDBError.Code: CustomStringConvertible {
 
   /// The meaning, as a sentence without its full stop.
   package var explanation: String {
-    row?.explanation ?? "the operating system refused with error \(rawValue)"
+    row?.explanation ?? "the operating system refused: \(String(cString: strerror(rawValue)))"
   }
 
   /// What to do, if the failing call gives no better hint.
   package var defaultHint: String {
-    row?.hint ?? "See errno(3)"
+    row?.hint ?? "Check the path and its disk"
   }
 
   private typealias Row = (symbol: String, explanation: String, hint: String)

@@ -83,9 +83,11 @@ extension Value {
       }
       self = .int(number)
     case .fraction(let text):
+      let (what, shown) =
+        text.utf8.count <= 40
+        ? ("a number with a fraction", text) : ("a number of \(text.utf8.count) bytes", "…")
       throw JSONError(
-        in: path,
-        #"a number with a fraction must be written as {"double":\#(text)} or {"decimal":"\#(text)"}"#)
+        in: path, #"\#(what) must be written as {"double":\#(shown)} or {"decimal":"\#(shown)"}"#)
     case .array: throw JSONError(in: path, #"an array must be written as {"array":[…]}"#)
     case .object(let members):
       guard members.count == 1, let (kind, content) = members.first else {
