@@ -4,8 +4,12 @@ import Testing
 
 @Suite("The examples of the pages")
 struct ExamplesOfThePages {
-  private static let sources = ["ShoppingList.swift", "DictionaryRemote.swift", "ErrorAnswers.swift"]
-  private static let pages = ["StoreTesting.docc/TestingYourApp.md", "Replicator.docc/HandlingErrors.md"]
+  private static let sources = [
+    "ShoppingList.swift", "DictionaryRemote.swift", "ErrorAnswers.swift", "FieldExamples.swift",
+  ]
+  private static let pages = [
+    "StoreTesting.docc/TestingYourApp.md", "Replicator.docc/HandlingErrors.md", "EventStore.docc/Fields.md",
+  ]
 
   /// The passages of a source between the marks, each without its common indentation.
   private func passages(of file: String) throws -> [String] {
