@@ -6,17 +6,18 @@ extension LocalWrite {
   ///
   /// - Returns: whether it is new.
   func makeZone(_ zone: ZoneID) throws -> Bool {
-    dropView()
     let isNew = try markingUnexpectedFailure { try storage.zones.make(zone).isNew }
-    if isNew { keep(.make(zone)) }
-    return isNew
+    guard isNew else { return false }
+    dropView()
+    keep(.make(zone))
+    return true
   }
 
   func attachZone(_ zone: ZoneID) throws {
-    dropView()
     let (number, found) = try markingUnexpectedFailure { try storage.zones.visible(zone) }
     var row = found
     guard row.status == .local else { return }
+    dropView()
     row.status = .attached
     storage.setZoneRow(row, number)
     try markingUnexpectedFailure { try storage.flush() }
