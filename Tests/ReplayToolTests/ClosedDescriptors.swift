@@ -12,7 +12,7 @@ struct ClosedDescriptors {
   /// Without a guard the data file gets the number of standard output, and the output goes into its first page.
   @Test("writes nothing into a store's files", arguments: [">&-", ">&- 2>&-", "<&- >&- 2>&-"])
   func storeIsSound(_ redirection: String) async throws {
-    guard let replay = OtherProcess.replay else { return }
+    let replay = try #require(OtherProcess.replay)
     let store = temporary.path + "/store"
     let opened = try LocalStore(directory: store, durability: .durable)
     let milk = RecordID(zone: ZoneID(name: "home"), name: "milk")

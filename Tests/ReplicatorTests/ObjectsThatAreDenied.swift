@@ -3,7 +3,7 @@ import OperationFormat
 import StoreTesting
 import Testing
 
-@testable package import Replicator
+@testable import Replicator
 
 #if canImport(Glibc)
   import Glibc
@@ -83,10 +83,6 @@ struct ObjectsThatAreDenied {
     #expect(after.problems.count == refused.count && after.problems.allSatisfy(\.isDenied))
     device.store.close()
   }
-}
-
-extension ObjectRemote: LogOfObjects {
-  package var log: ObjectRemote { self }
 }
 
 /// An object store that denies some names.

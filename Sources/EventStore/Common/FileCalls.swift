@@ -44,12 +44,12 @@ struct FileCalls: Sendable {
   /// The names in a directory, in the order of their bytes; nil if there is no such directory (open,
   /// readdir).
   func names(in path: String) throws(FileError) -> [String]? {
-    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      if errno == ENOENT { return nil }
-      throw FileError(number: errno, call: "open", path: path)
+    do throws(FileError) {
+      return try OpenFile(directory: path).names(path)
+    } catch {
+      if error.isNoSuchFile { return nil }
+      throw error
     }
-    return try OpenFile(descriptor).names(path)
   }
 
   /// Syncs the names in a directory to the disk (open, fsync).

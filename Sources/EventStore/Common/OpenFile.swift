@@ -18,6 +18,13 @@ package struct OpenFile: ~Copyable {
 
   package init(_ descriptor: Int32) { self.descriptor = descriptor }
 
+  /// Opens a directory, to sync it or to read its names (open).
+  package init(directory path: String) throws(FileError) {
+    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard descriptor >= 0 else { throw FileError(number: errno, call: "open", path: path) }
+    self.init(descriptor)
+  }
+
   /// An error of close does not matter: what must be durable was synced before.
   deinit { _ = close(descriptor) }
 

@@ -50,14 +50,16 @@ public enum SystemEnvironment {
 
   /// The names in a directory.
   static func names(in path: String) throws -> [String] {
-    let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard descriptor >= 0 else {
+    let directory: OpenFile
+    do {
+      directory = try OpenFile(directory: path)
+    } catch {
       throw StoreError(
-        .notAStore, "“\(path)” cannot be read as a directory: \(String(cString: strerror(errno)))",
+        .notAStore, "“\(path)” cannot be read as a directory: \(String(cString: strerror(error.number)))",
         hint: "give the directory of a store; a new one is made only in an empty directory")
     }
     do {
-      return try OpenFile(descriptor).names(path)
+      return try directory.names(path)
     } catch {
       throw error.storeError
     }

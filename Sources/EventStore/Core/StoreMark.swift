@@ -81,3 +81,8 @@ struct StoreMark {
     }
   }
 }
+
+/// The files in a store's directory, besides those of assets.
+package enum StoreFiles {
+  package static let names = ["data.mdb", "lock.mdb", StoreMark.name]
+}

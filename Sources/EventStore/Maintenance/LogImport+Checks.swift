@@ -33,7 +33,7 @@ extension LogImport {
     }
   }
 
-  private static func invalid(_ message: String) -> StoreError {
+  static func invalid(_ message: String) -> StoreError {
     StoreError(
       .importInvalid, message, hint: "the file was changed, or lines are missing: export the log again")
   }

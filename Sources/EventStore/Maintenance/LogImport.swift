@@ -77,11 +77,9 @@ struct LogImport {
       } else {
         let last = try storage.placements.lastPlaced(replica, segment.epoch, in: number, incarnation)
         guard last == 0 || row.first - 1 <= last else {
-          throw StoreError(
-            .importInvalid,
+          throw Self.invalid(
             "the segment at offset \(offset) of zone “\(segment.zone)” begins at sequence \(row.first), and the "
-              + "one of its lane before it ends at \(last)",
-            hint: "the file was changed, or lines are missing: export the log again")
+              + "one of its lane before it ends at \(last)")
         }
         try storage.segments.place(row, in: number, incarnation, at: offset)
       }

@@ -7,17 +7,14 @@ extension LocalWrite {
   /// - Returns: whether it is new.
   func makeZone(_ zone: ZoneID) throws -> Bool {
     let isNew = try markingUnexpectedFailure { try storage.zones.make(zone).isNew }
-    guard isNew else { return false }
-    dropView()
-    keep(.make(zone))
-    return true
+    if isNew { keep(.make(zone)) }
+    return isNew
   }
 
   func attachZone(_ zone: ZoneID) throws {
     let (number, found) = try markingUnexpectedFailure { try storage.zones.visible(zone) }
     var row = found
     guard row.status == .local else { return }
-    dropView()
     row.status = .attached
     storage.setZoneRow(row, number)
     try markingUnexpectedFailure { try storage.flush() }
@@ -26,7 +23,6 @@ extension LocalWrite {
 
   /// Deletes a zone, and drops the write's operations in it.
   func deleteZone(_ zone: ZoneID) throws {
-    dropView()
     let (number, row) = try markingUnexpectedFailure { try storage.zones.visible(zone) }
     try markingFailure {
       try store.fold.flush()

@@ -113,7 +113,10 @@ final class LocalWrite {
 
   func keep(_ transaction: KeptTransaction) { current.kept.append(transaction) }
 
-  func keep(_ change: ZoneChange) { current.zoneChanges.append(change) }
+  func keep(_ change: ZoneChange) {
+    current.view = nil
+    current.zoneChanges.append(change)
+  }
 
   /// Forgets what the previous job has appended, and done to zones.
   func removeKept() {
@@ -166,9 +169,6 @@ final class LocalWrite {
     current.view = view
     return RecordReader(view)
   }
-
-  /// Forgets what the write saw: a zone changes.
-  func dropView() { current.view = nil }
 
   /// Lends the operand's buffer, empty.
   @inline(__always)

@@ -1,3 +1,5 @@
+import EventStore
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Darwin)
@@ -43,7 +45,7 @@ final class PartialFile {
   /// Whether it is one of the files of a store, which other content would destroy.
   private static func isOfStore(_ path: String) -> Bool {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-    guard let name = parts.last, ["data.mdb", "lock.mdb", "store.mark"].contains(name) else { return false }
+    guard let name = parts.last, StoreFiles.names.contains(String(name)) else { return false }
     return access((parts.dropLast() + ["data.mdb"]).joined(separator: "/"), F_OK) == 0
   }
 

@@ -22,7 +22,7 @@ struct NewStore {
   /// Removes the store's files, if the store did not exist before and has neither transactions nor zones.
   func removeIfEmpty() {
     guard !wasThere, access("\(directory)/data.mdb", F_OK) == 0, isEmpty else { return }
-    for name in ["data.mdb", "lock.mdb", "store.mark"] { unlink("\(directory)/\(name)") }
+    for name in StoreFiles.names { unlink("\(directory)/\(name)") }
     // The files of assets may exist, each in a directory named by the first digits of its hash.
     removeFiles(in: "\(directory)/assets", depth: 2)
     if !hadDirectory { rmdir(directory) }
@@ -44,16 +44,8 @@ struct NewStore {
   }
 
   private func removeFiles(in directory: String, depth: Int) {
-    guard let stream = opendir(directory) else { return }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      names.append(
-        withUnsafePointer(to: &entry.pointee.d_name) {
-          $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        })
-    }
-    closedir(stream)
-    for name in names where name != "." && name != ".." {
+    guard let names = try? OpenFile(directory: directory).names(directory) else { return }
+    for name in names {
       let path = "\(directory)/\(name)"
       if unlink(path) != 0, depth > 0 { removeFiles(in: path, depth: depth - 1) }
     }

@@ -26,6 +26,7 @@ final class FolderTree: Sendable {
   private let durable = Mutex<Set<String>>([])
 
   init(_ directory: String, _ calls: FolderCalls, readsWithoutFolders: Bool) {
+    SystemEnvironment.fillStandardDescriptors()
     self.directory = directory
     self.calls = calls
     self.readsWithoutFolders = readsWithoutFolders

@@ -4,7 +4,7 @@ internal import OperationFormat
 /// remote.
 ///
 /// ``ObjectName`` lists the objects. Its parts do the work; it owns what they share.
-package final class ObjectRemote: RemoteLog {
+package final class ObjectRemote: LogOfObjects {
   let objects: any ObjectStore
   /// The remote's own clock; nil if it has none.
   let receivedMilliseconds: (@Sendable () -> UInt64)?
@@ -14,8 +14,8 @@ package final class ObjectRemote: RemoteLog {
   let pages: LogPageReader
   /// Amends entries that cannot be read.
   package let amendments: EntryAmendments
-  private let appender: LogAppender
-  private let assets: ObjectAssets
+  fileprivate let appender: LogAppender
+  fileprivate let assets: ObjectAssets
 
   /// - Parameters:
   ///   - isReadOnly: whether this user must not write, not even to complete a deletion of another.
@@ -38,21 +38,7 @@ package final class ObjectRemote: RemoteLog {
     assets = ObjectAssets(objects: objects, zones: zones)
   }
 
-  package var name: String { objects.name }
-
-  package func changes() -> AsyncStream<Void> { objects.changes() }
-
-  // MARK: Zones
-
-  package func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
-    try await zones.page(after: token)
-  }
-
-  package func createZone(
-    _ zone: ZoneID, proposing proposed: IncarnationID
-  ) async throws(RemoteError) -> IncarnationID {
-    try await zones.create(zone, proposing: proposed)
-  }
+  package var log: ObjectRemote { self }
 
   /// The segments stay, for readers that have not read to the end. Nobody needs the assets: the folder and
   /// the memory remove them.
@@ -61,44 +47,6 @@ package final class ObjectRemote: RemoteLog {
     if try await zones.log(zone, incarnation, checkedAt: 0).fate != nil { return }
     guard try await appender.seal(incarnation, zone) == .deleted else { return }
     try await zones.record(.deleted, zone, incarnation)
-  }
-
-  // MARK: Segments
-
-  package func append(
-    _ segment: PackedSegment, after offset: UInt64
-  ) async throws(RemoteError) -> AppendOutcome {
-    try await appender.append(segment, after: offset)
-  }
-
-  package func segments(
-    after token: ChangeToken, bytesMax: Int
-  ) async throws(RemoteError) -> FetchOutcome {
-    try await pages.segments(after: token, bytesMax: bytesMax)
-  }
-
-  // MARK: Assets
-
-  package func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
-    try await assets.state(of: asset)
-  }
-
-  package func putAssetChunk(
-    _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
-  ) async throws(RemoteError) {
-    try await assets.putChunk(bytes, at: index, of: asset)
-  }
-
-  package func finishAsset(
-    _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
-  ) async throws(RemoteError) -> RemoteAssetState {
-    try await assets.finish(manifest, of: zone, incarnation)
-  }
-
-  package func assetChunk(
-    at index: UInt64, of asset: RemoteAsset
-  ) async throws(RemoteError) -> [UInt8]? {
-    try await assets.chunk(at: index, of: asset)
   }
 
   // MARK: Repair
@@ -131,51 +79,57 @@ package protocol LogOfObjects: RemoteLog {
 }
 
 extension LogOfObjects {
-  public var name: String { log.name }
+  public var name: String { log.objects.name }
+
+  public func changes() -> AsyncStream<Void> { log.objects.changes() }
+
+  // MARK: Zones
 
   public func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
-    try await log.zoneEvents(after: token)
+    try await log.zones.page(after: token)
   }
 
   public func createZone(
     _ zone: ZoneID, proposing proposed: IncarnationID
   ) async throws(RemoteError) -> IncarnationID {
-    try await log.createZone(zone, proposing: proposed)
+    try await log.zones.create(zone, proposing: proposed)
   }
+
+  // MARK: Segments
 
   public func append(
     _ segment: PackedSegment, after offset: UInt64
   ) async throws(RemoteError) -> AppendOutcome {
-    try await log.append(segment, after: offset)
+    try await log.appender.append(segment, after: offset)
   }
 
   public func segments(
     after token: ChangeToken, bytesMax: Int
   ) async throws(RemoteError) -> FetchOutcome {
-    try await log.segments(after: token, bytesMax: bytesMax)
+    try await log.pages.segments(after: token, bytesMax: bytesMax)
   }
 
+  // MARK: Assets
+
   public func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
-    try await log.assetState(asset)
+    try await log.assets.state(of: asset)
   }
 
   public func putAssetChunk(
     _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) {
-    try await log.putAssetChunk(bytes, at: index, of: asset)
+    try await log.assets.putChunk(bytes, at: index, of: asset)
   }
 
   public func finishAsset(
     _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
   ) async throws(RemoteError) -> RemoteAssetState {
-    try await log.finishAsset(manifest, of: zone, incarnation)
+    try await log.assets.finish(manifest, of: zone, incarnation)
   }
 
   public func assetChunk(
     at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) -> [UInt8]? {
-    try await log.assetChunk(at: index, of: asset)
+    try await log.assets.chunk(at: index, of: asset)
   }
-
-  public func changes() -> AsyncStream<Void> { log.changes() }
 }

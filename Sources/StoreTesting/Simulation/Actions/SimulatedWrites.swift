@@ -90,7 +90,10 @@ struct SimulatedWrites: WorldPart {
     _ error: any Error
   ) throws {
     if let failure = error as? SimulationFailure { throw failure }
-    if !(error is AppError) { facts.refused[workload.name, default: []].append("\(error)") }
+    if !(error is AppError) {
+      let count = facts.refused[workload.name]?.count ?? 0
+      facts.refused[workload.name] = (count + 1, "\(error)")
+    }
     world.count(.writesFailed)
     device.writeOutcomes.append(write.outcome(of: error))
     note("d\(device.number) write failed: \(ErrorChecker.code(of: error))")

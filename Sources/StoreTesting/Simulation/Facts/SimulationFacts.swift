@@ -15,8 +15,8 @@ final class SimulationFacts: @unchecked Sendable {
   var deletedZones: Set<ZoneID> = []
   /// The workloads of which a write was committed.
   var committed: Set<String> = []
-  /// The errors that ended writes of each workload.
-  var refused: [String: [String]] = [:]
+  /// How many writes of each workload ended with an error, and the last error.
+  var refused: [String: (count: Int, last: String)] = [:]
   /// Where a copy of the remote is another than the remote; nil where it is none.
   private var fork: (life: ZoneFacts, offset: Int)?
 

@@ -4,7 +4,7 @@ import OperationFormat
 /// Checks a world at rest: every store has everything that was ever written, and nothing more. Invariants 2,
 /// 4, 5, 13 and 15.
 struct WorldAudit: WorldPart {
-  /// So many writes of a workload may fail before one is committed: a full disk explains a few.
+  /// The most writes of a workload that may fail before one is committed: a full disk explains a few.
   private static let refusedMax = 10
 
   unowned let world: SimulatedWorld
@@ -31,7 +31,7 @@ struct WorldAudit: WorldPart {
     where errors.count >= Self.refusedMax && !facts.committed.contains(workload) {
       throw SimulationFailure(
         .noSurprise,
-        "no write of workload “\(workload)” was committed; \(errors.count) failed, the last with: \(errors.last!)"
+        "no write of workload “\(workload)” was committed; \(errors.count) failed, the last with: \(errors.last)"
       )
     }
   }
