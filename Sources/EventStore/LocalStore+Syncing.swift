@@ -100,8 +100,8 @@ extension LocalStore {
   /// - Returns: the stored one, which is to be shipped.
   /// - Throws: ``StoreError`` `zoneUnknown`, `incarnationChanged`, `mismatch`; `outOfOrder` if another
   ///   process has shipped what it cuts.
-  package func storeCut(_ header: SegmentHeader) async throws -> SegmentHeader {
-    try await core.perform { try ZoneCatalog($0).storeCut(header) }
+  package func storeCut(_ header: SegmentHeader, of zone: ZoneID) async throws -> SegmentHeader {
+    try await core.perform { try ZoneCatalog($0).storeCut(header, of: zone) }
   }
 
   /// Records that the remote has a run of this store's transactions. They are pending no more.
@@ -114,10 +114,13 @@ extension LocalStore {
     return try await IngestRun(core).acknowledge(acknowledgement)
   }
 
-  /// The offset of the segment before this one in its lane; 0 if not known. If this one was shipped, it is
-  /// behind that offset: a lane is shipped in its order.
-  package func offset(before segment: SegmentHeader) throws -> UInt64 {
-    try read { try $0.offset(before: segment) }
+  /// A place in a zone's remote log before a segment that is shipped: at the given offset, or at the segment
+  /// before it in its lane if that is later. A lane is shipped in its order, so entries that a parked zone
+  /// could not read are not looked through in each round.
+  package func place(
+    before segment: SegmentHeader, of zone: ZoneID, atLeast offset: UInt64
+  ) throws -> ChangeToken {
+    try read { try $0.place(before: segment, of: zone, atLeast: offset) }
   }
 
   // MARK: Segments of others

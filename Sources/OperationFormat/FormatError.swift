@@ -29,6 +29,10 @@ public struct FormatError: Error, Equatable, Sendable, CustomStringConvertible {
     public static let trailingBytes = Code(rawValue: "trailingBytes")
     /// A field has a value that it can never have.
     public static let invalid = Code(rawValue: "invalid")
+    /// The bytes are encrypted with a key that this program does not have.
+    public static let keyUnknown = Code(rawValue: "keyUnknown")
+    /// The bytes are not signed, and must be.
+    public static let signatureMissing = Code(rawValue: "signatureMissing")
     /// There was not enough memory to read the bytes, which may be valid.
     public static let outOfMemory = Code(rawValue: "outOfMemory")
 
@@ -67,6 +71,10 @@ public struct FormatError: Error, Equatable, Sendable, CustomStringConvertible {
     switch code {
     case .newerFormat, .unknownTag:
       "A newer version may have written this: keep the bytes and read them again after an upgrade."
+    case .keyUnknown:
+      "Nothing is lost: it is read again in each round, and once the key is here it is folded."
+    case .signatureMissing:
+      "Nothing is lost: it waits. Ask its writer to update the program, or the zone's owner who wrote it."
     case .truncated, .damaged:
       "The bytes were cut or changed in transit: fetch them again, or take them from another copy."
     case .outOfMemory:

@@ -54,6 +54,9 @@ extension Limits {
   public static let lineageMax = 64
   /// The largest packed body of a segment (8 MiB, and the frame of one largest transaction).
   public static let segmentPackedBytesMax = transactionBytesMax + 16
+  /// The largest sealed body of a segment: the largest packed one, with the tag that its key follows from and
+  /// that of the encryption. Padding must leave room for these.
+  public static let segmentSealedBytesMax = segmentPackedBytesMax + 32 + 16
   /// The largest unpacked body of a segment (64 MiB). The unpacker enforces it, whatever the header says.
   public static let segmentUnpackedBytesMax = 64 << 20
 }

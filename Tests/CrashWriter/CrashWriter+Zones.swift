@@ -41,7 +41,7 @@ extension CrashWriter {
   static func cut(in directory: String) async throws {
     let store = try open(directory, "consistent")
     guard let cut = try store.nextCut(of: zones[0]) else { return say("nothing") }
-    let stored = try await store.storeCut(cut.header)
+    let stored = try await store.storeCut(cut.header, of: zones[0])
     store.close()
     say("\(stored.sequences.upperBound)")
   }

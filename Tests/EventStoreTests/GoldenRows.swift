@@ -99,7 +99,7 @@ struct GoldenRows {
     zone.status = .offered
     let segment = SegmentRow(
       replica: ReplicaNumber(rawValue: 1), epoch: 2, first: 3, last: 400, hash: Self.hash,
-      receivedMilliseconds: 5)
+      receivedMilliseconds: 5, chain: LogChain(hash: Self.hash))
     let state = StateRow(zone: ZoneNumber(rawValue: 1), status: .discarded, lastRecord: 300)
     var writer = ByteWriter()
     zone.append(to: &writer)
@@ -121,8 +121,14 @@ struct GoldenRows {
     #expect(zoneRead == zone)
     writer.removeAll()
     segment.append(to: &writer)
-    #expect(hex(writer.bytes) == "010102039003" + hashText + "06")
+    #expect(hex(writer.bytes) == "020102039003" + hashText + hashText + "06")
     let segmentBytes = writer.bytes
+    // A row of an earlier program has no chain, and stays as it is until the chain is known.
+    let first = try SegmentRow(hexBytes("010102039003" + hashText + "06").span.bytes)
+    #expect(first.isOfFirstVersion && first.chain == nil && first.hash == segment.hash)
+    var firstAgain = ByteWriter()
+    first.append(to: &firstAgain)
+    #expect(hex(firstAgain.bytes) == "010102039003" + hashText + "06")
     let segmentRead = try SegmentRow(segmentBytes.span.bytes)
     #expect(segmentRead == segment)
     writer.removeAll()
@@ -133,7 +139,7 @@ struct GoldenRows {
     #expect(stateRead == state)
     let header = SegmentHeader(
       zone: ZoneID(name: "notes"), incarnation: IncarnationID(rawValue: 1), replica: ReplicaID(rawValue: 2),
-      epoch: 3, sequences: 4...500, base: 6, baseHash: Self.hash, operationCount: 700,
+      epoch: 3, sequences: 4...500, base: 6, baseProof: Self.hash, operationCount: 700,
       timestamps: Timestamp(rawValue: 8)...Timestamp(rawValue: 9), codec: .zstandard, keyID: 0,
       unpackedBytes: 1000, packedBytes: 100, contentHash: Self.hash, previousHash: .zero)
     let cut = CutRow(header, IncarnationNumber(rawValue: 1), ReplicaNumber(rawValue: 2))
@@ -141,7 +147,7 @@ struct GoldenRows {
     cut.append(to: &writer)
     #expect(
       hex(writer.bytes)
-        == "010102030" + "4f40306" + hashText + "bc05" + "0800000000000000" + "0900000000000000" + "01" + "00"
+        == "020102030" + "4f40306" + hashText + "bc05" + "0800000000000000" + "0900000000000000" + "01" + "00"
         + "e807" + "64" + hashText + String(repeating: "0", count: 64))
     let cutBytes = writer.bytes
     let cutRead = try CutRow(cutBytes.span.bytes)
@@ -161,5 +167,13 @@ struct GoldenRows {
         }
       }
     }
+  }
+}
+
+/// The bytes of hexadecimal digits.
+private func hexBytes(_ text: String) -> [UInt8] {
+  stride(from: 0, to: text.count, by: 2).map { index in
+    let start = text.index(text.startIndex, offsetBy: index)
+    return UInt8(text[start..<text.index(start, offsetBy: 2)], radix: 16)!
   }
 }

@@ -35,7 +35,7 @@ struct RulesOfOwnSegments {
     _ = try await store.acknowledge(try await ship(store, at: 1))
     try await write(store, "second")
     var acknowledgement = try await ship(store, at: 2)
-    if lie == .base { acknowledgement.header?.baseHash = .zero }
+    if lie == .base { acknowledgement.header?.baseProof = .zero }
     if lie == .previous { acknowledgement.header?.previousHash = .zero }
     let report = try await store.acknowledge(acknowledgement)
     let isRejected = lie != .none

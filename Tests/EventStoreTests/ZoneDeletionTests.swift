@@ -81,7 +81,8 @@ struct ZoneDeletionTests {
     _ = try await store.storeCut(cut.header)
     try await store.write { try $0.deleteZone(noteZone) }
     let token = ChangeToken(
-      zone: noteZone, incarnation: testIncarnation, offset: 1, hash: acknowledgement.hash)
+      zone: noteZone, incarnation: testIncarnation, offset: 1, hash: acknowledgement.hash,
+      chain: try store.syncState().zones[0].token?.chain)
     let deleting = ZoneSyncState(zone: noteZone, attachment: .deleting, token: token, pending: 1)
     var state = try store.syncState().zones
     #expect(state == [deleting])

@@ -31,15 +31,22 @@ struct FrameCodecTests {
   @Test("Envelopes, cut at every byte and with every bit of their own bytes flipped, are damaged")
   func envelopes() throws {
     for received in [nil, 0, 1, 1_631_231_046_000, UInt64.max - 1] as [UInt64?] {
-      let enveloped = EnvelopedBytes(offset: 300, receivedMilliseconds: received, segment: [1, 2, 3])
-      let faults = Codec.envelope.checkedFaults(of: enveloped, checked: SegmentEnvelope.headerBytes)
-      #expect(faults.isEmpty)
-      let bytes = try Codec.envelope.encode(enveloped)
-      for count in SegmentEnvelope.headerBytes...bytes.count {
-        let start = Array(bytes.prefix(count))
-        let envelope = try SegmentEnvelope.readHeader(start.span.bytes)
-        #expect(envelope.offset == 300 && envelope.receivedMilliseconds == received)
-        #expect(envelope.segmentBytes == 3)
+      let chain = LogChain(hash: ContentHash(ofText: "chain"))
+      for (chain, headerBytes) in [
+        (nil, 34), (StatedChain(chain), 70), (StatedChain(chain, beginsHere: true), 70),
+      ] {
+        let enveloped = EnvelopedBytes(
+          offset: 300, receivedMilliseconds: received, chain: chain, segment: [1, 2, 3])
+        let faults = Codec.envelope.checkedFaults(of: enveloped, checked: headerBytes)
+        #expect(faults.isEmpty)
+        let bytes = try Codec.envelope.encode(enveloped)
+        for count in headerBytes...bytes.count {
+          let start = Array(bytes.prefix(count))
+          let envelope = try SegmentEnvelope.readHeader(start.span.bytes)
+          #expect(envelope.offset == 300 && envelope.receivedMilliseconds == received)
+          #expect(envelope.segmentBytes == 3 && envelope.chain == chain)
+          #expect(envelope.headerBytes == headerBytes)
+        }
       }
     }
   }
@@ -48,7 +55,7 @@ struct FrameCodecTests {
   func largestEnvelope() {
     func code(_ segmentBytes: Int) -> FormatError.Code? {
       let empty = [UInt8]()
-      var bytes = SegmentEnvelope.encode(offset: 1, receivedMilliseconds: nil, segment: empty.span.bytes)
+      var bytes = SegmentEnvelope.encode(offset: 1, receivedMilliseconds: nil, chain: nil, segment: empty.span.bytes)
       bytes.replaceSubrange(22..<30, with: NaiveTransaction.littleEndian(UInt64(segmentBytes)))
       return Codec.envelope.code(withChecksum(bytes))
     }
@@ -99,7 +106,8 @@ struct FrameCodecTests {
       let offset = random.below(4) == 0 ? 0 : max(1, random.number())
       let hash = offset == 0 ? ContentHash.zero : random.hash()
       let token = ChangeToken(
-        zone: random.zone(), incarnation: random.incarnation(), offset: offset, hash: hash)
+        zone: random.zone(), incarnation: random.incarnation(), offset: offset, hash: hash,
+        chain: random.below(4) == 0 ? nil : LogChain(hash: random.hash()))
       let text = try token.encodedText()
       let again = try ChangeToken(text: text)
       #expect(again == token, "seed \(random.seed)")
@@ -126,7 +134,8 @@ struct FrameCodecTests {
   func longest() throws {
     let name = Name(String(repeating: "n", count: Limits.nameBytesMax))
     var header = FrameExamples.packedHeader
-    header.zone = ZoneID(owner: name, name: name)
+    header.zone = ZoneID(name: name)
+    header.version = 2
     header.epoch = .max
     header.sequences = UInt64.max - 2...UInt64.max
     header.base = .max
@@ -134,18 +143,28 @@ struct FrameCodecTests {
     header.unpackedBytes = UInt64(Limits.segmentUnpackedBytesMax)
     header.packedBytes = UInt64(Limits.segmentPackedBytesMax)
     let bytes = try Codec.segmentHeader.encode(header)
-    #expect(bytes.count == 464)
+    #expect(bytes.count == 334)
+    var longest = header
+    longest.device = DeviceID(rawValue: .max)
+    longest.former = FormerPlace(
+      incarnation: header.incarnation, offset: Limits.placeMax, base: Limits.placeMax - 1,
+      baseChain: header.contentHash, previousHash: header.contentHash, keyID: .max,
+      device: DeviceID(rawValue: .max))
+    let longestBytes = try Codec.segmentHeader.encode(longest)
+    #expect(longestBytes.count == 470 && longestBytes.count <= SegmentHeader.headerBytesMax)
+    #expect(try Codec.segmentHeader.decode(longestBytes) == longest)
     let again = try Codec.segmentHeader.decode(bytes)
     #expect(again == header)
     #expect(again.transactionCount == 3)
     let token = ChangeToken(
-      zone: header.zone, incarnation: header.incarnation, offset: .max, hash: header.contentHash)
+      zone: ZoneID(owner: name, name: name), incarnation: header.incarnation, offset: .max,
+      hash: header.contentHash, chain: LogChain(hash: header.contentHash))
     let tokenBytes = try token.encoded()
     #expect(tokenBytes.count == ChangeToken.bytesMax)
     let text = try token.encodedText()
     let tokenAgain = try ChangeToken(text: text)
     #expect(tokenAgain == token)
-    let event = ZoneEvent(kind: .created, zone: header.zone, incarnation: header.incarnation)
+    let event = ZoneEvent(kind: .created, zone: token.zone, incarnation: header.incarnation)
     let eventBytes = try event.encode(at: 2, after: header.contentHash)
     #expect(eventBytes.count == ZoneEvent.bytesMax)
   }
@@ -173,7 +192,7 @@ struct FrameCodecTests {
   func kinds() throws {
     let segment = try Codec.segmentHeader.encode(FrameExamples.plainHeader)
     let envelope = SegmentEnvelope.encode(
-      offset: 1, receivedMilliseconds: nil, segment: segment.span.bytes)
+      offset: 1, receivedMilliseconds: nil, chain: nil, segment: segment.span.bytes)
     let seal = FrameExamples.seals[0].encode()
     let event = try Codec.zoneEvent.encode(FrameExamples.created)
     for (bytes, kind) in [

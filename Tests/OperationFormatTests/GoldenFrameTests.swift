@@ -25,16 +25,62 @@ struct GoldenFrameTests {
     #expect(again == bytes)
   }
 
+  @Test("Segments of version 2 open, and are written as they were")
+  func segments() throws {
+    for (file, header, body, signatures) in [
+      ("segment-2", FrameExamples.header, FrameExamples.body, []),
+      (
+        "segment-2-reoffered", FrameExamples.reofferedHeader, FrameExamples.body,
+        [UInt8](repeating: 1, count: 64) + [UInt8](repeating: 2, count: 64)
+      ),
+      (
+        "segment-2-sealed", FrameExamples.sealedHeader, Array(0..<80), [UInt8](repeating: 1, count: 64)
+      ),
+    ] {
+      let bytes = try GoldenFileTests.read(file)
+      let framed = FramedBody(header: header, body: body, signatures: signatures)
+      #expect(try Codec.segment.decode(bytes) == framed)
+      #expect(try Codec.segment.encode(framed) == bytes)
+      #expect(Codec.segment.checkedFaults(of: framed).isEmpty)
+    }
+  }
+
+  @Test("The chain of a log, and the statements that it is over")
+  func chain() {
+    func hash(_ text: String) -> ContentHash { ContentHash(text)! }
+    let start = LogChain.start(of: FrameExamples.incarnation)
+    #expect(start.hash == hash("a20b15d6c277f6f23f014f7832cfbca7975dc5579f5c158484669046c7ff6847"))
+    let statement = FrameExamples.header.statement
+    #expect(statement.bytes.count == 165)
+    #expect(statement.hash == hash("47bc179a50d9583594e815ef51374df0f9b4eeeba4b99c8acec361de8c587634"))
+    let chain = LogChain(statement.hash, at: 1, after: start)
+    #expect(chain.hash == hash("35e505c66259f2ffa728116d94fdd6414c475765c82397ffa758bfa9500bee7c"))
+    // Neither packing nor signing nor offering it again changes what it states.
+    var packed = FrameExamples.reofferedHeader
+    (packed.codec, packed.packedBytes) = (.zstandard, 99)
+    #expect(packed.statement == statement)
+    #expect(
+      packed.formerStatement?.hash == hash("4c92df0338aceda214b00c861dd197bf53f665fc990a3e682325a128cea82713"))
+    #expect(FrameExamples.header.formerStatement == nil)
+    var first = FrameExamples.header
+    first.version = 1
+    #expect(first.statement.hash == hash("372f4a5cec8c52e214791fcba303f1b3bafbe9576335a82c0bbdfdcf7f24b076"))
+  }
+
   @Test("Tokens open, and are written as they were")
   func tokens() throws {
     for (file, token, text) in [
       (
-        "token-change", FrameExamples.changeToken,
-        "AQEDYW5uBW5vdGVz_-7dzLuqmYh3ZlVEMyIRAOgHPls5CxvhCSLBMGQD7Xg8Bu0fmRTyncA4KcdFfN2H233cRWZt"
+        "token-change-2", FrameExamples.changeToken,
+        "AgEDYW5uBW5vdGVz_-7dzLuqmYh3ZlVEMyIRAOgHPls5CxvhCSLBMGQD7Xg8Bu0fmRTyncA4KcdFfN2H230Ii-ufk3KpHUqvcrjaJxiADbvaGD1mphvaGqjWUc5jdcLeEQ8"
       ),
       (
-        "token-change-start", FrameExamples.startToken,
-        "AQEAAXoAAAAAAAAAAAAAAAAAAAAFAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAOL7cyg"
+        "token-change-2-start", FrameExamples.startToken,
+        "AgEAAXoAAAAAAAAAAAAAAAAAAAAFAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAw2Xq1Q"
+      ),
+      (
+        "token-change", FrameExamples.firstChangeToken,
+        "AQEDYW5uBW5vdGVz_-7dzLuqmYh3ZlVEMyIRAOgHPls5CxvhCSLBMGQD7Xg8Bu0fmRTyncA4KcdFfN2H233cRWZt"
       ),
     ] {
       let bytes = try GoldenFileTests.read(file)
@@ -43,6 +89,9 @@ struct GoldenFrameTests {
       #expect(try token.encodedText() == text)
       #expect(try ChangeToken(text: text) == token)
     }
+    // Before the first segment every token has a chain.
+    let start = try GoldenFileTests.read("token-change-start")
+    #expect(try Codec.changeToken.decode(start) == FrameExamples.startToken)
     let token = FrameExamples.databaseToken
     let text = "AQIAESIzRFVmd4iZqrvM3e7_rAL-VWGd-096lZhPyvAL8YN0J5t3_P4VX-iizIj3-1ZmG7-oIOM"
     let bytes = try GoldenFileTests.read("token-database")
@@ -75,11 +124,15 @@ struct GoldenFrameTests {
   @Test("Envelopes open, and are written as they were")
   func envelopes() throws {
     let segment = try GoldenFileTests.read("segment-plain")
-    for (file, offset, received) in [
-      ("envelope", 258, 1_631_231_046_000), ("envelope-no-time", 1, nil),
-    ] as [(String, UInt64, UInt64?)] {
+    func chain(_ text: String) -> LogChain { LogChain(hash: ContentHash(ofText: text)) }
+    for (file, offset, received, chain) in [
+      ("envelope", 258, 1_631_231_046_000, nil), ("envelope-no-time", 1, nil, nil),
+      ("envelope-2", 258, 1_631_231_046_000, StatedChain(chain("chain 258"))),
+      ("envelope-2-begins", 3, nil, StatedChain(chain("chain 3"), beginsHere: true)),
+    ] as [(String, UInt64, UInt64?, StatedChain?)] {
       let bytes = try GoldenFileTests.read(file)
-      let enveloped = EnvelopedBytes(offset: offset, receivedMilliseconds: received, segment: segment)
+      let enveloped = EnvelopedBytes(
+        offset: offset, receivedMilliseconds: received, chain: chain, segment: segment)
       #expect(try Codec.envelope.decode(bytes) == enveloped)
       #expect(try Codec.envelope.encode(enveloped) == bytes)
     }

@@ -27,8 +27,14 @@ struct LimitTests {
     #expect(Self.codes(Self.minimal { $0.zone.name = Self.name(128) }) == [nil, nil])
     #expect(Self.codes(Self.minimal { $0.zone.name = Self.name(129) }) == [.limitExceeded, .limitExceeded])
     #expect(Self.codes(Self.minimal { $0.zone.name = "" }) == [.invalid, .invalid])
-    #expect(Self.codes(Self.minimal { $0.zone.owner = Self.name(128) }) == [nil, nil])
-    #expect(Self.codes(Self.minimal { $0.zone.owner = Self.name(129) }) == [.limitExceeded, .limitExceeded])
+    func stated(_ owner: Name) -> LogTransaction {
+      Self.minimal {
+        $0.zone.owner = owner
+        $0.statesOwner = true
+      }
+    }
+    #expect(Self.codes(stated(Self.name(128))) == [nil, nil])
+    #expect(Self.codes(stated(Self.name(129))) == [.limitExceeded, .limitExceeded])
   }
 
   @Test("Names of records, types and fields")

@@ -31,7 +31,7 @@ struct MovesOfRecords {
       for other in zones + [ZoneID(name: "\u{e9}")] {
         for name in ["r", "s"] as [Name] {
           let place = RecordID(zone: other, name: name)
-          let isOwn = other == zone && name == "r"
+          let isOwn = other == ZoneID(name: zone.name) && name == "r"
           var transaction = moved(to: place, from: zone)
           for operation in [
             .moveAway(record: "r", to: place), .moveHere(record: "r", type: "T", from: place),

@@ -10,14 +10,14 @@ struct SegmentCutTests {
     let bytes = try transactions.map { transaction in try transaction.encoded() }
     return try SegmentHeader.describing(
       bytes, incarnation: FrameExamples.incarnation,
-      baseHash: { offset in
+      baseProof: { offset in
         guard offset == base else { throw NoHash() }
         return ContentHash(ofText: "base")
       }, previousHash: ContentHash(ofText: "previous"))
   }
 
   static func error(_ change: (inout [LogTransaction]) -> Void) -> FormatError? {
-    var transactions = FrameExamples.packedTransactions
+    var transactions = FrameExamples.transactions
     change(&transactions)
     do {
       _ = try describe(transactions, base: 5)
@@ -29,22 +29,21 @@ struct SegmentCutTests {
 
   @Test("A cut's description has sequences, greatest base, ordered timestamps, size and hash")
   func described() throws {
-    let header = try Self.describe(FrameExamples.packedTransactions, base: 5)
-    var expected = FrameExamples.packedHeader
-    expected.codec = .none
-    expected.packedBytes = expected.unpackedBytes
+    let header = try Self.describe(FrameExamples.transactions, base: 5)
+    var expected = FrameExamples.header
+    expected.baseProof = ContentHash(ofText: "base")
     #expect(header == expected)
   }
 
   @Test("Bases in another incarnation do not count, and without a base no hash is requested")
   func bases() throws {
-    var transactions = FrameExamples.packedTransactions
+    var transactions = FrameExamples.transactions
     transactions[1].base = Base(incarnation: IncarnationID(rawValue: 9), offset: 100)
     let fromOne = try Self.describe(transactions, base: 4)
-    #expect(fromOne.base == 4 && fromOne.baseHash == ContentHash(ofText: "base"))
+    #expect(fromOne.base == 4 && fromOne.baseProof == ContentHash(ofText: "base"))
     transactions[0].base = nil
     let fromNone = try Self.describe(transactions)
-    #expect(fromNone.base == 0 && fromNone.baseHash == .zero)
+    #expect(fromNone.base == 0 && fromNone.baseProof == .zero)
     transactions[0].base = Base(incarnation: FrameExamples.incarnation, offset: 7)
     #expect(throws: NoHash.self) { try Self.describe(transactions, base: 4) }
     // The greatest base counts, in any transaction.
@@ -56,7 +55,7 @@ struct SegmentCutTests {
   @Test("Transactions of another zone, replica or epoch, and gaps, are refused")
   func others() {
     #expect(Self.error { _ in } == nil)
-    #expect(Self.error { $0[1].zone = ZoneID(name: "notes") }?.subject == "transaction.zone")
+    #expect(Self.error { $0[1].zone = ZoneID(name: "lists") }?.subject == "transaction.zone")
     #expect(Self.error { $0[1].replica = ReplicaID(rawValue: 1) }?.subject == "transaction.replica")
     #expect(Self.error { $0[1].epoch = 301 }?.subject == "transaction.epoch")
     for sequence in [1, 6, 7, 9, .max] as [UInt64] {
@@ -74,7 +73,7 @@ struct SegmentCutTests {
         $0[1].sequence = 1
       }?.subject == "transaction.sequence")
     let error = Self.error { $0[1].epoch = 301 }
-    #expect(error?.offset == 77 && error?.code == .invalid)
+    #expect(error?.offset == 74 && error?.code == .invalid)
   }
 
   @Test("The most operations of a segment, and one more")
@@ -90,12 +89,12 @@ struct SegmentCutTests {
 
   @Test("Bytes that are not a transaction are refused with their place")
   func noTransactions() throws {
-    let first = try FrameExamples.packedTransactions[0].encoded()
-    let second = try FrameExamples.packedTransactions[1].encoded()
+    let first = try FrameExamples.transactions[0].encoded()
+    let second = try FrameExamples.transactions[1].encoded()
     for bytes in [[], [9], Array(second.dropLast()), second + [0]] {
       let error = #expect(throws: FormatError.self) {
         try SegmentHeader.describing(
-          [first, bytes], incarnation: FrameExamples.incarnation, baseHash: { _ in .zero },
+          [first, bytes], incarnation: FrameExamples.incarnation, baseProof: { _ in .zero },
           previousHash: .zero)
       }
       #expect((error?.offset ?? 0) >= first.count)

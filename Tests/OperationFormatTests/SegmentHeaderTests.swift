@@ -18,19 +18,23 @@ struct SegmentHeaderTests {
   @Test("Later and impossible versions, flags, codecs and keys")
   func future() {
     #expect(Self.error { _ in } == nil)
-    #expect(Self.error { $0.version = 2 }?.code == .newerFormat)
-    #expect(Self.error { $0.version = 255 }?.code == .newerFormat)
-    #expect(Self.error { $0.version = 0 }?.code == .invalid)
-    for bit in 0..<8 as Range<UInt8> { #expect(Self.error { $0.flags = 1 << bit }?.code == .newerFormat) }
+    for header in [FrameExamples.packedHeader, FrameExamples.header] {
+      #expect(Self.error(header) { $0.version = 3 }?.code == .newerFormat)
+      #expect(Self.error(header) { $0.version = 255 }?.code == .newerFormat)
+      #expect(Self.error(header) { $0.version = 0 }?.code == .invalid)
+      for bit in (header.version == 1 ? 0 : 3)..<8 as Range<UInt8> {
+        #expect(Self.error(header) { $0.flags = 1 << bit }?.code == .newerFormat)
+      }
+    }
     #expect(Self.error { $0.codec = 2 }?.code == .newerFormat)
     #expect(Self.error { $0.codec = 255 }?.code == .newerFormat)
-    let encrypted = Self.error { $0.keyID = Self.varint(.max) }
+    let encrypted = Self.error { $0.keyID = Self.varint(7) }
     #expect(encrypted?.code == .newerFormat && encrypted?.subject == "segment.keyID")
-    #expect(encrypted?.expected.contains("encrypted") == true)
+    #expect(encrypted?.expected.contains("not sealed") == true)
     // A later version may have other fields, so none of them is checked.
     #expect(
       Self.error {
-        $0.version = 2
+        $0.version = 3
         $0.zone = [255, 255]
         $0.more = [1, 2, 3]
       }?.code == .newerFormat)
@@ -42,6 +46,7 @@ struct SegmentHeaderTests {
     #expect(Self.error { $0.zone = [0] }?.code == .invalid)
     #expect(Self.error { $0.zone = [1, 255] }?.code == .invalidUTF8)
     #expect(Self.error { $0.owner = Self.varint(129) }?.code == .limitExceeded)
+    #expect(Self.error(FrameExamples.header) { $0.zone = Self.varint(129) }?.code == .limitExceeded)
     #expect(Self.error { $0.epoch = Self.varint(1 << 32) }?.code == .invalid)
     #expect(Self.error { $0.epoch = [0x80, 0] }?.code == .nonCanonical)
     #expect(Self.error { $0.first = [0] }?.code == .invalid)
@@ -54,13 +59,45 @@ struct SegmentHeaderTests {
     #expect(error?.offset == 8 + 4 + 6 + 16 + 16 + 2 + 1)
   }
 
+  @Test("A sealed header has a key, and what the body has inside is not outside")
+  func sealed() {
+    let sealed = FrameExamples.sealedHeader
+    #expect(Self.error(sealed) { _ in } == nil)
+    #expect(Self.error(sealed) { $0.keyID = [0] }?.subject == "segment.keyID")
+    #expect(Self.error(FrameExamples.header) { $0.keyID = [1] }?.code == .invalid)
+    #expect(Self.error(sealed) { $0.keyID = Self.varint(1 << 32) }?.code == .invalid)
+    #expect(Self.error(sealed) { $0.codec = 3 }?.code == .newerFormat)
+    #expect(Self.error(sealed) { $0.last = Self.varint(6 + 65_536) }?.code == nil)
+    #expect(Self.error(sealed) { $0.last = Self.varint(7 + 65_536) }?.code == .limitExceeded)
+    let bytesMax = UInt64(Limits.segmentSealedBytesMax)
+    #expect(Self.error(sealed) { $0.packedBytes = Self.varint(bytesMax) }?.code == nil)
+    #expect(Self.error(sealed) { $0.packedBytes = Self.varint(bytesMax + 1) }?.code == .limitExceeded)
+    // Its sizes are those of what is outside.
+    #expect(Self.error(sealed) { $0.isSealed = false }?.code != nil)
+  }
+
+  @Test("A former place has an offset, and a base before it")
+  func former() {
+    let header = FrameExamples.reofferedHeader
+    #expect(Self.error(header) { _ in } == nil)
+    for (offset, base, isSigned) in [(0, 0, 1), (4, 4, 1), (300, 300, 1), (300, 4, 2)] as [(UInt64, UInt64, UInt8)] {
+      var naive = NaiveSegmentHeader(header)
+      let rest = Array(naive.former[19...])
+      naive.former = Array(naive.former[..<16]) + Self.varint(offset) + Self.varint(base) + rest
+      naive.former[naive.former.count - 17] = isSigned
+      #expect(Codec.segmentHeader.error(naive.bytes)?.code == .invalid, "\(offset), \(base)")
+    }
+    #expect(Self.error(header) { $0.former.removeLast() }?.code == .truncated)
+    #expect(Self.error(header) { $0.former.append(0) }?.code == .trailingBytes)
+  }
+
   @Test("A base has a hash, and without a base there is none")
   func base() {
-    #expect(Self.error { $0.baseHash = [UInt8](repeating: 0, count: 32) }?.subject == "segment.baseHash")
+    #expect(Self.error { $0.baseProof = [UInt8](repeating: 0, count: 32) }?.subject == "segment.baseProof")
     var header = FrameExamples.packedHeader
     header.base = 0
     #expect(Codec.segmentHeader.code(encoding: header) == .invalid)
-    header.baseHash = .zero
+    header.baseProof = .zero
     #expect(Codec.segmentHeader.code(encoding: header) == nil)
     header.base = 1
     #expect(Codec.segmentHeader.code(encoding: header) == .invalid)
@@ -145,7 +182,7 @@ struct SegmentHeaderTests {
     var random = SeededGenerator(94)
     for round in 0..<50_000 {
       var bytes = random.bytes(random.below(200))
-      if round % 2 == 0 { bytes = Array("TRSG".utf8) + [1, 0, UInt8(random.below(200)), 0] + bytes }
+      if round % 2 == 0 { bytes = Array("TRSG".utf8) + [UInt8(1 + round / 2 % 2), 0, UInt8(random.below(200)), 0] + bytes }
       #expect(Codec.segmentHeader.code(bytes) != nil, "seed \(random.seed)")
       #expect(Codec.segment.code(bytes) != nil, "seed \(random.seed)")
     }

@@ -22,10 +22,10 @@ struct SegmentLengthBombTests {
       bombs.append((0, text.bytes))
       bombs.append((1, varint + [UInt8](repeating: 1, count: 1000)))
       var envelope = SegmentEnvelope.encode(
-        offset: 1, receivedMilliseconds: nil, segment: [UInt8]().span.bytes)
+        offset: 1, receivedMilliseconds: nil, chain: nil, segment: [UInt8]().span.bytes)
       envelope.replaceSubrange(22..<30, with: NaiveTransaction.littleEndian(count))
       bombs.append((2, withChecksum(envelope)))
-      bombs.append((3, withChecksum([1, 1] + varint + [0, 0, 0, 0])))
+      bombs.append((3, withChecksum([2, 1] + varint + [0, 0, 0, 0])))
     }
     return bombs
   }

@@ -42,7 +42,7 @@ struct TokenTests {
     #expect(Self.error(text.replacing("-", with: "+"))?.code == .invalid)
     #expect(Self.error("")?.code == .truncated)
     #expect(Self.error("é")?.offset == 0)
-    #expect(Self.error(text + text)?.code == .damaged)
+    #expect(Self.error(text + "A" + text)?.code == .damaged)
     #expect(Self.error(String(repeating: "A", count: 100_000_000))?.code == .limitExceeded)
   }
 
@@ -72,10 +72,12 @@ struct TokenTests {
   func kinds() throws {
     let change = try FrameExamples.changeToken.encoded()
     let database = try FrameExamples.databaseToken.encoded()
-    #expect(Codec.databaseToken.error(change)?.subject == "token.kind")
-    #expect(Codec.databaseToken.code(change) == .invalid)
+    let first = try FrameExamples.firstChangeToken.encoded()
+    #expect(Codec.databaseToken.error(first)?.subject == "token.kind")
+    #expect(Codec.databaseToken.code(first) == .invalid)
+    #expect(Codec.databaseToken.code(change) == .newerFormat)
     #expect(Codec.changeToken.code(database) == .invalid)
-    #expect(try Self.error(FrameExamples.changeToken) { $0[0] = 2 }?.code == .newerFormat)
+    #expect(try Self.error(FrameExamples.changeToken) { $0[0] = 3 }?.code == .newerFormat)
     #expect(try Self.error(FrameExamples.changeToken) { $0[0] = 0 }?.code == .invalid)
     #expect(try Self.error(FrameExamples.changeToken) { $0[1] = 3 }?.code == .newerFormat)
   }

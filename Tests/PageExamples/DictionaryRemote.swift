@@ -29,9 +29,9 @@ final class DictionaryRemote: RemoteLog {
     try logs.withLock { logs throws(RemoteError) in try logs.deleteZone(zone, incarnation) }
   }
 
-  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
+  func append(_ segment: PackedSegment, after token: ChangeToken) async throws(RemoteError) -> AppendOutcome {
     try segment.checkIsWhole()
-    return try logs.withLock { logs throws(RemoteError) in try logs.append(segment, after: offset) }
+    return try logs.withLock { logs throws(RemoteError) in try logs.append(segment, after: token) }
   }
 
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
@@ -75,6 +75,8 @@ private struct DictionaryLogs {
     let zone: ZoneID
     /// The segment of offset n is at n − 1.
     var segments: [PackedSegment] = []
+    /// The log's chain at each offset, the first before all segments.
+    var chains: [LogChain]
     var isClosed = false
   }
 
@@ -121,7 +123,7 @@ private struct DictionaryLogs {
       if log.zone == zone { return proposed }
       throw RemoteError(.mismatch, "\(proposed) is another zone's", hint: "propose new random bits")
     }
-    logs[proposed] = Log(zone: zone)
+    logs[proposed] = Log(zone: zone, chains: [.start(of: proposed)])
     open[zone] = proposed
     note(.created, zone, proposed)
     return proposed
@@ -134,25 +136,29 @@ private struct DictionaryLogs {
     note(.deleted, zone, incarnation)
   }
 
-  mutating func append(_ segment: PackedSegment, after offset: UInt64) throws(RemoteError) -> AppendOutcome {
-    let header = segment.header
-    let log = try log(header.zone, header.incarnation)
-    guard offset <= UInt64(log.segments.count) else { throw Self.wentBack(header.zone, offset) }
-    for (index, found) in log.segments.enumerated().dropFirst(Int(offset)) {
-      let place = SegmentPlace(offset: UInt64(index) + 1)
-      if segment.isSame(as: found) { return .alreadyThere(place) }
-      if try !segment.agrees(with: found) { return .fork(place) }
+  mutating func append(_ segment: PackedSegment, after token: ChangeToken) throws(RemoteError) -> AppendOutcome {
+    let log = try log(token.zone, token.incarnation)
+    try segment.checkIsOf(token)
+    let count = UInt64(log.segments.count)
+    guard token.offset <= count else { throw Self.wentBack(token.zone, token.offset) }
+    for (index, found) in log.segments.enumerated().dropFirst(Int(token.offset)) {
+      let place = SegmentPlace(offset: UInt64(index) + 1, chain: StatedChain(log.chains[index + 1]))
+      if let outcome = segment.outcome(meeting: found, at: place) { return outcome }
     }
     if log.isClosed { return .gone(.deleted) }
-    logs[header.incarnation]?.segments.append(segment)
-    return .appended(SegmentPlace(offset: UInt64(log.segments.count) + 1))
+    let chain = LogChain(segment.header.statement.hash, at: count + 1, after: log.chains.last)
+    logs[token.incarnation]?.segments.append(segment)
+    logs[token.incarnation]?.chains.append(chain)
+    return .appended(SegmentPlace(offset: count + 1, chain: StatedChain(chain)))
   }
 
   func segments(after token: ChangeToken, _ bytesMax: Int) throws(RemoteError) -> FetchOutcome {
     let log = try log(token.zone, token.incarnation)
     guard token.offset <= UInt64(log.segments.count) else { throw Self.wentBack(token.zone, token.offset) }
     let start = Int(token.offset)
-    guard start == 0 || log.segments[start - 1].header.contentHash == token.hash else {
+    // A token without a chain is of an earlier program: the hash of its segment has to do.
+    let isKnown = token.chain.map { $0 == log.chains[start] }
+    guard isKnown ?? (log.segments[start - 1].header.contentHash == token.hash) else {
       throw Self.wentBack(token.zone, token.offset)
     }
     if log.isClosed && start == log.segments.count { return .gone(.deleted) }
@@ -162,7 +168,8 @@ private struct DictionaryLogs {
       bytes += segment.bytes.count
       if !page.isEmpty && bytes > bytesMax { break }
       let offset = token.offset + UInt64(page.count) + 1
-      page.append(StoredSegment(offset: offset, receivedMilliseconds: nil, bytes: segment.bytes))
+      let chain = StatedChain(log.chains[Int(offset)])
+      page.append(StoredSegment(offset: offset, receivedMilliseconds: nil, chain: chain, bytes: segment.bytes))
     }
     return .segments(page, hasMore: start + page.count < log.segments.count || log.isClosed)
   }

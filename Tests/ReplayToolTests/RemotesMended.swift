@@ -353,7 +353,7 @@ struct RemotesMended {
     .incarnation
     var maker = SegmentMaker(ZoneID(name: "notes"), incarnation, replica: ReplicaID(rawValue: 77))
     let bytes = SegmentEnvelope.encode(
-      offset: 3, receivedMilliseconds: nil, segment: try maker.next().bytes.span.bytes)
+      offset: 3, receivedMilliseconds: nil, chain: nil, segment: try maker.next().bytes.span.bytes)
     try Data(bytes).write(to: third)
     #expect(await sync("b", "--create-store", seed: 5).exit == 0)
     try right.write(to: third)
@@ -401,7 +401,7 @@ struct RemotesMended {
     var maker = SegmentMaker(ZoneID(name: "notes"), incarnation, replica: ReplicaID(rawValue: 77))
     for _ in 1...4 { _ = try maker.next() }
     let bytes = SegmentEnvelope.encode(
-      offset: 4, receivedMilliseconds: nil, segment: try maker.next().bytes.span.bytes)
+      offset: 4, receivedMilliseconds: nil, chain: nil, segment: try maker.next().bytes.span.bytes)
     try Data(bytes).write(to: try await file(4))
     let audit = await run("remote", remote)
     #expect(

@@ -377,7 +377,7 @@ private struct ForgedSegments {
       operations: assets.map { .set(record: "forged", type: "note", field: "photo", value: .asset($0)) })
     let bytes = [try transaction.encoded()]
     let header = try SegmentHeader.describing(
-      bytes, incarnation: incarnation, baseHash: { _ in .zero }, previousHash: previous)
+      bytes, incarnation: incarnation, baseProof: { _ in .zero }, previousHash: previous)
     previous = header.contentHash
     return try SegmentPacker.pack(SegmentCut(header: header, isStored: false, transactions: bytes))
   }

@@ -85,12 +85,12 @@ struct BadSegments {
   /// The bytes of an object after the damage.
   private func damage(_ damage: Damage, _ bytes: [UInt8], _ world: World) async throws -> [UInt8] {
     var bad = bytes
-    let (token, headBytes) = (world.tokens[0], SegmentEnvelope.headerBytes)
+    let (token, headBytes) = (world.tokens[0], SegmentEnvelope.headerBytesMax)
     let right = try SegmentPacker.unpack(Array(bytes[headBytes...]))
     var maker = SegmentMaker(zone, token.incarnation, replica: ReplicaID(rawValue: 0xBAD))
     func enclosed(_ segment: PackedSegment) -> [UInt8] {
       SegmentEnvelope.encode(
-        offset: token.offset + 1, receivedMilliseconds: nil, segment: segment.bytes.span.bytes)
+        offset: token.offset + 1, receivedMilliseconds: nil, chain: nil, segment: segment.bytes.span.bytes)
     }
     /// The right transactions under a wrong header.
     func lying(_ change: (inout SegmentHeader) -> Void) throws -> [UInt8] {
@@ -127,8 +127,8 @@ struct BadSegments {
     case .hole:
       _ = try maker.next()
       bad = enclosed(try maker.next())
-    case .seenLater: bad = enclosed(try maker.next(base: (1000, hash(1000))))
-    case .seenOther: bad = enclosed(try maker.next(base: (1, hash(77))))
+    case .seenLater: bad = enclosed(try maker.next(base: (1000, LogChain(hash: hash(1000)))))
+    case .seenOther: bad = enclosed(try maker.next(base: (1, LogChain(hash: hash(77)))))
     case .fork:
       var maker = SegmentMaker(zone, token.incarnation, replica: right.header.replica)
       bad = enclosed(try maker.next())

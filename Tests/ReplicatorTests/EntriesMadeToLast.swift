@@ -48,7 +48,7 @@ struct EntriesMadeToLast {
 
   private func token(after segment: PackedSegment, _ offset: UInt64) -> ChangeToken {
     var token = ChangeToken.start(of: zone, incarnation)
-    (token.offset, token.hash) = (offset, segment.header.contentHash)
+    (token.offset, token.hash, token.chain) = (offset, segment.header.contentHash, nil)
     return token
   }
 

@@ -237,7 +237,7 @@ struct EntriesNobodyReads {
     #expect(await code(EntryPlace(offset: 1), last: 1) == .mismatch)
     #expect(await code(EntryPlace(offset: 2), last: 1) == .mismatch)
     var newer = try #require(try await world.place.get(world.name(3)))
-    let start = SegmentEnvelope.headerBytes
+    let start = SegmentEnvelope.headerBytesMax
     let count = Int(newer[start + 6]) | Int(newer[start + 7]) << 8
     newer[start + 4] = 9
     let checksum = crc32c(Array(newer[start..<(start + count - 4)]).span.bytes)

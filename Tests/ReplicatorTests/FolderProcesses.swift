@@ -41,6 +41,7 @@ struct FolderProcesses {
         guard case .segments(let page, _) = outcome else { break }
         for segment in page {
           token.offset = segment.offset
+          token.chain = segment.chain?.chain
           token.hash = try SegmentPacker.unpack(segment.bytes).header.contentHash
         }
         await Task.yield()
@@ -70,7 +71,7 @@ struct FolderProcesses {
       for segment in page {
         #expect(segment.offset == token.offset + 1)
         let header = try SegmentPacker.unpack(segment.bytes).header
-        (token.offset, token.hash) = (segment.offset, header.contentHash)
+        (token.offset, token.hash, token.chain) = (segment.offset, header.contentHash, nil)
         all.append(header)
       }
     }

@@ -55,7 +55,7 @@ struct FoldsThatStop {
     let name = ObjectName.entry(of: token.incarnation, 1)
     let bytes = try #require(remote.objects.contents[name])
     var newer = bytes
-    newer[4] = 2
+    newer[4] = 3
     var checksum = ByteWriter()
     checksum.append(Array(newer[..<30]))
     checksum.append(littleEndian: crc32c(checksum.span))

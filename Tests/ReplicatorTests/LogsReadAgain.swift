@@ -19,7 +19,7 @@ struct LogsReadAgain {
     /// Replaces an entry by a segment, which is forbidden.
     func replace(_ offset: UInt64, with segment: PackedSegment) async throws {
       let bytes = SegmentEnvelope.encode(
-        offset: offset, receivedMilliseconds: nil, segment: segment.bytes.span.bytes)
+        offset: offset, receivedMilliseconds: nil, chain: nil, segment: segment.bytes.span.bytes)
       try await place.replace(name(offset), with: bytes)
     }
 
@@ -78,8 +78,8 @@ struct LogsReadAgain {
   private func other(
     than right: [UInt8], _ how: Tampering, _ incarnation: IncarnationID
   ) throws -> PackedSegment {
-    let envelope = try SegmentEnvelope.read(right.span.bytes)
-    let header = try SegmentPacker.unpack(Array(right[envelope.segment])).header
+    let segment = try SegmentEnvelope.read(right.span.bytes).segment
+    let header = try SegmentPacker.unpack(Array(right[segment])).header
     var replica = header.replica
     var sequence = header.sequences.lowerBound
     switch how {
@@ -97,7 +97,7 @@ struct LogsReadAgain {
       ]
     ).encoded()
     let made = try SegmentHeader.describing(
-      [transaction], incarnation: incarnation, baseHash: { _ in .zero },
+      [transaction], incarnation: incarnation, baseProof: { _ in .zero },
       previousHash: how == .stranger ? .zero : header.previousHash)
     return try SegmentPacker.pack(
       SegmentCut(header: made, isStored: false, transactions: [transaction]))

@@ -20,7 +20,7 @@ struct NumbersFromOutside {
       ).encoded()
     }
     let header = try SegmentHeader.describing(
-      transactions, incarnation: incarnation, baseHash: { _ in ContentHash(of: [1].span.bytes) },
+      transactions, incarnation: incarnation, baseProof: { _ in ContentHash(of: [1].span.bytes) },
       previousHash: .zero)
     return try SegmentPacker.pack(SegmentCut(header: header, isStored: false, transactions: transactions))
   }

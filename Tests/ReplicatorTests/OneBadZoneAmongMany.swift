@@ -88,10 +88,10 @@ private struct RefusingRemote: ForwardingRemote {
   let zone: ZoneID
   let code: RemoteError.Code
 
-  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
+  func append(_ segment: PackedSegment, after token: ChangeToken) async throws(RemoteError) -> AppendOutcome {
     guard segment.header.zone != zone else {
       throw RemoteError(code, "nothing of \(zone) is taken", hint: "none")
     }
-    return try await remote.append(segment, after: offset)
+    return try await remote.append(segment, after: token)
   }
 }

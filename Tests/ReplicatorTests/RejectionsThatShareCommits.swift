@@ -45,7 +45,7 @@ struct RejectionsThatShareCommits {
       case 0:
         _ = try maker.next()
         return try maker.next(transactions: 3)
-      case 1: return try maker.next(base: (1_000_000, hash(7)))
+      case 1: return try maker.next(base: (1_000_000, LogChain(hash: hash(7))))
       case 2:
         return try maker.next((0..<14).map { _ in LogOperation.create(record: "again", type: "note") })
       default:
@@ -135,7 +135,7 @@ struct RejectionsThatShareCommits {
     let reader = try await world.reader("reader")
     var segments: [RemoteSegment] = []
     for stored in world.page {
-      segments.append(RemoteSegment(try SegmentPacker.unpack(stored.bytes), stored))
+      segments.append(RemoteSegment(try SegmentPacker.unpack(stored.bytes), stored, of: zone))
     }
     segments[3].offset += 1
     let report = try await reader.store.ingestOrReject(segments)

@@ -68,7 +68,7 @@ struct SegmentsLeftOut {
       let last = UInt64(entries.count)
       let name = ObjectName.entry(of: incarnation, last + 1)
       let bytes = SegmentEnvelope.encode(
-        offset: last + 1, receivedMilliseconds: nil, segment: segment.bytes.span.bytes)
+        offset: last + 1, receivedMilliseconds: nil, chain: nil, segment: segment.bytes.span.bytes)
       try await place.replace(name, with: bytes)
     }
     try await settle([device], place.remote)

@@ -37,7 +37,6 @@ struct SegmentsThatLie {
     #expect(try Self.error { _ in } == nil)
     let other = Timestamp(rawValue: 1)
     let cases: [(String, (inout SegmentHeader) -> Void)] = [
-      ("segment.zone", { $0.zone = ZoneID(owner: "eve", name: "notes") }),
       ("segment.zone", { $0.zone = ZoneID(name: "Notes") }),
       ("segment.replica", { $0.replica = ReplicaID(rawValue: 1) }),
       ("segment.epoch", { $0.epoch = 2 }),
@@ -58,7 +57,7 @@ struct SegmentsThatLie {
       #expect(error?.subject == subject)
       #expect(error?.code == .invalid || error?.code == .trailingBytes || error?.code == .truncated)
     }
-    let damaged = try Self.error { $0.contentHash = $0.baseHash }
+    let damaged = try Self.error { $0.contentHash = $0.baseProof }
     #expect(damaged?.code == .damaged && damaged?.subject == "segment.contentHash")
     // Only the log shows which segment comes before it.
     #expect(try Self.error { $0.previousHash = $0.contentHash } == nil)

@@ -17,20 +17,20 @@ struct WhatTransactionsHaveSeen {
     let remote: any RemoteLog
     let incarnation: IncarnationID
     var token: ChangeToken
-    var hashes: [ContentHash] = []
+    var chains: [LogChain] = []
     var makers: [SegmentMaker] = []
 
     init(_ remote: any RemoteLog, after device: Device) throws {
       self.remote = remote
       token = try #require(try device.store.syncState().zones.first?.token)
       incarnation = token.incarnation
-      hashes = Array(repeating: .zero, count: Int(token.offset - 1)) + [token.hash]
+      chains = Array(repeating: .start(of: incarnation), count: Int(token.offset - 1)) + [token.chain!]
       makers = [0x80, 0x11, 0x22, 0x33, 0x77].map {
         SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: $0))
       }
     }
 
-    var last: UInt64 { UInt64(hashes.count) }
+    var last: UInt64 { UInt64(chains.count) }
 
     /// Inserts a text before everything that its writer has seen.
     mutating func insert(
@@ -41,11 +41,11 @@ struct WhatTransactionsHaveSeen {
       }
       let segment = try makers[writer].next(
         [.update(record: "document", type: "note", field: "body", .insertText(text, after: nil))],
-        base: base.map { ($0, hashes[Int($0) - 1]) }, parent: named)
+        base: base.map { ($0, chains[Int($0) - 1]) }, parent: named)
       let outcome = try await remote.append(segment, after: last)
       guard case .appended(let place) = outcome else { throw Failure.notAppended }
       #expect(place.offset == last + 1)
-      hashes.append(segment.header.contentHash)
+      chains.append(place.chain!.chain)
     }
   }
 

@@ -188,7 +188,7 @@ struct WritesDuringRenewals {
     let packed = try SegmentPacker.pack(cut)
     let segment = RemoteSegment(
       try SegmentPacker.unpack(packed.bytes),
-      StoredSegment(offset: 2, receivedMilliseconds: nil, bytes: packed.bytes))
+      StoredSegment(offset: 2, receivedMilliseconds: nil, bytes: packed.bytes), of: zone)
     copy.store.close()
     var count = try await device.store.renewLane(of: zone, contestedBy: segment)
     #expect(count == 1)

@@ -10,7 +10,8 @@ struct LogReader<Source: TableReading> {
   func entry(at position: Position) throws -> LogEntry {
     let (header, bytes) = try canonical(at: position)
     do {
-      let decoded = try LogTransaction(decoding: bytes.span.bytes)
+      var decoded = try LogTransaction(decoding: bytes.span.bytes)
+      decoded.zone = try source.zoneNumbers.identity(of: header.zone)
       let arrived = Int64(decoded.timestamp.milliseconds).addingReportingOverflow(header.arrivalDelay)
       return LogEntry(
         position: position, arrivedMilliseconds: arrived.overflow ? 0 : arrived.partialValue,
@@ -20,18 +21,23 @@ struct LogReader<Source: TableReading> {
     }
   }
 
-  func bytes(at position: Position) throws -> [UInt8] {
-    try canonical(at: position).bytes
+  /// - Parameter statingOwner: whether the header states the zone's owner, as in segments of earlier programs.
+  func bytes(at position: Position, statingOwner: Bool = false) throws -> [UInt8] {
+    try canonical(at: position, statingOwner: statingOwner).bytes
   }
 
   /// An entry's header, and the canonical bytes of its transaction.
-  private func canonical(at position: Position) throws -> (header: LogEntryHeader, bytes: [UInt8]) {
+  private func canonical(
+    at position: Position, statingOwner: Bool = false
+  ) throws -> (header: LogEntryHeader, bytes: [UInt8]) {
     var writer = ByteWriter()
     let found = try source.log.withEntry(at: position) { header, body in
       if try source.zoneRowIfThere(header.zone)?.status.isGone ?? false {
         throw StoreError.removed(position)
       }
-      try source.log.transactionHeader(of: header).encode(into: &writer)
+      var named = try source.log.transactionHeader(of: header)
+      named.statesOwner = statingOwner
+      named.encode(into: &writer)
       writer.append(body)
       return header
     }

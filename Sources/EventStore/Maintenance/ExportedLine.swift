@@ -37,11 +37,15 @@ package struct ExportedSegment: Hashable, Sendable {
   package var receivedMilliseconds: UInt64?
   /// Why every replica rejects it; nil for one that was folded.
   package var rejection: SegmentRejection?
+  /// The log's chain there; nil if it is not known.
+  package var chain: LogChain?
 
   package init(
     zone: ZoneID, place: Base, replica: ReplicaID, epoch: UInt32, sequences: ClosedRange<UInt64>,
-    hash: ContentHash, receivedMilliseconds: UInt64?, rejection: SegmentRejection? = nil
+    hash: ContentHash, receivedMilliseconds: UInt64?, rejection: SegmentRejection? = nil,
+    chain: LogChain? = nil
   ) {
+    self.chain = chain
     self.zone = zone
     self.place = place
     self.replica = replica

@@ -54,15 +54,18 @@ struct LogImport {
       try storage.flush()
     case .segment(let segment) where segment.sequences.lowerBound == 0:
       try storage.segments.place(
-        .quarantined(segment.hash), in: try storage.zones.number(of: segment.zone),
+        .quarantined(segment.hash, chain: segment.chain), in: try storage.zones.number(of: segment.zone),
         try incarnation(segment.place),
         at: segment.place.offset)
     case .segment(let segment):
       let replica = try storage.replicas.makeNumber(for: segment.replica)
-      let row = SegmentRow(
+      var row = SegmentRow(
         replica: replica, epoch: segment.epoch, first: segment.sequences.lowerBound,
         last: segment.sequences.upperBound, hash: segment.hash,
-        receivedMilliseconds: segment.receivedMilliseconds, rejection: segment.rejection)
+        receivedMilliseconds: segment.receivedMilliseconds, rejection: segment.rejection,
+        chain: segment.chain)
+      // An export of an earlier program has no chain: it follows from the rows.
+      row.isOfFirstVersion = segment.chain == nil
       let number = try storage.zones.number(of: segment.zone)
       let incarnation = try incarnation(segment.place)
       let offset = segment.place.offset
@@ -114,7 +117,8 @@ struct LogImport {
   private func importTransaction(_ entry: LogEntry) throws {
     let bytes = try entry.transaction.encoded()
     var reader = ByteReader(bytes.span.bytes)
-    let header = try TransactionHeader.read(from: &reader)
+    var header = try TransactionHeader.read(from: &reader)
+    header.zone = entry.transaction.zone
     let zone = try storage.zones.number(of: header.zone)
     let replica = try storage.replicas.makeNumber(for: header.replica)
     guard header.replica != identity.replica else {

@@ -186,7 +186,7 @@ extension ReadTransaction {
       id: zone, attachment: row.status == .attached ? .attached : .local, transactions: transactions,
       pending: try pendingCount(in: zone), records: records,
       hiddenRecords: hidden, conflicts: conflicts, token: try token(of: zone),
-      changeToken: try changeToken(row.token, zone),
+      changeToken: try changeToken(row.token, zone, number),
       replicas: replicas.sorted { ($0.replica, $0.epoch) < ($1.replica, $1.epoch) },
       writtenHere: try readView.lanes.writtenHere(in: number, row, identity),
       rejected: try rejectedSegments(in: zone),

@@ -32,7 +32,8 @@ private struct CutChoice {
     {
       var transactions: [[UInt8]] = []
       for sequence in cut.sequences {
-        let bytes = try bytes(sequence, of: cut.replica, cut.epoch, number)
+        let bytes = try bytes(
+          sequence, of: cut.replica, cut.epoch, number, statingOwner: cut.version == 1)
         guard let bytes else { throw StoreError.missing(sequence, zone) }
         transactions.append(bytes)
       }
@@ -54,7 +55,7 @@ private struct CutChoice {
     }
     let header = try SegmentHeader.describing(
       transactions, incarnation: incarnation,
-      baseHash: { try view.segments.hash(at: $0, in: number, token.incarnation) }, previousHash: previous)
+      baseProof: { try view.segments.proof(of: $0, in: number, token.incarnation) }, previousHash: previous)
     return SegmentCut(header: header, isStored: false, transactions: transactions)
   }
 
@@ -115,11 +116,12 @@ private struct CutChoice {
 
   /// The canonical bytes of a transaction, nil if the log has none.
   private func bytes(
-    _ sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ zone: ZoneNumber
+    _ sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ zone: ZoneNumber,
+    statingOwner: Bool = false
   ) throws -> [UInt8]? {
     let position = try view.log.position(of: replica, epoch, sequence, in: zone)
     guard let position else { return nil }
-    return try LogReader(view).bytes(at: position)
+    return try LogReader(view).bytes(at: position, statingOwner: statingOwner)
   }
 }
 
@@ -128,6 +130,6 @@ extension CutRow {
   /// re-created or the store took another epoch.
   func isNext(after lane: PendingLane, _ incarnation: IncarnationNumber) -> Bool {
     self.incarnation == incarnation && replica == lane.replica && epoch == lane.epoch
-      && sequences.lowerBound <= lane.placed + 1 && sequences.upperBound > lane.placed
+      && sequences.lowerBound == lane.placed + 1
   }
 }

@@ -9,7 +9,7 @@ extension RemoteIngest {
     _ report: inout IngestReport
   ) throws {
     if let known = try storage.segments.row(at: segment.offset, in: zone, incarnation) {
-      guard known == .quarantined(segment.hash) else {
+      guard known.isQuarantined, known.hash == segment.hash else {
         // Its transactions count as shipped here, and no replica gets them from there.
         throw StoreError(
           .mismatch,
@@ -19,7 +19,9 @@ extension RemoteIngest {
             + "`replay sync STORE --remote REMOTE --reread \("\(segment.zone)@\(segment.offset)".argument)`")
       }
     } else {
-      try storage.segments.place(.quarantined(segment.hash), in: zone, incarnation, at: segment.offset)
+      let log = LogPrefix(zone: zone, incarnation: incarnation, end: segment.offset)
+      let row = SegmentRow.quarantined(segment.hash, chain: try rules.chain(of: segment, log))
+      try storage.segments.place(row, in: zone, incarnation, at: segment.offset)
     }
     try moveToken(of: zone, incarnation, to: segment.offset, segment.hash)
     report.token = try token(of: zone, segment.zone, segment.incarnation)

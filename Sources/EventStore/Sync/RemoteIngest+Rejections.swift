@@ -10,12 +10,18 @@ extension RemoteIngest {
     let writer = try segment.writer ?? rules.lane(of: segment).id
     let replica = try storage.replicas.makeNumber(for: writer.replica)
     let sequences = segment.sequences
+    let log = LogPrefix(zone: zone, incarnation: incarnation, end: segment.offset)
+    let link = try rules.link(of: segment, log)
+    // Kept before any other reason: the token of such an entry has no chain that the remote states.
+    let reason = link.continues ? reason : .chain
     var row = SegmentRow(
       replica: replica, epoch: writer.epoch, first: sequences.lowerBound, last: sequences.upperBound,
-      hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds, rejection: reason)
+      hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds, rejection: reason,
+      chain: link.chain)
     let known = try storage.segments.row(at: segment.offset, in: zone, incarnation)
     if let known { try Self.checkIsSame(row, as: known, at: segment.offset) }
     row.rejection = known?.rejection ?? reason
+    row.chain = known?.chain ?? row.chain
     let capped = try capped(replica, writer.epoch, of: zone, incarnation, from: segment.offset)
     if try storage.lanes.close(replica, writer.epoch, of: zone, incarnation, at: segment.offset) {
       try adoptAgain(replica, writer.epoch, of: zone)
@@ -84,10 +90,11 @@ extension RemoteIngest {
     let lane = try rules.lane(of: segment)
     let log = LogPrefix(zone: zone, incarnation: incarnation, end: segment.offset)
     try rules.checkFit(of: segment, lane, log)
+    _ = try rules.chain(of: segment, log)
     let last = try storage.lastSequence(of: lane.number, lane.epoch, in: zone)
     _ = try forEachTransaction(of: segment, lane, log) { header, body in
       if header.sequence > last {
-        _ = try segment.parsing { try store.timestamp(ofArrived: body, in: header.zone) }
+        _ = try segment.parsing { try store.timestamp(ofArrived: body, in: ZoneID(name: header.zone.name)) }
       } else if let entry = try store.entry(lane.number, header.epoch, header.sequence, zone) {
         try compare(header, body, with: entry, log, segment)
       }

@@ -22,6 +22,7 @@ struct RemoteIngest {
     let lane = try rules.lane(of: segment)
     let log = LogPrefix(zone: zone, incarnation: incarnation, end: segment.offset)
     try rules.checkFit(of: segment, lane, log)
+    let chain = try rules.chain(of: segment, log)
     let conflictsBefore = store.fold.conflictCount
     var capped: [Known] = []
     let last = try forEachTransaction(of: segment, lane, log) { header, body in
@@ -30,7 +31,7 @@ struct RemoteIngest {
     try recordSegment(
       SegmentRow(
         replica: lane.number, epoch: lane.epoch, first: lane.first, last: last,
-        hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds),
+        hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds, chain: chain),
       zone, incarnation, at: segment.offset)
     try retime(capped, zone, &report)
     report.conflicts += store.fold.conflictCount - conflictsBefore
@@ -52,7 +53,9 @@ struct RemoteIngest {
         return (try TransactionHeader.read(from: &reader), reader.position)
       }
       try rules.check(header, in: segment, lane, next, log, &seen)
-      try body(header, bytes.span.bytes.extracting(bodyStart...))
+      var local = header
+      (local.zone, local.statesOwner) = (segment.zone, false)
+      try body(local, bytes.span.bytes.extracting(bodyStart...))
       next = header.sequence + 1
     }
     return next - 1
@@ -86,13 +89,27 @@ struct RemoteIngest {
       let known = try known(entry, receivedMilliseconds: acknowledgement.receivedMilliseconds)
       if let known { capped.append(known) }
     }
-    try recordSegment(
-      SegmentRow(
-        replica: replica, epoch: epoch, first: sequences.lowerBound, last: sequences.upperBound,
-        hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds),
-      zone, incarnation, at: acknowledgement.offset)
+    var row = SegmentRow(
+      replica: replica, epoch: epoch, first: sequences.lowerBound, last: sequences.upperBound,
+      hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds)
+    let link = try link(of: acknowledgement, writer, zone, incarnation)
+    row.chain = link?.chain
+    try recordSegment(row, zone, incarnation, at: acknowledgement.offset, isRead: link != nil)
     try retime(capped, zone, &report)
     report.token = try token(of: zone, acknowledgement.zone, acknowledgement.incarnation)
+  }
+
+  /// The log's chain at a shipped segment that is the token's next one; nil for any other, and if the remote
+  /// states another chain: it may have the segment with the header of an earlier try, so the segment is read
+  /// before the token passes it.
+  private func link(
+    of acknowledgement: Acknowledgement, _ writer: StoreIdentity, _ zone: ZoneNumber,
+    _ incarnation: IncarnationNumber
+  ) throws -> ChainLink? {
+    guard acknowledgement.offset == (try storage.zoneRow(zone).token?.offset ?? 0) + 1 else { return nil }
+    let log = LogPrefix(zone: zone, incarnation: incarnation, end: acknowledgement.offset)
+    let link = try rules.link(of: RemoteSegment(acknowledgement, writer), log)
+    return link.continues ? link : nil
   }
 
   /// Rejects a shipped segment that breaks a rule of the log, if it is the token's next one: it is not
@@ -129,9 +146,10 @@ struct RemoteIngest {
   func token(
     of number: ZoneNumber, _ zone: ZoneID, _ incarnation: IncarnationID
   ) throws -> ChangeToken? {
-    try storage.zoneRow(number).token.map {
-      ChangeToken(zone: zone, incarnation: incarnation, offset: $0.offset, hash: $0.hash)
-    }
+    guard let token = try storage.zoneRow(number).token else { return nil }
+    return ChangeToken(
+      zone: zone, incarnation: incarnation, offset: token.offset, hash: token.hash,
+      chain: try storage.segments.tokenChain(at: token.offset, in: number, token.incarnation))
   }
 
   /// The numbers of a zone and of its remote log's incarnation, which the zone takes on if it has none.
@@ -168,7 +186,7 @@ struct RemoteIngest {
       return try known(entry, receivedMilliseconds: segment.receivedMilliseconds)
     }
     guard header.sequence == last + 1 else { throw StoreError.missing(last + 1, segment.zone) }
-    let timestamp = try segment.parsing { try store.timestamp(ofArrived: body, in: header.zone) }
+    let timestamp = try segment.parsing { try store.timestamp(ofArrived: body, in: ZoneID(name: header.zone.name)) }
     let wall = store.wallMilliseconds()
     let numbered = try store.entryHeader(
       for: header, replica, zone, arrivalDelay: wall &- Int64(timestamp.milliseconds))
@@ -240,23 +258,25 @@ struct RemoteIngest {
     }
   }
 
-  /// Writes a segment's rows, and moves token and base if it is the next one.
+  /// Writes a segment's rows, and moves token and base if it is the next one and was read.
   private func recordSegment(
-    _ segment: SegmentRow, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
+    _ segment: SegmentRow, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64,
+    isRead: Bool = true
   ) throws {
-    let known = try storage.segments.row(at: offset, in: zone, incarnation)
-    if let known { try Self.checkIsSame(segment, as: known, at: offset) }
-    if var known {
+    let before = try storage.segments.row(at: offset, in: zone, incarnation)
+    if let before { try Self.checkIsSame(segment, as: before, at: offset) }
+    if var known = before {
       if let received = segment.receivedMilliseconds, received < known.receivedMilliseconds ?? .max {
         known.receivedMilliseconds = received
-        try storage.segments.put(known, in: zone, incarnation, at: offset)
       }
+      known.chain = known.chain ?? segment.chain
+      if known != before { try storage.segments.put(known, in: zone, incarnation, at: offset) }
     } else {
       try storage.segments.place(segment, in: zone, incarnation, at: offset)
     }
     try ZoneCatalog(store).removeShippedCut(zone, incarnation)
     try storage.lanes.dropIfShipped(segment.replica, segment.epoch, of: zone, incarnation)
-    try moveToken(of: zone, incarnation, to: offset, segment.hash)
+    if isRead { try moveToken(of: zone, incarnation, to: offset, segment.hash) }
   }
 
   /// Throws unless a segment is the one that an offset is known for.

@@ -11,10 +11,18 @@ package struct RemoteSegment: Sendable {
   var receivedMilliseconds: UInt64?
   /// The greatest offset that any of its transactions had seen; 0 if none had seen any, or it is not said.
   var base: UInt64
-  /// The hash of the segment at ``base``; nil if it is not said.
-  var baseHash: ContentHash?
+  /// What shows that its writer had seen the log up to ``base``: see `SegmentHeader.baseProof`; nil if it is
+  /// not said.
+  var baseProof: ContentHash?
+  /// The version of its header.
+  var version: UInt8
   /// The hash of its replica's segment before it; nil if it is not said.
   var previousHash: ContentHash?
+  /// The hash of its statement, which continues the log's chain; of a tombstone, of its bytes. Nil if it is not
+  /// said: then it counts as that of a segment of an earlier program.
+  package var statement: ContentHash?
+  /// The log's chain there, as the remote states it.
+  package var statedChain: StatedChain?
   /// The canonical bytes of its transactions: consecutive ones of one replica and epoch.
   package var transactions: [[UInt8]]
   /// Its writer and its sequences, as its header says; nil where only its transactions say so.
@@ -28,16 +36,19 @@ package struct RemoteSegment: Sendable {
 
   package init(
     zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash,
-    receivedMilliseconds: UInt64?, base: UInt64 = 0, baseHash: ContentHash? = nil,
-    previousHash: ContentHash? = nil, transactions: [[UInt8]]
+    receivedMilliseconds: UInt64?, base: UInt64 = 0, baseProof: ContentHash? = nil,
+    version: UInt8 = SegmentHeader.newestVersion, previousHash: ContentHash? = nil, transactions: [[UInt8]],
+    statement: ContentHash? = nil
   ) {
+    self.statement = statement
     self.zone = zone
     self.incarnation = incarnation
     self.offset = offset
     self.hash = hash
     self.receivedMilliseconds = receivedMilliseconds
     self.base = base
-    self.baseHash = baseHash
+    self.baseProof = baseProof
+    self.version = version
     self.previousHash = previousHash
     self.transactions = transactions
   }
@@ -50,6 +61,7 @@ package struct RemoteSegment: Sendable {
       zone: zone, incarnation: incarnation, offset: offset, hash: tombstone, receivedMilliseconds: nil,
       transactions: [])
     segment.isQuarantined = true
+    segment.statement = tombstone
     return segment
   }
 }
@@ -61,6 +73,8 @@ package struct Acknowledgement: Sendable {
   var offset: UInt64
   var hash: ContentHash
   var receivedMilliseconds: UInt64?
+  /// The log's chain there, as the remote states it.
+  var statedChain: StatedChain?
   /// The sequences of the segment's transactions.
   var sequences: ClosedRange<UInt64>
   /// The lane that they are of; nil for the store's present own one.
@@ -70,9 +84,10 @@ package struct Acknowledgement: Sendable {
 
   package init(
     zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash,
-    receivedMilliseconds: UInt64?, sequences: ClosedRange<UInt64>, writer: StoreIdentity? = nil,
-    header: SegmentHeader? = nil
+    receivedMilliseconds: UInt64?, statedChain: StatedChain? = nil, sequences: ClosedRange<UInt64>,
+    writer: StoreIdentity? = nil, header: SegmentHeader? = nil
   ) {
+    self.statedChain = statedChain
     self.writer = writer
     self.header = header
     self.zone = zone

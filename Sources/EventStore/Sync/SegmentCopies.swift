@@ -6,21 +6,30 @@ package struct SegmentCopy: Hashable, Sendable {
   package var cut: SegmentCut
   /// When the remote first received it, in milliseconds since 1970; nil where it keeps no such times.
   package var receivedMilliseconds: UInt64?
+  /// The log's chain there; nil if the store does not know it.
+  package var chain: StatedChain?
 }
 
 extension ReadTransaction {
-  /// The offset of what comes before a segment in its lane, in the segment's zone and incarnation; 0 if not
-  /// known.
-  func offset(before segment: SegmentHeader) throws -> UInt64 {
-    guard segment.sequences.lowerBound > 1 else { return 0 }
-    let (number, _) = try readView.zones.visible(segment.zone)
-    guard
-      let incarnation = try readView.incarnations.number(of: segment.incarnation),
-      let replica = try readView.replicas.number(of: segment.replica)
-    else { return 0 }
-    let place = try readView.placements.placement(
-      of: replica, segment.epoch, segment.sequences.lowerBound - 1, in: number, incarnation)
-    return place?.offset ?? 0
+  /// A place in a zone's remote log before a segment that is shipped: at the given offset, or at what comes
+  /// before it in its lane if that is later.
+  func place(
+    before segment: SegmentHeader, of zone: ZoneID, atLeast offset: UInt64
+  ) throws -> ChangeToken {
+    let (number, _) = try readView.zones.visible(zone)
+    var token = ChangeToken.start(of: zone, segment.incarnation)
+    guard let incarnation = try readView.incarnations.number(of: segment.incarnation) else { return token }
+    var place = offset
+    if segment.sequences.lowerBound > 1, let replica = try readView.replicas.number(of: segment.replica) {
+      let before = try readView.placements.placement(
+        of: replica, segment.epoch, segment.sequences.lowerBound - 1, in: number, incarnation)
+      place = max(place, before?.offset ?? 0)
+    }
+    guard place > 0 else { return token }
+    token.offset = place
+    token.hash = try readView.segments.row(at: place, in: number, incarnation)?.hash ?? .zero
+    token.chain = try readView.segments.chain(at: place, in: number, incarnation)
+    return token
   }
 
   /// The incarnation of each synced zone's remote log, and the last offset of it where the store knows a
@@ -53,34 +62,58 @@ extension ReadTransaction {
     guard let (number, found, row) = try segmentRow(at: offset, of: zone, incarnation), !row.isQuarantined,
       row.rejection == nil
     else { return nil }
+    let chain = try readView.segments.chain(at: offset, in: number, found)
+    let before = try readView.segments.chain(at: offset - 1, in: number, found)
+    // The chain shows which version its header has; not after an entry that was given up, over which it is.
+    let newest: UInt8 = row.isOfFirstVersion ? 1 : SegmentHeader.newestVersion
+    for version in Set([newest, 1]) {
+      let cut = try segmentCut(row, of: zone, number, found, version)
+      for before in [before, nil] {
+        let stated = StatedChain(cut.header.statement.hash, at: offset, after: before)
+        if stated.chain == chain {
+          return SegmentCopy(cut: cut, receivedMilliseconds: row.receivedMilliseconds, chain: stated)
+        }
+      }
+    }
+    return SegmentCopy(
+      cut: try segmentCut(row, of: zone, number, found, newest),
+      receivedMilliseconds: row.receivedMilliseconds, chain: chain.map { StatedChain($0) })
+  }
+
+  /// Makes the cut of a segment again, with a header of a version.
+  private func segmentCut(
+    _ row: SegmentRow, of zone: ZoneID, _ number: ZoneNumber, _ incarnation: IncarnationNumber,
+    _ version: UInt8
+  ) throws -> SegmentCut {
     let reader = LogReader(readView)
     var transactions: [[UInt8]] = []
     // A row that was damaged may name any sequences; those that are there are no more than the store has.
     for sequence in row.first...max(row.first, row.last) {
       let position = try readView.log.position(of: row.replica, row.epoch, sequence, in: number)
       guard let position else { throw StoreError.missing(sequence, zone) }
-      transactions.append(try reader.bytes(at: position))
+      transactions.append(try reader.bytes(at: position, statingOwner: version == 1))
     }
     var previous = ContentHash.zero
     if row.first > 1,
       let place = try readView.placements.placement(
-        of: row.replica, row.epoch, row.first - 1, in: number, found)
+        of: row.replica, row.epoch, row.first - 1, in: number, incarnation)
     {
-      previous = try readView.segments.hash(at: place.offset, in: number, found)
+      previous = try readView.segments.hash(at: place.offset, in: number, incarnation)
     }
     let header = try SegmentHeader.describing(
-      transactions, incarnation: incarnation,
-      baseHash: { try readView.segments.hash(at: $0, in: number, found) },
-      previousHash: previous)
+      transactions, incarnation: try readView.incarnations.identity(of: incarnation), version: version,
+      baseProof: {
+        version == 1
+          ? try readView.segments.hash(at: $0, in: number, incarnation)
+          : try readView.segments.proof(of: $0, in: number, incarnation)
+      }, previousHash: previous)
     guard header.contentHash == row.hash else {
       throw StoreError(
         .mismatch,
-        "the store's transactions are not those of the segment at offset \(offset) of zone “\(zone)”",
+        "the store's transactions are not those of a segment of zone “\(zone)” that it has read",
         hint: "try another store that has read the zone")
     }
-    return SegmentCopy(
-      cut: SegmentCut(header: header, isStored: false, transactions: transactions),
-      receivedMilliseconds: row.receivedMilliseconds)
+    return SegmentCut(header: header, isStored: false, transactions: transactions)
   }
 
   private func segmentRow(

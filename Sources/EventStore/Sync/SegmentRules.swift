@@ -78,15 +78,53 @@ struct SegmentRules {
     throw segment.invalid(.laneClosed, .mismatch, "its writer's lane was closed at offset \(closure)")
   }
 
-  /// The segment that it says it has seen must be the one that is there.
+  /// The log that it says it has seen must be the one that is there.
   private func checkBase(of segment: RemoteSegment, _ log: LogPrefix) throws {
-    guard segment.base > 0, let expected = segment.baseHash else { return }
+    guard segment.base > 0, let expected = segment.baseProof else { return }
     let found = try storage.segments.row(at: segment.base, in: log.zone, log.incarnation)
     // A writer that had seen what was given up since names that.
     if let found, found.isQuarantined, segment.base < segment.offset { return }
-    guard segment.base < segment.offset, found?.hash == expected else {
-      throw segment.invalid(.base, .mismatch, "its writer had seen another segment at offset \(segment.base)")
+    let proof =
+      segment.version == 1
+      ? found?.hash : try storage.segments.chain(at: segment.base, in: log.zone, log.incarnation)?.hash
+    guard segment.base < segment.offset, found != nil, proof ?? expected == expected else {
+      throw segment.invalid(
+        .base, .mismatch, "its writer had seen another log up to offset \(segment.base): it lies, or the remote "
+          + "shows each store another log")
     }
+  }
+
+  /// The hash of a segment's statement. A segment that does not say it counts as one of an earlier program.
+  private func statement(of segment: RemoteSegment) throws -> ContentHash {
+    if let said = segment.statement { return said }
+    let writer = try segment.writer ?? lane(of: segment).id
+    var sequences = segment.sequences
+    if segment.saidSequences == nil, case let first = try lane(of: segment).first {
+      sequences = first...first + UInt64(segment.transactions.count) - 1
+    }
+    return SegmentStatement(
+      firstVersion: segment.incarnation, writer.replica, writer.epoch, sequences, segment.hash
+    ).hash
+  }
+
+  /// The log's chain at a segment, and whether the segment continues the log.
+  func link(of segment: RemoteSegment, _ log: LogPrefix) throws -> ChainLink {
+    let before = try storage.segments.completeChain(upTo: segment.offset - 1, in: log.zone, log.incarnation)
+    let last = try storage.segments.row(at: segment.offset - 1, in: log.zone, log.incarnation)
+    return ChainLink(
+      try statement(of: segment), at: segment.offset, stated: segment.statedChain, after: before,
+      followsTombstone: last?.isQuarantined ?? false)
+  }
+
+  /// The log's chain at a segment; nil if that cannot be known.
+  func chain(of segment: RemoteSegment, _ log: LogPrefix) throws -> LogChain? {
+    let link = try link(of: segment, log)
+    guard link.continues else {
+      throw segment.invalid(
+        .chain, .mismatch, "it does not continue the log that is before it: the remote was changed by hand, was "
+          + "put together from two copies, or shows each store another log")
+    }
+    return link.chain
   }
 
   /// The log may lack transactions that this store has: a pending one that the log passes over would count as
@@ -122,7 +160,7 @@ struct SegmentRules {
     func mismatch(_ what: String, _ reason: SegmentRejection = .content) -> StoreError {
       segment.invalid(reason, .mismatch, "its transaction \(header.id) \(what)")
     }
-    guard header.zone == segment.zone else { throw mismatch("is of zone “\(header.zone)”") }
+    guard header.zone.name == segment.zone.name else { throw mismatch("is of zone “\(header.zone)”") }
     guard header.replica == lane.id.replica, header.epoch == lane.epoch else {
       throw mismatch("is not of its replica")
     }
@@ -183,9 +221,12 @@ extension RemoteSegment {
     self.init(
       zone: acknowledgement.zone, incarnation: acknowledgement.incarnation, offset: acknowledgement.offset,
       hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds,
-      base: header?.base ?? 0, baseHash: header?.baseHash, previousHash: header?.previousHash,
+      base: header?.base ?? 0, baseProof: header?.baseProof,
+      version: header?.version ?? SegmentHeader.newestVersion, previousHash: header?.previousHash,
       transactions: [])
     self.writer = writer
+    statement = header?.statement.hash
+    statedChain = acknowledgement.statedChain
     saidSequences = acknowledgement.sequences
   }
 

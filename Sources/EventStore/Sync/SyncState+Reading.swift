@@ -13,7 +13,7 @@ extension ReadTransaction {
       }
       let zone = try readView.zoneNumbers.identity(of: number)
       var state = ZoneSyncState(
-        zone: zone, attachment: attachment, token: try changeToken(row.token, zone),
+        zone: zone, attachment: attachment, token: try changeToken(row.token, zone, number),
         pending: try readView.lanes.pendingCount(in: number, row, identity),
         assetPolicy: try readView.assets.policy(of: number))
       state.hasUnsentAssets = try readView.assets.hasAny(in: number, .unsent)
@@ -31,7 +31,8 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   package func changeToken(of zone: ZoneID) throws -> ChangeToken? {
-    try changeToken(readView.zones.visible(zone).row.token, zone)
+    let (number, row) = try readView.zones.visible(zone)
+    return try changeToken(row.token, zone, number)
   }
 
   /// What the next transaction of a zone has seen of its remote log: less than ``changeToken(of:)`` says
@@ -45,11 +46,14 @@ extension ReadTransaction {
       offset: base.offset)
   }
 
-  func changeToken(_ token: ZoneRow.Token?, _ zone: ZoneID) throws -> ChangeToken? {
+  func changeToken(
+    _ token: ZoneRow.Token?, _ zone: ZoneID, _ number: ZoneNumber
+  ) throws -> ChangeToken? {
     guard let token else { return nil }
     return ChangeToken(
       zone: zone,
       incarnation: try readView.incarnations.identity(of: token.incarnation),
-      offset: token.offset, hash: token.hash)
+      offset: token.offset, hash: token.hash,
+      chain: try readView.segments.tokenChain(at: token.offset, in: number, token.incarnation))
   }
 }

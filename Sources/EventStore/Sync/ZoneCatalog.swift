@@ -171,12 +171,12 @@ struct ZoneCatalog {
 
   // MARK: Cuts
 
-  func storeCut(_ header: SegmentHeader) throws -> SegmentHeader {
-    let (number, row) = try storage.zones.visible(header.zone)
+  func storeCut(_ header: SegmentHeader, of zone: ZoneID) throws -> SegmentHeader {
+    let (number, row) = try storage.zones.visible(zone)
     guard let token = row.token,
       let incarnation = try storage.incarnations.number(of: header.incarnation),
       token.incarnation == incarnation
-    else { throw StoreError.incarnationChanged(header.zone, header.incarnation) }
+    else { throw StoreError.incarnationChanged(zone, header.incarnation) }
     let replica = try storage.replicas.makeNumber(for: header.replica)
     let isOurs = try storage.lanes.ships(replica, header.epoch, of: number, row, identity)
     let lane = try storage.lanes.pendingLane(replica, header.epoch, of: number, token)
@@ -188,16 +188,15 @@ struct ZoneCatalog {
     }
     if let stored = try storage.zones.cut(of: number), stored.isNext(after: lane, incarnation) {
       guard stored.sequences == header.sequences, stored.contentHash == header.contentHash else {
-        return stored.header(header.zone, header.incarnation, header.replica)
+        return stored.header(zone, header.incarnation, header.replica)
       }
-      // It stays what is next also where a part of it was placed meanwhile.
       try storage.zones.setCut(CutRow(header, incarnation, replica), of: number)
       return header
     }
     guard header.sequences.lowerBound == lane.placed + 1, header.sequences.upperBound <= lane.last else {
       throw StoreError(
         .outOfOrder,
-        "sequences \(header.sequences.lowerBound) to \(header.sequences.upperBound) of zone “\(header.zone)” "
+        "sequences \(header.sequences.lowerBound) to \(header.sequences.upperBound) of zone “\(zone)” "
           + "were cut, but \(lane.placed) of \(lane.last) are acknowledged",
         hint: "another process has shipped meanwhile: cut again")
     }

@@ -4,28 +4,31 @@ import OperationFormat
 /// The header of the segment that a zone is shipping, in this store's numbers. It is stored before the first
 /// try, so that every retry ships the same segment.
 struct CutRow: Hashable, Sendable {
+  /// The version of the segment's header: a cut of an earlier program keeps it.
+  var version: UInt8
   var incarnation: IncarnationNumber
   var replica: ReplicaNumber
   var epoch: UInt32
   var sequences: ClosedRange<UInt64>
   var base: UInt64
-  var baseHash: ContentHash
+  var baseProof: ContentHash
   var operationCount: UInt64
   var timestamps: ClosedRange<Timestamp>
   var codec: SegmentHeader.Codec
-  var keyID: UInt64
+  var keyID: UInt32
   var unpackedBytes: UInt64
   var packedBytes: UInt64
   var contentHash: ContentHash
   var previousHash: ContentHash
 
   init(_ header: SegmentHeader, _ incarnation: IncarnationNumber, _ replica: ReplicaNumber) {
+    version = header.version
     self.incarnation = incarnation
     self.replica = replica
     epoch = header.epoch
     sequences = header.sequences
     base = header.base
-    baseHash = header.baseHash
+    baseProof = header.baseProof
     operationCount = header.operationCount
     timestamps = header.timestamps
     codec = header.codec
@@ -41,17 +44,18 @@ struct CutRow: Hashable, Sendable {
     _ zone: ZoneID, _ incarnation: IncarnationID, _ replica: ReplicaID
   ) -> SegmentHeader {
     SegmentHeader(
-      zone: zone, incarnation: incarnation, replica: replica, epoch: epoch, sequences: sequences, base: base,
-      baseHash: baseHash, operationCount: operationCount, timestamps: timestamps, codec: codec, keyID: keyID,
+      version: version, zone: version == 1 ? zone : ZoneID(name: zone.name), incarnation: incarnation,
+      replica: replica, epoch: epoch, sequences: sequences, base: base, baseProof: baseProof,
+      operationCount: operationCount, timestamps: timestamps, codec: codec, keyID: keyID,
       unpackedBytes: unpackedBytes, packedBytes: packedBytes, contentHash: contentHash,
       previousHash: previousHash)
   }
 
   // | bytes | what |
   // |---|---|
-  // | 1 | version, 1 |
+  // | 1 | version of the segment's header: 2, or 1 |
   // | varint ×5 | incarnation's and replica's number, epoch, first and last sequence |
-  // | varint, 32 | base and the hash of the segment there |
+  // | varint, 32 | base, and the hash of the chain there; with version 1 that of the segment there |
   // | varint | operations |
   // | 8 ×2 | least and greatest timestamp, little-endian |
   // | 1 | codec |
@@ -59,19 +63,19 @@ struct CutRow: Hashable, Sendable {
   // | 32 ×2 | hash of the content, and of the replica's segment before |
 
   func append(to writer: inout ByteWriter) {
-    writer.append(1)
+    writer.append(version)
     writer.append(varint: UInt64(incarnation.rawValue))
     writer.append(varint: UInt64(replica.rawValue))
     writer.append(varint: UInt64(epoch))
     writer.append(varint: sequences.lowerBound)
     writer.append(varint: sequences.upperBound)
     writer.append(varint: base)
-    writer.append(baseHash)
+    writer.append(baseProof)
     writer.append(varint: operationCount)
     writer.append(littleEndian: timestamps.lowerBound.rawValue)
     writer.append(littleEndian: timestamps.upperBound.rawValue)
     writer.append(codec.rawValue)
-    writer.append(varint: keyID)
+    writer.append(varint: UInt64(keyID))
     writer.append(varint: unpackedBytes)
     writer.append(varint: packedBytes)
     writer.append(contentHash)
@@ -80,14 +84,14 @@ struct CutRow: Hashable, Sendable {
 
   init(_ row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
-    try reader.expectVersion("cut row")
+    version = try reader.readVersion(upTo: SegmentHeader.newestVersion, "cut row")
     incarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("cut.incarnation"))
     replica = ReplicaNumber(rawValue: try reader.readUInt32Varint("cut.replica"))
     epoch = try reader.readUInt32Varint("cut.epoch")
     let first = try reader.readVarint("cut.first")
     sequences = first...(try reader.readVarint("cut.last", in: first...UInt64.max))
     base = try reader.readVarint("cut.base")
-    baseHash = try ContentHash.read(from: &reader, "cut.baseHash")
+    baseProof = try ContentHash.read(from: &reader, "cut.baseProof")
     operationCount = try reader.readVarint("cut.operationCount")
     let least = try reader.readLittleEndian("cut.timestamp", as: UInt64.self)
     let greatest = try reader.readLittleEndian("cut.timestamp", as: UInt64.self)
@@ -98,7 +102,7 @@ struct CutRow: Hashable, Sendable {
     }
     timestamps = Timestamp(rawValue: least)...Timestamp(rawValue: greatest)
     codec = SegmentHeader.Codec(rawValue: try reader.readUInt8("cut.codec"))
-    keyID = try reader.readVarint("cut.keyID")
+    keyID = try reader.readUInt32Varint("cut.keyID")
     unpackedBytes = try reader.readVarint("cut.unpackedBytes")
     packedBytes = try reader.readVarint("cut.packedBytes")
     contentHash = try ContentHash.read(from: &reader, "cut.contentHash")

@@ -24,6 +24,8 @@ public enum SegmentRejection: UInt8, Hashable, Sendable, CaseIterable {
   case laneClosed = 7
   /// Folding it would take more steps than a segment may: see `Limits.foldStepsMax`.
   case work = 8
+  /// It was written after another log than the one before it: see ``LogChain``.
+  case chain = 9
 }
 
 extension SegmentRejection: CustomStringConvertible {
@@ -37,6 +39,7 @@ extension SegmentRejection: CustomStringConvertible {
     case .fork: "the log has other content under its sequences"
     case .laneClosed: "an earlier segment of its writer was rejected"
     case .work: "it is more work than a segment may be"
+    case .chain: "it was written after another log than the one before it"
     }
   }
 }

@@ -11,10 +11,16 @@ struct SegmentRow: Hashable, Sendable {
   var receivedMilliseconds: UInt64?
   /// Why every replica rejects it; nil for a folded segment. A rejected segment places no transactions.
   var rejection: SegmentRejection?
+  /// The log's chain there; nil as long as it is not known, as for a segment that was acknowledged before
+  /// those ahead of it were read.
+  var chain: LogChain?
+  /// Whether an earlier program wrote the row, which kept no chain. Then the chain follows from the rows: see
+  /// ``SegmentTable/chain(at:in:_:)``.
+  var isOfFirstVersion = false
 
   init(
     replica: ReplicaNumber, epoch: UInt32, first: UInt64, last: UInt64, hash: ContentHash,
-    receivedMilliseconds: UInt64?, rejection: SegmentRejection? = nil
+    receivedMilliseconds: UInt64?, rejection: SegmentRejection? = nil, chain: LogChain? = nil
   ) {
     self.replica = replica
     self.epoch = epoch
@@ -23,14 +29,21 @@ struct SegmentRow: Hashable, Sendable {
     self.hash = hash
     self.receivedMilliseconds = receivedMilliseconds
     self.rejection = rejection
+    self.chain = chain
   }
 
   /// The row of an entry that was given up: it has no replica and no sequences.
   ///
   /// - Parameter hash: the hash of its tombstone.
-  static func quarantined(_ hash: ContentHash) -> SegmentRow {
+  static func quarantined(_ hash: ContentHash, chain: LogChain? = nil) -> SegmentRow {
     SegmentRow(
-      replica: ReplicaNumber(rawValue: 0), epoch: 0, first: 0, last: 0, hash: hash, receivedMilliseconds: nil)
+      replica: ReplicaNumber(rawValue: 0), epoch: 0, first: 0, last: 0, hash: hash, receivedMilliseconds: nil,
+      chain: chain)
+  }
+
+  /// Whether the entry was given up, and has no sequences.
+  var isEmpty: Bool {
+    first == 0 && last == 0 && replica.rawValue == 0 && epoch == 0 && receivedMilliseconds == nil
   }
 
   /// Whether the entry was given up. A segment's sequences count from 1.
@@ -38,38 +51,44 @@ struct SegmentRow: Hashable, Sendable {
 
   // | bytes | what |
   // |---|---|
-  // | 1 | version, 1 |
+  // | 1 | version, 2; a row of version 1 has no chain |
   // | varint ×4 | replica's number, epoch, first and last sequence; all 0 for an entry that was given up |
   // | 32 | content hash |
+  // | 32 | chain; zeros where it is not known |
   // | varint | receive time + 1 in milliseconds since 1970, 0 where there is none |
   // | 1 | why it was rejected: `SegmentRejection`; absent where it was folded |
 
   func append(to writer: inout ByteWriter) {
-    writer.append(1)
+    writer.append(isOfFirstVersion && chain == nil ? 1 : 2)
     writer.append(varint: UInt64(replica.rawValue))
     writer.append(varint: UInt64(epoch))
     writer.append(varint: first)
     writer.append(varint: last)
     writer.append(hash)
+    if chain != nil || !isOfFirstVersion { writer.append(chain?.hash ?? .zero) }
     writer.append(varint: receivedMilliseconds.map { $0 &+ 1 } ?? 0)
     if let rejection { writer.append(rejection.rawValue) }
   }
 
   init(_ row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
-    try reader.expectVersion("segment row")
+    isOfFirstVersion = try reader.readVersion(upTo: 2, "segment row") == 1
     replica = ReplicaNumber(rawValue: try reader.readUInt32Varint("segment.replica"))
     epoch = try reader.readUInt32Varint("segment.epoch")
     first = try reader.readVarint("row")
     last = try reader.readVarint("row")
     hash = try ContentHash.read(from: &reader, "token.hash")
+    if !isOfFirstVersion {
+      let found = try ContentHash.read(from: &reader, "segment.chain")
+      chain = found == .zero ? nil : LogChain(hash: found)
+    }
     let received = try reader.readVarint("row")
     receivedMilliseconds = received == 0 ? nil : received - 1
     if reader.remaining > 0 {
       let byte = try reader.readUInt8("segment.rejection")
       guard let reason = SegmentRejection(rawValue: byte) else {
         throw FormatError(
-          .unknownTag, at: reader.position - 1, in: "segment.rejection", expected: "1 to 8", found: "\(byte)")
+          .unknownTag, at: reader.position - 1, in: "segment.rejection", expected: "1 to 9", found: "\(byte)")
       }
       rejection = reason
     }

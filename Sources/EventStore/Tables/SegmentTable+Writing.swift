@@ -12,6 +12,21 @@ extension SegmentTable where Source == TableStorage {
     source.forgetPlacements()
   }
 
+  /// Gives the rows of an earlier program the chain that follows from them, up to an offset: once for each.
+  ///
+  /// - Returns: the chain at the offset; nil if it is not known.
+  func completeChain(
+    upTo offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws -> LogChain? {
+    var chain: LogChain?
+    try forEachLinkWithoutChain(upTo: offset, in: zone, incarnation, from: &chain) { offset, row, link in
+      var row = row
+      row.chain = link
+      try put(row, in: zone, incarnation, at: offset)
+    }
+    return chain
+  }
+
   /// Writes a segment's row, and gives its sequences that placement if they have none, or a later one: a
   /// segment may be acknowledged before the entries ahead of it are fetched.
   func place(

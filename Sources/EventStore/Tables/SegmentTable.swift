@@ -20,10 +20,79 @@ struct SegmentTable<Source: TableReading>: TableView {
     at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> ContentHash {
     if let row = try row(at: offset, in: zone, incarnation) { return row.hash }
-    let id = try zoneNumbers.identity(of: zone)
-    throw StoreError(
-      .damaged, "the segment at offset \(offset) of zone “\(id)” is missing from the store",
+    throw try missing(offset, zone)
+  }
+
+  private func missing(_ offset: UInt64, _ zone: ZoneNumber) throws -> StoreError {
+    StoreError(
+      .damaged,
+      "the segment at offset \(offset) of zone “\(try zoneNumbers.identity(of: zone))” is missing from the store",
       hint: "run a verification of the store, or try another store that has read the zone")
+  }
+
+  /// The log's chain at an offset of an incarnation; nil if it is not known.
+  ///
+  /// Rows of an earlier program have no chain. Theirs follow from the last row that has one, or from the log's
+  /// start.
+  ///
+  /// - Complexity: O(1); linear in the rows of an earlier program before the offset
+  func chain(
+    at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws -> LogChain? {
+    var chain: LogChain?
+    try forEachLinkWithoutChain(upTo: offset, in: zone, incarnation, from: &chain) { _, _, _ in }
+    return chain
+  }
+
+  /// Calls a closure with each row of an earlier program up to an offset that has no chain, in order, and with
+  /// the chain there.
+  ///
+  /// - Parameter chain: gets the chain at the offset; nil if it is not known.
+  func forEachLinkWithoutChain(
+    upTo offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber, from chain: inout LogChain?,
+    _ body: (UInt64, SegmentRow, LogChain) throws -> Void
+  ) throws {
+    let id = try incarnations.identity(of: incarnation)
+    var first = offset
+    chain = nil
+    while first > 0, let row = try row(at: first, in: zone, incarnation) {
+      chain = row.chain
+      guard chain == nil, row.isOfFirstVersion else { break }
+      first -= 1
+    }
+    if first == 0 { chain = .start(of: id) }
+    guard chain != nil, first < offset else { return }
+    for next in first + 1...offset {
+      guard let row = try row(at: next, in: zone, incarnation) else { return chain = nil }
+      let statement = try row.isQuarantined
+        ? row.hash
+        : SegmentStatement(
+          firstVersion: id, replicas.identity(of: row.replica), row.epoch, row.first...max(row.first, row.last),
+          row.hash
+        ).hash
+      let link = LogChain(statement, at: next, after: chain)
+      try body(next, row, link)
+      chain = link
+    }
+  }
+
+  /// The chain of a token at an offset of an incarnation; nil if the remote states another chain there, or if it
+  /// is not known. Then a remote compares only the hash.
+  func tokenChain(
+    at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws -> LogChain? {
+    let row = try row(at: offset, in: zone, incarnation)
+    return row?.rejection == .chain ? nil : try chain(at: offset, in: zone, incarnation)
+  }
+
+  /// What shows in the header of a new segment that its writer had seen the log up to an offset.
+  ///
+  /// - Throws: ``StoreError`` `damaged` if the store does not know that.
+  func proof(
+    of offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws -> ContentHash {
+    if let chain = try chain(at: offset, in: zone, incarnation) { return chain.hash }
+    throw try missing(offset, zone)
   }
 
   /// The last offset of an incarnation with an entry that the store knows; 0 if there is none.
@@ -108,7 +177,7 @@ struct SegmentTable<Source: TableReading>: TableView {
   func problem(ofSegment key: RawSpan, _ bytes: RawSpan) throws -> String? {
     let row = try SegmentRow(CheckedRow.content(of: bytes, under: key))
     // A rejected entry, and one that was quarantined unread, has no sequences that could have a placement.
-    if row.rejection != nil || row == .quarantined(row.hash) { return nil }
+    if row.rejection != nil || row.isEmpty { return nil }
     let zone = ZoneNumber(rawValue: try key.bigEndian32(at: 0))
     let incarnation = IncarnationNumber(rawValue: try key.bigEndian32(at: 4))
     let offset = try key.bigEndian64(at: 8)

@@ -184,12 +184,20 @@ extension ByteReader {
   mutating func readVersionAndFlags(
     _ subject: StaticString, version: UInt8, flagsMask: UInt8
   ) throws(FormatError) -> UInt8 {
+    try readVersionAndFlags(subject, versions: version...version, flagsMask: flagsMask)
+  }
+
+  /// The same for any of several versions.
+  mutating func readVersionAndFlags(
+    _ subject: StaticString, versions: ClosedRange<UInt8>, flagsMask: UInt8
+  ) throws(FormatError) -> UInt8 {
     let start = position
     let found = try readUInt8(subject)
-    guard found == version else {
+    guard versions ~= found else {
+      let least = versions.count == 1 ? "" : "\(versions.lowerBound) to "
       throw fail(
-        found > version ? .newerFormat : .invalid, at: start, subject, expected: "version \(version)",
-        found: "\(found)")
+        found > versions.upperBound ? .newerFormat : .invalid, at: start, subject,
+        expected: "version \(least)\(versions.upperBound)", found: "\(found)")
     }
     let flags = try readUInt8(subject)
     guard flags & ~flagsMask == 0 else {

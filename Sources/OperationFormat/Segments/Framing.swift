@@ -32,14 +32,15 @@ enum Framing {
   /// before the checksum.
   @_lifetime(copy bytes)
   static func open(
-    _ bytes: RawSpan, _ kind: FrameKind, version: UInt8, _ subject: StaticString
+    _ bytes: RawSpan, _ kind: FrameKind, versions: ClosedRange<UInt8>, flagsMask: UInt8 = 0,
+    _ subject: StaticString
   ) throws(FormatError) -> ByteReader {
     var prefix = ByteReader(bytes)
     try prefix.readMagic(kind, subject)
     // Ensures that magic and checksum are different bytes: a frame also has version and flags.
     _ = try prefix.readBytes(2 + checksumBytes, subject)
     var reader = ByteReader(try checkedContent(of: bytes, subject), at: magicBytes)
-    _ = try reader.readVersionAndFlags(subject, version: version, flagsMask: 0)
+    _ = try reader.readVersionAndFlags(subject, versions: versions, flagsMask: flagsMask)
     return reader
   }
 }

@@ -55,7 +55,7 @@ package struct LogSeal: Hashable, Sendable {
   /// - Throws: ``FormatError`` with `damaged` if the checksum does not match, `newerFormat` for a later
   ///   version or a kind that this version does not know.
   package static func read(_ bytes: RawSpan) throws(FormatError) -> LogSeal {
-    var reader = try Framing.open(bytes, .seal, version: version, "seal")
+    var reader = try Framing.open(bytes, .seal, versions: version...version, "seal")
     let offset = try reader.readOffset("seal.offset")
     let kind = try readKind(from: &reader)
     try reader.finish("seal")

@@ -81,7 +81,7 @@ package struct LogTombstone: Hashable, Sendable {
   /// - Throws: ``FormatError`` with `damaged` if the checksum does not match, `newerFormat` for a later
   ///   version.
   package static func read(_ bytes: RawSpan) throws(FormatError) -> LogTombstone {
-    var reader = try Framing.open(bytes, .tombstone, version: version, "tombstone")
+    var reader = try Framing.open(bytes, .tombstone, versions: version...version, "tombstone")
     let incarnation = IncarnationID(rawValue: try reader.readBigEndian("tombstone.incarnation"))
     let offset = try reader.readOffset("tombstone.offset")
     let milliseconds = try reader.readLittleEndian("tombstone.milliseconds", as: UInt64.self)

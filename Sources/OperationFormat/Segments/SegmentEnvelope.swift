@@ -1,17 +1,24 @@
-/// Precedes a segment in a remote log of files or objects: the segment's offset, and its time of receipt
-/// (bytes: ``SegmentFormat``).
+/// Precedes a segment in a remote log of files or objects: the segment's offset, its time of receipt, and the
+/// log's chain there (bytes: ``SegmentFormat``).
 package struct SegmentEnvelope: Hashable, Sendable {
-  /// The size of the envelope before the segment: reading this many bytes is enough to decode it.
-  package static let headerBytes = 4 + 2 + 3 * 8 + 4
+  /// The most bytes of an envelope before the segment: reading this many bytes is enough to decode it.
+  package static let headerBytesMax = firstHeaderBytes + ContentHash.byteCount + Framing.checksumBytes
   /// The most bytes of a segment and its envelope.
-  package static let bytesMax = headerBytes + SegmentFrame.bytesMax
+  package static let bytesMax = headerBytesMax + SegmentFrame.bytesMax
 
   /// The segment's offset in its zone's log, from 1.
   package var offset: UInt64
   /// When the remote first received it, in milliseconds since 1970; nil if the remote does not record that.
   package var receivedMilliseconds: UInt64?
+  /// The log's chain at the offset; nil in an envelope of version 1.
+  package var chain: StatedChain?
   /// The size of the segment, in bytes.
   package var segmentBytes: Int
+
+  /// The size of the envelope itself.
+  package var headerBytes: Int { chain == nil ? Self.firstHeaderBytes : Self.headerBytesMax }
+  /// That of version 1, which has no chain.
+  private static let firstHeaderBytes = 4 + 2 + 3 * 8 + Framing.checksumBytes
 
   /// Returns a segment in its envelope.
   ///
@@ -19,52 +26,62 @@ package struct SegmentEnvelope: Hashable, Sendable {
   ///   - offset: its offset in its zone's log, from 1.
   ///   - receivedMilliseconds: when it was received, in milliseconds since 1970, if the remote records that;
   ///     not the greatest number.
+  ///   - chain: the log's chain at the offset; nil writes an envelope of version 1.
   ///   - segment: a whole segment's bytes, which are not checked.
   /// - Complexity: O(n)
   package static func encode(
-    offset: UInt64, receivedMilliseconds: UInt64?, segment: RawSpan
+    offset: UInt64, receivedMilliseconds: UInt64?, chain: StatedChain?, segment: RawSpan
   ) -> [UInt8] {
     precondition(offset > 0, "offsets count from 1")
     precondition(receivedMilliseconds != .max, "the greatest number is not a time")
     precondition(segment.byteCount <= SegmentFrame.bytesMax, "a segment of \(segment.byteCount) bytes")
     var writer = ByteWriter()
-    writer.reserve(headerBytes + segment.byteCount)
+    writer.reserve(headerBytesMax + segment.byteCount)
     writer.append(magic: FrameKind.envelope.magic)
-    writer.append(SegmentFormat.envelopeVersion)
-    writer.append(0)
+    writer.append(chain == nil ? 1 : SegmentFormat.envelopeVersion)
+    writer.append(chain?.beginsHere ?? false ? beginsFlag : 0)
     writer.append(littleEndian: offset)
     writer.append(littleEndian: receivedMilliseconds.map { $0 + 1 } ?? 0)
     writer.append(littleEndian: UInt64(segment.byteCount))
     writer.appendChecksum()
+    if let chain {
+      chain.chain.hash.write(to: &writer)
+      writer.appendChecksum()
+    }
     writer.append(segment)
     return writer.bytes
   }
 
+  private static let beginsFlag: UInt8 = 1
+
   /// Decodes the envelope that fills `bytes`. It does not check the segment inside.
   ///
-  /// - Returns: its offset, its time of receipt, and the range of the segment in `bytes`.
+  /// - Returns: the envelope, and the range of the segment in `bytes`.
   /// - Throws: ``FormatError`` as ``readHeader(_:)``; `truncated` if the segment is incomplete,
   ///   `trailingBytes` if something follows it.
   package static func read(
     _ bytes: RawSpan
-  ) throws(FormatError) -> (offset: UInt64, receivedMilliseconds: UInt64?, segment: Range<Int>) {
+  ) throws(FormatError) -> (envelope: SegmentEnvelope, segment: Range<Int>) {
     let envelope = try readHeader(bytes)
-    var reader = ByteReader(bytes, at: headerBytes)
+    var reader = ByteReader(bytes, at: envelope.headerBytes)
     let segment = try reader.readBytes(envelope.segmentBytes, "envelope.segment")
     try reader.finish("envelope")
-    return (envelope.offset, envelope.receivedMilliseconds, segment)
+    return (envelope, segment)
   }
 
-  /// Decodes the envelope from the first ``headerBytes`` of `bytes`.
+  /// Decodes the envelope from the first bytes of `bytes`, ``headerBytesMax`` if there are so many.
   ///
   /// - Throws: ``FormatError`` with `damaged` if the checksum does not match, `truncated` if there are fewer
   ///   bytes, `newerFormat` for a later version, `limitExceeded` if the segment is too large.
   package static func readHeader(_ bytes: RawSpan) throws(FormatError) -> SegmentEnvelope {
-    var prefix = ByteReader(bytes)
-    try prefix.readMagic(.envelope, "envelope")
-    _ = try prefix.readBytes(headerBytes - prefix.position, "envelope")
+    var whole = ByteReader(bytes)
+    try whole.readMagic(.envelope, "envelope")
+    let version = try whole.readUInt8("envelope.version")
+    let flags = try whole.readUInt8("envelope.flags")
+    _ = try whole.readBytes(firstHeaderBytes - whole.position, "envelope")
     var reader = try Framing.open(
-      bytes.extracting(0..<headerBytes), .envelope, version: SegmentFormat.envelopeVersion, "envelope")
+      bytes.extracting(0..<firstHeaderBytes), .envelope, versions: 1...SegmentFormat.envelopeVersion,
+      flagsMask: version == 1 ? 0 : beginsFlag, "envelope")
     let offset = try reader.readOffset("envelope.offset")
     let received = try reader.readLittleEndian("envelope.receivedMilliseconds", as: UInt64.self)
     let countStart = reader.position
@@ -74,8 +91,16 @@ package struct SegmentEnvelope: Hashable, Sendable {
         .limitExceeded, at: countStart, "envelope.segmentBytes",
         expected: "at most \(SegmentFrame.bytesMax)", found: "\(byteCount)")
     }
-    return SegmentEnvelope(
+    var envelope = SegmentEnvelope(
       offset: offset, receivedMilliseconds: received == 0 ? nil : received - 1,
       segmentBytes: Int(byteCount))
+    if version > 1 {
+      envelope.chain = StatedChain(
+        LogChain(hash: try ContentHash.read(from: &whole, "envelope.chain")),
+        beginsHere: flags & beginsFlag != 0)
+      _ = try whole.readBytes(Framing.checksumBytes, "envelope")
+      _ = try Framing.checkedContent(of: bytes.extracting(0..<whole.position), "envelope")
+    }
+    return envelope
   }
 }

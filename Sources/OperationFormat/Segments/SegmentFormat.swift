@@ -73,8 +73,19 @@
 ///
 /// The other files of a remote log are a ``LogSeal``, a ``LogTombstone`` and the ``ZoneEvent``s of its list of zones.
 enum SegmentFormat {
-  static let headerVersion: UInt8 = 1
+  /// Flags of a header, from version 2 on.
+  struct Flags: OptionSet {
+    let rawValue: UInt8
+
+    static let sealed = Flags(rawValue: 1)
+    static let signed = Flags(rawValue: 2)
+    static let reoffered = Flags(rawValue: 4)
+    static let all: Flags = [.sealed, .signed, .reoffered]
+  }
+
+  /// The size of a signature: Ed25519.
+  static let signatureBytes = 64
   /// Magic, version, flags and byte count of a header.
   static let headerFixedBytes = 8
-  static let envelopeVersion: UInt8 = 1
+  static let envelopeVersion: UInt8 = 2
 }

@@ -6,15 +6,16 @@ extension SegmentHeader {
   /// - Parameters:
   ///   - transactions: the canonical bytes of consecutive transactions of one replica in one zone.
   ///   - incarnation: the incarnation of the target remote log. Bases in other incarnations do not count.
-  ///   - baseHash: returns the content hash of the segment at an offset of `incarnation`. It is called at
-  ///     most once, for the greatest base.
+  ///   - version: the version of the header. An earlier one is for a segment that a log has so.
+  ///   - baseProof: returns the hash of the chain at an offset of `incarnation`, for a header of version 1 the
+  ///     content hash of the segment there. It is called at most once, for the greatest base.
   ///   - previousHash: the content hash of the replica's previous segment in `incarnation`.
   /// - Throws: ``FormatError`` if the bytes are not such transactions; `limitExceeded` if there are too many
-  ///   for a segment; and any error of `baseHash`.
+  ///   for a segment; and any error of `baseProof`.
   /// - Complexity: O(n) in the size
   package static func describing(
-    _ transactions: [[UInt8]], incarnation: IncarnationID, baseHash: (UInt64) throws -> ContentHash,
-    previousHash: ContentHash
+    _ transactions: [[UInt8]], incarnation: IncarnationID, version: UInt8 = newestVersion,
+    baseProof: (UInt64) throws -> ContentHash, previousHash: ContentHash
   ) throws -> SegmentHeader {
     var summary = SegmentSummary(incarnation: incarnation)
     var hasher = ContentHasher()
@@ -33,9 +34,9 @@ extension SegmentHeader {
       preconditionFailure("a cut without transactions")
     }
     let header = SegmentHeader(
-      zone: first.zone, incarnation: incarnation, replica: first.replica, epoch: first.epoch,
+      version: version, zone: first.zone, incarnation: incarnation, replica: first.replica, epoch: first.epoch,
       sequences: first.sequence...summary.lastSequence, base: summary.base,
-      baseHash: summary.base == 0 ? .zero : try baseHash(summary.base),
+      baseProof: summary.base == 0 ? .zero : try baseProof(summary.base),
       operationCount: summary.operationCount, timestamps: timestamps, unpackedBytes: UInt64(unpackedBytes),
       packedBytes: UInt64(unpackedBytes), contentHash: hasher.finish(), previousHash: previousHash)
     try header.validate(packedBytesMax: Limits.segmentUnpackedBytesMax)

@@ -9,18 +9,55 @@ extension SegmentHeader {
 
   /// Like ``validate()``; but a cut that is not packed yet may be as large as an unpacked body.
   func validate(packedBytesMax: Int) throws(FormatError) {
-    guard keyID == 0 else {
+    precondition(1...Self.newestVersion ~= version, "a header of version \(version)")
+    precondition(version > 1 || (!isSealed && device == nil && former == nil), "flags of version 2")
+    guard isSealed == (keyID > 0) else {
       throw Self.fail(
-        "segment.keyID", expected: "0, for a segment that is not encrypted", found: keyID, .newerFormat)
+        "segment.keyID", expected: isSealed ? "1 or more, for a sealed body" : "0, for a body that is not sealed",
+        found: UInt64(keyID), version == 1 ? .newerFormat : .invalid)
     }
     try zone.check("segment.zone")
+    try validateStatement()
+    if isSealed { return try validateSealed() }
     try validateContent()
     try validateSizes(packedBytesMax: packedBytesMax)
   }
 
+  /// Checks what is outside a sealed body too.
+  private func validateStatement() throws(FormatError) {
+    guard version == 1 || zone.owner.byteCount == 0 else {
+      throw FormatError(
+        .invalid, at: 0, in: "segment.zone.owner", expected: "none: the owner of the log", found: "one")
+    }
+    guard sequences.lowerBound > 0 else {
+      throw Self.fail("segment.sequences", expected: "1 or more", found: sequences.lowerBound)
+    }
+    guard (base == 0) == (baseProof == .zero) else {
+      throw FormatError(
+        .invalid, at: 0, in: "segment.baseProof",
+        expected: base == 0 ? "none without a base" : "the hash of the log at \(base)", found: "\(baseProof)")
+    }
+  }
+
+  private func validateSealed() throws(FormatError) {
+    // Each transaction has at least one operation.
+    guard sequences.upperBound - sequences.lowerBound < UInt64(Limits.segmentOperationsMax) else {
+      throw Self.fail(
+        "segment.sequences", expected: "at most \(Limits.segmentOperationsMax) transactions",
+        found: sequences.upperBound - sequences.lowerBound, .limitExceeded)
+    }
+    guard packedBytes <= UInt64(Limits.segmentSealedBytesMax) else {
+      throw Self.fail(
+        "segment.packedBytes", expected: "at most \(Limits.segmentSealedBytesMax)", found: packedBytes,
+        .limitExceeded)
+    }
+    guard codec == .none || codec == .zstandard else {
+      throw Self.fail("segment.codec", expected: "0 or 1", found: UInt64(codec.rawValue), .newerFormat)
+    }
+  }
+
   private func validateContent() throws(FormatError) {
     let (first, last) = (sequences.lowerBound, sequences.upperBound)
-    guard first > 0 else { throw Self.fail("segment.sequences", expected: "1 or more", found: first) }
     guard 1...UInt64(Limits.segmentOperationsMax) ~= operationCount else {
       throw Self.fail(
         "segment.operationCount", expected: "1 to \(Limits.segmentOperationsMax)", found: operationCount,
@@ -31,12 +68,6 @@ extension SegmentHeader {
       throw Self.fail(
         "segment.sequences", expected: "no more transactions than the \(operationCount) operations",
         found: last - first + 1)
-    }
-    guard (base == 0) == (baseHash == .zero) else {
-      throw FormatError(
-        .invalid, at: 0, in: "segment.baseHash",
-        expected: base == 0 ? "none without a base" : "the hash of the segment at \(base)",
-        found: "\(baseHash)")
     }
   }
 

@@ -12,6 +12,13 @@ public struct SegmentHeader: Hashable, Sendable {
     public static let zstandard = Codec(rawValue: 1)
   }
 
+  /// The version of the header's bytes: 2, or 1 for a segment of an earlier program.
+  public var version: UInt8
+  /// Whether the body is encrypted. Then what the body has inside is not known outside: ``operationCount``,
+  /// ``timestamps`` and ``unpackedBytes`` are 0.
+  public var isSealed: Bool
+  /// The zone's name. The owner is empty, which means the owner of the log: a segment does not depend on who
+  /// looks at the zone. Only a header of version 1 may state an owner.
   public var zone: ZoneID
   /// The incarnation of the remote log that the segment was made for.
   public var incarnation: IncarnationID
@@ -21,37 +28,46 @@ public struct SegmentHeader: Hashable, Sendable {
   public var sequences: ClosedRange<UInt64>
   /// The greatest offset of ``incarnation`` that any of its transactions had seen; 0 if none had seen any.
   public var base: UInt64
-  /// The content hash of the segment at ``base``; ``ContentHash/zero`` where that is 0.
-  public var baseHash: ContentHash
+  /// What shows that its writer had seen this log up to ``base``: the hash of the ``LogChain`` there. In a
+  /// header of version 1 it is the content hash of the segment there. ``ContentHash/zero`` without a base.
+  public var baseProof: ContentHash
   /// The number of operations in all its transactions.
   public var operationCount: UInt64
   /// The least and the greatest timestamp of its transactions.
   public var timestamps: ClosedRange<Timestamp>
   public var codec: Codec
-  /// Which key the body is encrypted with; 0 for none, the only one that this version knows.
-  public var keyID: UInt64
+  /// The epoch of the key that a sealed body is encrypted with, from 1; 0 for a body that is not sealed.
+  public var keyID: UInt32
   /// The sizes of the body in bytes: unpacked here, packed below.
   public var unpackedBytes: UInt64
   public var packedBytes: UInt64
-  /// The hash of the unpacked body. Together with replica, epoch and sequences, it identifies the segment.
+  /// The SHA-256 of the unpacked body; of a sealed one, its HMAC. Together with replica, epoch and sequences,
+  /// it identifies the segment.
   public var contentHash: ContentHash
   /// The content hash of this replica's previous segment in the incarnation; ``ContentHash/zero`` for the
   /// first.
   public var previousHash: ContentHash
+  /// The device whose signature follows the body; nil for a segment that is not signed.
+  public var device: DeviceID?
+  /// Where the segment was before, if it was offered again to this log; else nil.
+  public var former: FormerPlace?
 
   public init(
-    zone: ZoneID, incarnation: IncarnationID, replica: ReplicaID, epoch: UInt32,
-    sequences: ClosedRange<UInt64>, base: UInt64, baseHash: ContentHash, operationCount: UInt64,
-    timestamps: ClosedRange<Timestamp>, codec: Codec = .none, keyID: UInt64 = 0, unpackedBytes: UInt64,
-    packedBytes: UInt64, contentHash: ContentHash, previousHash: ContentHash
+    version: UInt8 = Self.newestVersion, isSealed: Bool = false, zone: ZoneID, incarnation: IncarnationID,
+    replica: ReplicaID, epoch: UInt32, sequences: ClosedRange<UInt64>, base: UInt64, baseProof: ContentHash,
+    operationCount: UInt64, timestamps: ClosedRange<Timestamp>, codec: Codec = .none, keyID: UInt32 = 0,
+    unpackedBytes: UInt64, packedBytes: UInt64, contentHash: ContentHash, previousHash: ContentHash,
+    device: DeviceID? = nil, former: FormerPlace? = nil
   ) {
+    self.version = version
+    self.isSealed = isSealed
     self.zone = zone
     self.incarnation = incarnation
     self.replica = replica
     self.epoch = epoch
     self.sequences = sequences
     self.base = base
-    self.baseHash = baseHash
+    self.baseProof = baseProof
     self.operationCount = operationCount
     self.timestamps = timestamps
     self.codec = codec
@@ -60,7 +76,12 @@ public struct SegmentHeader: Hashable, Sendable {
     self.packedBytes = packedBytes
     self.contentHash = contentHash
     self.previousHash = previousHash
+    self.device = device
+    self.former = former
   }
+
+  /// The version that this program writes.
+  public static let newestVersion: UInt8 = 2
 
   /// How many transactions it has.
   public var transactionCount: UInt64 { sequences.upperBound - sequences.lowerBound + 1 }

@@ -75,6 +75,17 @@ package func checkIsSame<T: Equatable>(
 }
 
 extension ZoneID {
+  /// Throws `.invalid` unless both have the same name. Only bytes of an earlier format state an owner, and it
+  /// depends on who wrote them: the owner is that of the log.
+  package func checkHasName(
+    of found: ZoneID, at offset: Int, _ subject: StaticString
+  ) throws(FormatError) {
+    guard found.name == name else {
+      throw FormatError(
+        .invalid, at: offset, in: "\(subject)", expected: "the expected zone", found: "another zone")
+    }
+  }
+
   /// Throws `.invalid` unless `found` is this zone. The error contains no zone's name, because names are user
   /// data.
   package func checkIsSame(_ found: ZoneID, at offset: Int, _ subject: StaticString) throws(FormatError) {

@@ -2,7 +2,7 @@
 ///
 /// | bytes | field |
 /// |---|---|
-/// | 1 | version: 1 |
+/// | 1 | version |
 /// | 1 | kind: 1 change token, 2 database token |
 /// | | fields |
 /// | 4 | CRC-32C of the bytes before, little-endian |
@@ -10,27 +10,26 @@ enum TokenKind: UInt8 {
   case change = 1
   case database = 2
 
-  static let version: UInt8 = 1
-
   /// Returns a writer that has written the token up to its fields.
-  func begin() -> ByteWriter {
+  func begin(version: UInt8 = 1) -> ByteWriter {
     var writer = ByteWriter()
-    writer.append(Self.version)
+    writer.append(version)
     writer.append(rawValue)
     return writer
   }
 
-  /// Returns a reader of the fields of the token of this kind that fills `bytes`.
+  /// Returns a reader of the fields of the token of this kind that fills `bytes`. It stands after version and
+  /// kind; the version is 1 to `versionMax`, and is the first of `bytes`.
   @_lifetime(copy bytes)
-  func open(_ bytes: RawSpan) throws(FormatError) -> ByteReader {
+  func open(_ bytes: RawSpan, versionMax: UInt8 = 1) throws(FormatError) -> ByteReader {
     var whole = ByteReader(bytes)
     _ = try whole.readBytes(2 + Framing.checksumBytes, "token")
     var reader = ByteReader(try Framing.checkedContent(of: bytes, "token"))
     let version = try reader.readUInt8("token.version")
-    guard version == Self.version else {
+    guard 1...versionMax ~= version else {
       throw reader.fail(
-        version > Self.version ? .newerFormat : .invalid, at: 0, "token.version",
-        expected: "version \(Self.version)", found: "\(version)")
+        version > versionMax ? .newerFormat : .invalid, at: 0, "token.version",
+        expected: "version \(versionMax)", found: "\(version)")
     }
     let kind = try reader.readUInt8("token.kind")
     guard kind == rawValue else {

@@ -81,7 +81,7 @@ extension ZoneEvent {
   ) throws(FormatError) -> (
     event: ZoneEvent, offset: UInt64, previous: ContentHash, hash: ContentHash
   ) {
-    var reader = try Framing.open(bytes, .zoneEvent, version: version, "zoneEvent")
+    var reader = try Framing.open(bytes, .zoneEvent, versions: version...version, "zoneEvent")
     let offset = try reader.readOffset("zoneEvent.offset")
     let previousStart = reader.position
     let previous = try ContentHash.read(from: &reader, "zoneEvent.previous")

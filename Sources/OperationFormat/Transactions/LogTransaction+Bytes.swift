@@ -32,7 +32,8 @@ extension LogTransaction {
     }
     var value = ByteWriter()
     for operation in operations {
-      try encoder.append(operation, in: zone, scratch: &value)
+      try encoder.append(
+        operation, in: statesOwner ? zone : ZoneID(name: zone.name), scratch: &value)
       // A bound without the optional fields; the exact check follows at the end.
       try TransactionFormat.checkSize(headerBytes + encoder.byteCount - TransactionFormat.bodyFieldsBytesMax)
     }
@@ -88,6 +89,7 @@ extension LogTransaction {
       label: decoder.label.map { reader.string(in: $0) },
       schemaVersion: decoder.schemaVersion, operations: operations,
       names: decoder.hasUnknown ? names : nil)
+    statesOwner = header.statesOwner
   }
 }
 

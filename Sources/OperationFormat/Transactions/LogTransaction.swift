@@ -9,8 +9,11 @@ public struct LogTransaction: Hashable, Sendable {
   public var epoch: UInt32
   /// The number of the transaction in its lane (the replica, epoch and zone), from 1.
   public var sequence: UInt64
-  /// The zone that it changes.
+  /// The zone that it changes. The bytes do not state the owner, which is the owner of the log that has the
+  /// transaction: so they do not depend on who looks. A transaction that was only decoded has no owner.
   public var zone: ZoneID
+  /// Whether the bytes state the zone's owner, as an earlier program wrote it.
+  package var statesOwner = false
   /// What its maker had seen of the zone's remote log; nil for nothing.
   public var base: Base?
   /// In the first transaction of a new lane, the last transaction of the lane that it continues.
@@ -75,6 +78,7 @@ public struct LogTransaction: Hashable, Sendable {
   /// The header: all that is encoded before the body.
   var header: TransactionHeader {
     TransactionHeader(
-      replica: replica, epoch: epoch, sequence: sequence, zone: zone, base: base, parent: parent)
+      replica: replica, epoch: epoch, sequence: sequence, zone: zone, statesOwner: statesOwner, base: base,
+      parent: parent)
   }
 }

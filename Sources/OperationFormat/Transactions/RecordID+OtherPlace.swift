@@ -33,9 +33,15 @@ extension RecordID {
     _ = try otherPlace(&reader)
   }
 
-  /// Throws `.invalid` if this other place of a record is the record's own place.
+  /// Throws `.invalid` if this other place of a record is the record's own place. A place without an owner is
+  /// one of the record's owner.
+  ///
+  /// - Parameter record: the record; its zone has an owner only if the bytes state it.
   func checkDiffers(from record: RecordID, at offset: Int) throws(FormatError) {
-    guard self != record else {
+    let isOwn =
+      name == record.name && zone.name == record.zone.name
+      && (zone.owner.byteCount == 0 || zone.owner == record.zone.owner)
+    guard !isOwn else {
       throw FormatError(
         .invalid, at: offset, in: "operation.place", expected: "another place", found: "the record's own")
     }

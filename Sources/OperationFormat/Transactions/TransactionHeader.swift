@@ -7,14 +7,19 @@ package struct TransactionHeader: Hashable, Sendable {
   package var replica: ReplicaID
   package var epoch: UInt32
   package var sequence: UInt64
+  /// The zone. Its bytes do not state the owner, which is the owner of the log that has the transaction: a
+  /// header that was read has none, except one that an earlier program wrote.
   package var zone: ZoneID
+  /// Whether the bytes state the zone's owner, as an earlier program wrote it.
+  package var statesOwner = false
   package var base: Base?
   package var parent: TransactionID?
 
   package init(
-    replica: ReplicaID, epoch: UInt32, sequence: UInt64, zone: ZoneID, base: Base? = nil,
-    parent: TransactionID? = nil
+    replica: ReplicaID, epoch: UInt32, sequence: UInt64, zone: ZoneID, statesOwner: Bool = false,
+    base: Base? = nil, parent: TransactionID? = nil
   ) {
+    self.statesOwner = statesOwner
     self.replica = replica
     self.epoch = epoch
     self.sequence = sequence
@@ -47,7 +52,7 @@ package struct TransactionHeader: Hashable, Sendable {
     writer.append(
       (base == nil ? 0 : TransactionFormat.baseFlag) | (parent == nil ? 0 : TransactionFormat.parentFlag))
     Self.encode(id, into: &writer)
-    writer.append(name: zone.owner)
+    writer.append(name: statesOwner ? zone.owner : "")
     writer.append(name: zone.name)
     if let base {
       writer.append(bigEndian: base.incarnation.rawValue)
@@ -65,6 +70,7 @@ package struct TransactionHeader: Hashable, Sendable {
       sequence: "transaction.sequence")
     let zone = try ZoneID.read(from: &reader, owner: "transaction.zone.owner", name: "transaction.zone.name")
     var header = TransactionHeader(replica: id.replica, epoch: id.epoch, sequence: id.sequence, zone: zone)
+    header.statesOwner = zone.owner.byteCount > 0
     if flags & TransactionFormat.baseFlag != 0 {
       let incarnation = try IncarnationID.read(from: &reader, "transaction.base.incarnation")
       let offset = try reader.readVarint("transaction.base.offset", in: 1 ... .max)

@@ -119,7 +119,8 @@ extension ImportedLine {
           zone: zone, place: place, replica: replica, epoch: try members.integer("epoch"),
           sequences: first...last,
           hash: try members.hash("hash"),
-          receivedMilliseconds: try members.integerIfPresent("received"), rejection: rejection)))
+          receivedMilliseconds: try members.integerIfPresent("received"), rejection: rejection,
+          chain: try members.isMissing("chain") ? nil : LogChain(hash: try members.hash("chain")))))
   }
 
   private static func contested(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {

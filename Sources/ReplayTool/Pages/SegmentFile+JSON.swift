@@ -8,6 +8,8 @@ extension SegmentFile {
     if let envelope {
       members["offset"] = .number(envelope.offset)
       members["receivedMilliseconds"] = envelope.receivedMilliseconds.map { .number($0) }
+      members["chain"] = envelope.chain.map { .text($0.chain) }
+      members["beginsChain"] = envelope.chain.map { .bool($0.beginsHere) }
     }
     if let seal {
       members["offset"] = .number(seal.offset)
@@ -78,18 +80,26 @@ extension LogSeal.Kind {
 
 extension SegmentHeader {
   fileprivate var json: JSON {
-    .object([
-      "zone": .text(zone), "incarnation": .text(incarnation),
+    .members([
+      "version": .number(version), "zone": .text(zone), "incarnation": .text(incarnation),
       "replica": .text(replica), "epoch": .number(epoch),
       "firstSequence": .number(sequences.lowerBound),
       "lastSequence": .number(sequences.upperBound), "base": .number(base),
-      "baseHash": base == 0 ? .null : .text(baseHash),
-      "operationCount": .number(operationCount),
-      "leastTimestamp": .text(timestamps.lowerBound),
-      "greatestTimestamp": .text(timestamps.upperBound), "codec": .number(codec.rawValue),
-      "unpackedBytes": .number(unpackedBytes), "packedBytes": .number(packedBytes),
+      "baseProof": base == 0 ? .null : .text(baseProof),
+      "operationCount": isSealed ? nil : .number(operationCount),
+      "leastTimestamp": isSealed ? nil : .text(timestamps.lowerBound),
+      "greatestTimestamp": isSealed ? nil : .text(timestamps.upperBound), "codec": .number(codec.rawValue),
+      "keyID": keyID == 0 ? nil : .number(keyID),
+      "unpackedBytes": isSealed ? nil : .number(unpackedBytes), "packedBytes": .number(packedBytes),
       "contentHash": .text(contentHash),
       "previousHash": previousHash == .zero ? .null : .text(previousHash),
+      "device": device.map { .text($0) }, "former": former.map { $0.json },
     ])
+  }
+}
+
+extension FormerPlace {
+  fileprivate var json: JSON {
+    .object(["incarnation": .text(incarnation), "offset": .number(offset), "base": .number(base)])
   }
 }

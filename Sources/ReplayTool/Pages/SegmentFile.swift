@@ -48,7 +48,7 @@ struct SegmentFile {
       case .envelope:
         let found = try SegmentEnvelope.readHeader(bytes.span.bytes)
         envelope = found
-        readSegment(Array(bytes.dropFirst(SegmentEnvelope.headerBytes)), at: SegmentEnvelope.headerBytes)
+        readSegment(Array(bytes.dropFirst(found.headerBytes)), at: found.headerBytes)
         // A problem of the segment is more useful than the wrong size.
         if problem == nil { _ = try SegmentEnvelope.read(bytes.span.bytes) }
       default: readSegment(bytes, at: 0)

@@ -18,6 +18,9 @@ struct SegmentPage {
         ", received \(CalendarTime.text(milliseconds: $0))"
       }
       try row("place", "offset \(envelope.offset)\(received ?? "")")
+      if let chain = envelope.chain {
+        try row("chain", "\(chain.chain)\(chain.beginsHere ? ", which begins again here" : "")")
+      }
     }
     if let seal = file.seal {
       try row("place", "offset \(seal.offset)")
@@ -53,13 +56,28 @@ struct SegmentPage {
     try row("incarnation", "\(header.incarnation)")
     try row("replica", "\(header.replica), epoch \(header.epoch)")
     let sequences = header.sequences
+    let operations = header.isSealed ? "" : "\(Display.count(header.operationCount, "operation")), "
     try row(
       "holds",
-      "\(Display.count(header.transactionCount, "transaction")), "
-        + "\(Display.count(header.operationCount, "operation")), "
+      "\(Display.count(header.transactionCount, "transaction")), " + operations
         + (sequences.count == 1
           ? "sequence \(sequences.lowerBound)"
           : "sequences \(sequences.lowerBound) to \(sequences.upperBound)"))
+    try printBody(header, row)
+    let proof = header.version == 1 ? "" : "chain "
+    try row("had seen", header.base == 0 ? "nothing" : "offset \(header.base), \(proof)\(header.baseProof)")
+    try row("previous", header.previousHash == .zero ? "none" : "\(header.previousHash)")
+    if let device = header.device { try row("signed", "by device \(device), not checked") }
+    if let former = header.former {
+      try row("before", "offset \(former.offset) of incarnation \(former.incarnation)")
+    }
+  }
+
+  private func printBody(_ header: SegmentHeader, _ row: (String, String) throws -> Void) throws {
+    if header.isSealed {
+      try row("body", "\(Display.count(header.packedBytes, "byte")), sealed with key \(header.keyID)")
+      return try row("content", "HMAC \(header.contentHash)")
+    }
     let (least, greatest) = (header.timestamps.lowerBound, header.timestamps.upperBound)
     try row(
       "time", least == greatest ? Display.time(least) : "\(Display.time(least)) to \(Display.time(greatest))")
@@ -69,8 +87,6 @@ struct SegmentPage {
       header.codec == .none
         ? unpacked : "\(unpacked), packed to \(Display.count(header.packedBytes)) by Zstandard")
     try row("content", "SHA-256 \(header.contentHash)")
-    try row("had seen", header.base == 0 ? "nothing" : "offset \(header.base), \(header.baseHash)")
-    try row("previous", header.previousHash == .zero ? "none" : "\(header.previousHash)")
   }
 
   private func printTransactions(_ output: Output) throws {
@@ -98,6 +114,8 @@ struct SegmentPage {
       switch error.code {
       case .newerFormat: "newer than this program"
       case .damaged, .truncated, .trailingBytes: "damaged"
+      case .keyUnknown: "sealed"
+      case .signatureMissing: "not signed"
       default: "not as the format asks"
       }
     let place = "byte \(Display.count(error.offset)) of the \(problem.isInBody ? "unpacked body" : "file")"

@@ -176,6 +176,9 @@ struct ZoneRound: Sendable {
       // The log's content is fetched first. It says which of the pending transactions need another epoch.
       if steps.contains(.fetch), parked == nil, pass.passesLeft > 0 { return beginPass(pass) }
       return end(.forked(offset: place.offset))
+    case .overlaps:
+      // What the log has of these sequences is fetched first. It is compared, and what is left is cut again.
+      return steps.contains(.fetch) && parked == nil ? beginPass(pass) : finish(.unfinished)
     case .gone(let fate): return didClose(fate, pass)
     }
   }

@@ -13,11 +13,15 @@ public struct StoredSegment: Hashable, Sendable {
   /// When the remote first received it, in milliseconds since 1970, by the remote's own clock; nil if the
   /// remote has no clock.
   public var receivedMilliseconds: UInt64?
+  /// The log's chain there, as the remote states it; nil if it states none. A store computes the chain from
+  /// what it reads, and folds nothing that does not continue the log.
+  public var chain: StatedChain?
   public var bytes: [UInt8]
 
-  public init(offset: UInt64, receivedMilliseconds: UInt64?, bytes: [UInt8]) {
+  public init(offset: UInt64, receivedMilliseconds: UInt64?, chain: StatedChain? = nil, bytes: [UInt8]) {
     self.offset = offset
     self.receivedMilliseconds = receivedMilliseconds
+    self.chain = chain
     self.bytes = bytes
   }
 }

@@ -20,48 +20,32 @@ extension PackedSegment {
       .mismatch, "the segment to append has other bytes than its header says", hint: "pack the segment again")
   }
 
-  /// Whether both are the same segment: an append of it again is ``AppendOutcome/alreadyThere(_:)``.
-  public func isSame(as other: PackedSegment) -> Bool {
-    header.replica == other.header.replica && header.epoch == other.header.epoch
-      && header.sequences == other.header.sequences && header.contentHash == other.header.contentHash
-  }
-
-  /// Whether the transactions that both segments have are equal. A segment that disagrees with one of the log
-  /// is a fork: ``AppendOutcome/fork(_:)``.
+  /// Throws unless it is of a token's zone and incarnation. The header does not name the zone's owner.
   ///
-  /// Segments of one replica and epoch may overlap in any way, because a cut that was forgotten is made again
-  /// with other limits. Segments of different replicas or epochs have nothing in common, and agree.
-  ///
-  /// - Throws: ``RemoteError`` `damagedSegment` or `newerSegment` if one of them cannot be read.
-  /// - Complexity: O(n) in the sizes if they overlap, O(1) if not
-  public func agrees(with other: PackedSegment) throws(RemoteError) -> Bool {
-    let theirs = other.header
-    guard header.replica == theirs.replica, header.epoch == theirs.epoch,
-      header.sequences.overlaps(theirs.sequences)
-    else { return true }
-    if header.sequences == theirs.sequences { return header.contentHash == theirs.contentHash }
-    do throws(FormatError) {
-      let transactions = try SegmentPacker.unpack(other.bytes).transactions
-      return try agrees(with: transactions, from: theirs.sequences.lowerBound)
-    } catch {
+  /// - Throws: ``RemoteError`` `mismatch`.
+  public func checkIsOf(_ token: ChangeToken) throws(RemoteError) {
+    guard header.incarnation == token.incarnation, header.zone.name == token.zone.name else {
       throw RemoteError(
-        error.code == .newerFormat ? .newerSegment : .damagedSegment,
-        "sequences \(theirs.sequences.lowerBound) to \(theirs.sequences.upperBound) cannot be compared: "
-          + "\(error)",
-        hint: error.hint, underlying: error)
+        .mismatch,
+        "the segment to append is of zone “\(header.zone)”, incarnation \(header.incarnation), and was to go into "
+          + "the log of zone “\(token.zone)”, incarnation \(token.incarnation)",
+        hint: "append a segment to the log that it was made for")
     }
   }
 
-  /// Whether it has the same bytes as other transactions of its lane for the sequences that both have.
-  ///
-  /// - Parameter first: the sequence of the first of the others.
-  func agrees(with others: [[UInt8]], from first: UInt64) throws(FormatError) -> Bool {
-    let own = try SegmentPacker.unpack(bytes).transactions
-    let (start, end) = (
-      max(first, header.sequences.lowerBound),
-      min(first + UInt64(others.count) - 1, header.sequences.upperBound)
-    )
-    return own[Int(start - header.sequences.lowerBound)...Int(end - header.sequences.lowerBound)]
-      .elementsEqual(others[Int(start - first)...Int(end - first)])
+  /// The outcome of its append where a segment of the log has some of its sequences: their headers tell, so
+  /// that no remote has to unpack a body. Nil if it has none of them.
+  public func outcome(meeting other: PackedSegment, at place: SegmentPlace) -> AppendOutcome? {
+    header.outcome(meeting: other.header, at: place)
+  }
+}
+
+extension SegmentHeader {
+  func outcome(meeting other: SegmentHeader, at place: SegmentPlace) -> AppendOutcome? {
+    guard replica == other.replica, epoch == other.epoch, sequences.overlaps(other.sequences) else {
+      return nil
+    }
+    if sequences != other.sequences { return .overlaps(place) }
+    return contentHash == other.contentHash ? .alreadyThere(place) : .fork(place)
   }
 }

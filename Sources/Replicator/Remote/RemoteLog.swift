@@ -55,13 +55,13 @@ public protocol RemoteLog: Sendable {
   /// Appends a segment to its zone's log, unless the log has it.
   ///
   /// - Parameters:
-  ///   - segment: a whole segment. Its header names the zone and the incarnation.
-  ///   - offset: the last offset that the caller has compared: the segment is not at or before it.
+  ///   - segment: a whole segment. Its header names the incarnation, and the zone without its owner.
+  ///   - token: the zone, and the last offset that the caller has compared: the segment is not at or before
+  ///     it. Its chain is where the log's chain continues from.
   /// - Returns: the outcome; see ``AppendOutcome``.
-  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `wentBack` if nothing is
-  ///   at `offset` or after it; `damagedSegment` if an entry that has some of its sequences, and not exactly
-  ///   these, cannot be read.
-  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome
+  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `wentBack` if nothing is at the
+  ///   token's offset or after it; `mismatch` if the segment is not whole, or not of that log.
+  func append(_ segment: PackedSegment, after token: ChangeToken) async throws(RemoteError) -> AppendOutcome
 
   /// Reads segments of a zone's log after a token, in their order.
   ///

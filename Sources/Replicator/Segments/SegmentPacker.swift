@@ -42,13 +42,24 @@ package enum SegmentPacker {
   /// Unpacks a segment, and checks everything that its header says.
   ///
   /// - Parameter bytes: a whole segment, and nothing after it.
-  /// - Throws: ``FormatError`` for anything else: `damaged` if a checksum or hash is wrong, `invalid`
+  /// - Throws: ``FormatError`` for anything else: `keyUnknown` if the body is sealed, `signatureMissing` if it
+  ///   is sealed and not signed; `damaged` if a checksum or hash is wrong, `invalid`
   ///   if a transaction does not match the header, `newerFormat` for what a later version may understand. In
   ///   errors about transactions, offsets count from the start of the unpacked body.
   /// - Complexity: O(n) in the size; no more memory than the header's sizes, which are limited
   package static func unpack(_ bytes: [UInt8]) throws(FormatError) -> UnpackedSegment {
     let span = bytes.span
     let (header, packedBody) = try SegmentFrame.read(span.bytes)
+    if header.isSealed {
+      // A sealed zone has only signed segments: anybody who has the key could seal.
+      guard header.device != nil else {
+        throw FormatError(
+          .signatureMissing, at: 0, in: "segment.device", expected: "a signed segment, as the body is sealed",
+          found: "one without a signature")
+      }
+      throw FormatError(
+        .keyUnknown, at: 0, in: "segment.keyID", expected: "a key that is here", found: "key \(header.keyID)")
+    }
     switch header.codec {
     case .zstandard:
       let body = try Zstandard.unpack(

@@ -90,10 +90,10 @@ package struct EffectRunner: Sendable {
         return .downloaded(
           try await assets.download(RemoteAsset(asset, of: zone, incarnation), chunksMax: chunksMax))
       case .append(let segment, let offset):
-        // So the entries between the token of a parked zone and the lane's end are not read in each round.
-        let start = max(offset, try store.offset(before: segment.header))
-        return .appended(try await remote.append(segment, after: start))
-      case .acknowledge(let header, let place): return .acknowledged(try await acknowledge(header, place))
+        let token = try store.place(before: segment.header, of: zone, atLeast: offset)
+        return .appended(try await remote.append(segment, after: token))
+      case .acknowledge(let header, let place):
+        return .acknowledged(try await acknowledge(header, of: zone, place))
       case .withdraw(let incarnation): return .withdrawn(try await store.withdraw(zone, incarnation))
       case .deleteAtRemote(let incarnation):
         try await remote.deleteZone(zone, incarnation)
@@ -118,7 +118,7 @@ package struct EffectRunner: Sendable {
       let named = try store.assetTransfers.hasNamed(in: zone) ? cut.assets() : []
       if cut.isStored, packed.header == cut.header { return (packed, named) }
       do {
-        if try await store.storeCut(packed.header) == packed.header { return (packed, named) }
+        if try await store.storeCut(packed.header, of: zone) == packed.header { return (packed, named) }
       } catch let error as StoreError where error.code == .outOfOrder {
         continue
       }
@@ -128,11 +128,14 @@ package struct EffectRunner: Sendable {
       hint: "let only one process sync a store; the rounds of the others continue where it ends")
   }
 
-  private func acknowledge(_ header: SegmentHeader, _ place: SegmentPlace) async throws -> IngestReport {
+  private func acknowledge(
+    _ header: SegmentHeader, of zone: ZoneID, _ place: SegmentPlace
+  ) async throws -> IngestReport {
     try await store.acknowledge(
       Acknowledgement(
-        zone: header.zone, incarnation: header.incarnation, offset: place.offset, hash: header.contentHash,
-        receivedMilliseconds: place.receivedMilliseconds, sequences: header.sequences,
+        zone: zone, incarnation: header.incarnation, offset: place.offset, hash: header.contentHash,
+        receivedMilliseconds: place.receivedMilliseconds, statedChain: place.chain,
+        sequences: header.sequences,
         writer: StoreIdentity(replica: header.replica, epoch: header.epoch), header: header))
   }
 
@@ -269,12 +272,14 @@ package struct EffectRunner: Sendable {
 
 extension RemoteSegment {
   /// A segment as the store folds it: what its header says, and its offset.
-  package init(_ unpacked: UnpackedSegment, _ stored: StoredSegment) {
+  package init(_ unpacked: UnpackedSegment, _ stored: StoredSegment, of zone: ZoneID) {
     let header = unpacked.header
     self.init(
-      zone: header.zone, incarnation: header.incarnation, offset: stored.offset, hash: header.contentHash,
-      receivedMilliseconds: stored.receivedMilliseconds, base: header.base, baseHash: header.baseHash,
-      previousHash: header.previousHash, transactions: unpacked.transactions)
+      zone: zone, incarnation: header.incarnation, offset: stored.offset, hash: header.contentHash,
+      receivedMilliseconds: stored.receivedMilliseconds, base: header.base, baseProof: header.baseProof,
+      version: header.version, previousHash: header.previousHash, transactions: unpacked.transactions)
+    statement = header.statement.hash
+    statedChain = stored.chain
     writer = StoreIdentity(replica: header.replica, epoch: header.epoch)
     saidSequences = header.sequences
     if unpacked.steps > Limits.foldStepsMax {
@@ -284,8 +289,8 @@ extension RemoteSegment {
   }
 
   /// A segment that arrived as its writer made it, and whose content does not fit its header.
-  fileprivate init(malformed header: SegmentHeader, _ stored: StoredSegment) {
-    self.init(UnpackedSegment(header: header, transactions: [], steps: 0), stored)
+  fileprivate init(malformed header: SegmentHeader, _ stored: StoredSegment, of zone: ZoneID) {
+    self.init(UnpackedSegment(header: header, transactions: [], steps: 0), stored, of: zone)
     rejection = .content
   }
 }
@@ -309,8 +314,10 @@ private struct FoldBatch {
     if FrameKind(of: stored.bytes.span.bytes) == .tombstone {
       return try appendTombstone(stored, at: expected, of: token)
     }
-    let (segment, header, steps) = try Self.unpack(stored)
-    guard stored.offset == expected, header.zone == token.zone, header.incarnation == token.incarnation else {
+    let (segment, header, steps) = try Self.unpack(stored, of: token.zone)
+    guard stored.offset == expected, header.zone.name == token.zone.name,
+      header.incarnation == token.incarnation
+    else {
       throw RemoteError(
         .mismatch,
         "the segment at offset \(stored.offset) is of zone “\(header.zone)”, incarnation "
@@ -329,16 +336,18 @@ private struct FoldBatch {
   /// Unpacks a segment. If it arrived whole and cannot be unpacked, it is malformed for every replica. If it
   /// was damaged, if a later version may understand it, or if memory is short, that is an error.
   private static func unpack(
-    _ stored: StoredSegment
+    _ stored: StoredSegment, of zone: ZoneID
   ) throws(FormatError) -> (RemoteSegment, SegmentHeader, steps: Int) {
     do throws(FormatError) {
       let unpacked = try SegmentPacker.unpack(stored.bytes)
-      return (RemoteSegment(unpacked, stored), unpacked.header, unpacked.steps)
+      return (RemoteSegment(unpacked, stored, of: zone), unpacked.header, unpacked.steps)
     } catch {
       // The frame's hash covers all of it: it arrived whole.
       let (header, _) = try SegmentFrame.read(stored.bytes.span.bytes)
-      guard error.code != .newerFormat, error.code != .outOfMemory else { throw error }
-      return (RemoteSegment(malformed: header, stored), header, 0)
+      guard ![.newerFormat, .outOfMemory, .keyUnknown, .signatureMissing].contains(error.code) else {
+        throw error
+      }
+      return (RemoteSegment(malformed: header, stored, of: zone), header, 0)
     }
   }
 

@@ -56,8 +56,8 @@ package struct SegmentGenerator {
   private var writers: [Writer]
   /// The record that was deleted or made last.
   private var lives = 0
-  /// The hashes of the segments so far, in the order of their offsets.
-  private var hashes: [ContentHash] = []
+  /// The log's chain at each offset so far, from 1.
+  private var chains: [LogChain] = []
 
   /// Creates a generator.
   ///
@@ -81,7 +81,7 @@ package struct SegmentGenerator {
     let kind = Kind.allCases[random.next(below: Kind.allCases.count)]
     // Half of the writers have read further. The others write concurrently with what they have not read.
     if random.next(below: 2) == 0 {
-      let (last, known) = (UInt64(hashes.count), writers[index].base)
+      let (last, known) = (UInt64(chains.count), writers[index].base)
       writers[index].base = known + UInt64(random.next(below: Int(last - known) + 1))
     }
     var count = 1 << random.next(below: 11)
@@ -115,25 +115,27 @@ package struct SegmentGenerator {
         try LogTransaction(
           replica: writer.replica, epoch: 0, sequence: writer.sequence, zone: zone,
           base: writer.base > 0 ? Base(incarnation: incarnation, offset: writer.base) : nil,
-          timestamp: Timestamp(rawValue: (1_700_000_000_000 + UInt64(hashes.count)) << 16 | UInt64(start)),
+          timestamp: Timestamp(rawValue: (1_700_000_000_000 + UInt64(chains.count)) << 16 | UInt64(start)),
           operations: Array(operations[start..<min(start + step, operations.count)])
         ).encoded())
     }
     let header = try SegmentHeader.describing(
-      transactions, incarnation: incarnation, baseHash: { [hashes] in hashes[Int($0) - 1] },
+      transactions, incarnation: incarnation, baseProof: { [chains] in chains[Int($0) - 1].hash },
       previousHash: writer.previousHash)
     let packed = try SegmentPacker.pack(
       SegmentCut(header: header, isStored: false, transactions: transactions))
     writer.previousHash = header.contentHash
     writers[index] = writer
-    hashes.append(header.contentHash)
+    chains.append(
+      LogChain(
+        header.statement.hash, at: UInt64(chains.count) + 1, after: chains.last ?? .start(of: incarnation)))
     return Segment(
       kind: kind, operationCount: operations.count, steps: try SegmentPacker.unpack(packed.bytes).steps,
       packed: packed,
       remote: RemoteSegment(
-        zone: zone, incarnation: incarnation, offset: UInt64(hashes.count), hash: header.contentHash,
-        receivedMilliseconds: nil, base: header.base, baseHash: header.baseHash,
-        previousHash: header.previousHash, transactions: transactions))
+        zone: zone, incarnation: incarnation, offset: UInt64(chains.count), hash: header.contentHash,
+        receivedMilliseconds: nil, base: header.base, baseProof: header.baseProof,
+        previousHash: header.previousHash, transactions: transactions, statement: header.statement.hash))
   }
 
   // MARK: Operations

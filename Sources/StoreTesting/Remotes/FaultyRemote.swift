@@ -82,10 +82,10 @@ public final class FaultyRemote: RemoteLog {
   }
 
   public func append(
-    _ segment: PackedSegment, after offset: UInt64
+    _ segment: PackedSegment, after token: ChangeToken
   ) async throws(RemoteError) -> AppendOutcome {
     try await perform(writes: true) { remote throws(RemoteError) in
-      try await remote.append(segment, after: offset)
+      try await remote.append(segment, after: token)
     }
   }
 

@@ -23,9 +23,9 @@ extension ForwardingRemote {
   }
 
   func append(
-    _ segment: PackedSegment, after offset: UInt64
+    _ segment: PackedSegment, after token: ChangeToken
   ) async throws(RemoteError) -> AppendOutcome {
-    try await remote.append(segment, after: offset)
+    try await remote.append(segment, after: token)
   }
 
   func segments(

@@ -35,7 +35,10 @@ enum RemoteAppendChecks {
       var places: [SegmentPlace] = []
       for _ in 0..<3 { places.append(try await trial.append(try maker.next())) }
       let read = try await trial.readAll(maker.incarnation, door: 1).segments
-      let found = read.map { SegmentPlace(offset: $0.offset, receivedMilliseconds: $0.receivedMilliseconds) }
+      let found = read.map {
+        SegmentPlace(
+          offset: $0.offset, receivedMilliseconds: $0.receivedMilliseconds, chain: $0.chain)
+      }
       try trial.expect(found, places, "the places")
     },
     Check("Other content under the same sequences is a fork, and is not appended") { trial in
@@ -48,14 +51,31 @@ enum RemoteAppendChecks {
       try trial.expect(outcome, .fork(place), "the outcome")
       try trial.expect(try await trial.readAll(maker.incarnation).segments.count, 3, "the segments")
     },
-    Check("Other content under some of the same sequences is a fork, however it was cut") { trial in
+    Check("Some of the same sequences in another cut overlap, whatever their content") { trial in
       var maker = trial.maker(try await trial.create())
       let copy = maker
-      let segment = try maker.next(transactions: 3)
-      let place = try await trial.append(segment)
-      let outcome = try await trial.outcome(try copy.fork(99), door: 1)
-      try trial.expect(outcome, .fork(place), "the outcome")
+      var same = maker
+      let place = try await trial.append(try maker.next(transactions: 3))
+      for segment in [try copy.fork(99), try same.next(transactions: 1)] {
+        let outcome = try await trial.outcome(segment, door: 1)
+        try trial.expect(outcome, .overlaps(place), "the outcome")
+      }
       try trial.expect(try await trial.readAll(maker.incarnation).segments.count, 1, "the segments")
+    },
+    Check("Each place states the log's chain there, and pages state the same") { trial in
+      let incarnation = try await trial.create()
+      var makers = (1...2).map { trial.maker(incarnation, replica: $0) }
+      var chain = LogChain.start(of: incarnation)
+      var places: [SegmentPlace] = []
+      for offset in 1...6 as ClosedRange<UInt64> {
+        let base = offset > 2 ? (offset: offset - 2, chain: places[Int(offset) - 3].chain!.chain) : nil
+        let segment = try makers[Int(offset % 2)].next(base: base)
+        chain = LogChain(segment.header.statement.hash, at: offset, after: chain)
+        places.append(try await trial.append(segment, after: offset % 3 == 0 ? 0 : offset - 1, door: Int(offset % 2)))
+        try trial.expect(places[places.count - 1].chain, StatedChain(chain), "the chain at \(offset)")
+      }
+      let read = try await trial.readAll(incarnation, door: 1).segments
+      try trial.expect(read.map(\.chain), places.map(\.chain), "the chains of the page")
     },
     Check("Another epoch's segment of the same sequences is no fork") { trial in
       let incarnation = try await trial.create()
@@ -130,6 +150,8 @@ enum RemoteAppendChecks {
       var maker = trial.maker(notes, zone: lists)
       let segment = try maker.next()
       try await trial.expect(.zoneUnknown, "an append") { try await trial.doors[0].append(segment, after: 0) }
+      let token = ChangeToken.start(of: RemoteTrial.zone, notes)
+      try await trial.expect(.mismatch, "an append") { try await trial.doors[0].append(segment, after: token) }
       try trial.expect(try await trial.readAll(notes).segments.count, 0, "the segments")
     },
     Check("A segment whose bytes are not what its header says is refused") { trial in

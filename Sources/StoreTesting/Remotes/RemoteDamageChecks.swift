@@ -73,6 +73,7 @@ enum RemoteDamageChecks {
           break
         }
         token.offset = stored.offset
+        token.chain = stored.chain?.chain
         token.hash =
           isTombstone ? ContentHash(of: stored.bytes.span.bytes) : try trial.header(stored).contentHash
         bytes.append(stored.bytes)

@@ -80,7 +80,7 @@ enum RemoteDeletionChecks {
           case .gone(let fate):
             try trial.expect(fate, .deleted, "why it is gone")
             return offsets
-          case .fork: throw trial.failure("a fork of what nobody else wrote")
+          case .fork, .overlaps: throw trial.failure("a fork of what nobody else wrote")
           }
         }
         throw trial.failure("a thousand appends, and the deletion beside them has not closed the log")

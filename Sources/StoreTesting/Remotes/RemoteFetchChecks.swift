@@ -15,10 +15,12 @@ enum RemoteFetchChecks {
         for door in 0..<3 {
           let page = try await trial.page(after: token, door: door)
           let stored = StoredSegment(
-            offset: place.offset, receivedMilliseconds: place.receivedMilliseconds, bytes: segment.bytes)
+            offset: place.offset, receivedMilliseconds: place.receivedMilliseconds, chain: place.chain,
+            bytes: segment.bytes)
           try trial.expect(page, .segments([stored], hasMore: false), "the page")
         }
         token.offset = place.offset
+        token.chain = place.chain?.chain
         token.hash = segment.header.contentHash
         let rest = try await trial.page(after: token)
         try trial.expect(rest, .segments([], hasMore: false), "the page after the last")
@@ -43,6 +45,7 @@ enum RemoteFetchChecks {
           read += page.map(\.bytes)
           try trial.expect(hasMore, read.count < segments.count, "whether there is more")
           token.offset = UInt64(read.count)
+          token.chain = page.last?.chain?.chain
           token.hash = segments[read.count - 1].header.contentHash
         }
         try trial.expect(read, segments.map(\.bytes), "all that was read")
@@ -61,13 +64,18 @@ enum RemoteFetchChecks {
       _ = try await trial.append(first)
       var token = ChangeToken.start(of: RemoteTrial.zone, maker.incarnation)
       token.offset = 1
+      token.chain = nil
       token.hash = first.header.previousHash
       let (other, beyond) = (
         token,
         ChangeToken(
           zone: token.zone, incarnation: token.incarnation, offset: 2, hash: first.header.contentHash)
       )
-      for token in [other, beyond] {
+      // The same segment after another log.
+      let forked = ChangeToken(
+        zone: token.zone, incarnation: token.incarnation, offset: 1, hash: first.header.contentHash,
+        chain: LogChain(hash: first.header.contentHash))
+      for token in [other, beyond, forked] {
         try await trial.expect(.wentBack, "a fetch after \(token.offset)") {
           try await trial.doors[1].segments(after: token, bytesMax: 1000)
         }

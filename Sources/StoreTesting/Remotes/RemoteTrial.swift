@@ -92,15 +92,16 @@ struct RemoteTrial: Sendable {
   }
 
   func outcome(
-    _ segment: PackedSegment, after offset: UInt64 = 0, door: Int = 0
+    _ segment: PackedSegment, after offset: UInt64 = 0, in zone: ZoneID? = nil, door: Int = 0
   ) async throws -> AppendOutcome {
-    try await retrying { try await doors[door].append(segment, after: offset) }
+    try await retrying { try await doors[door].append(segment, after: offset, in: zone) }
   }
 
   /// Appends a segment that nothing forbids.
-  func append(_ segment: PackedSegment, after offset: UInt64 = 0, door: Int = 0) async throws -> SegmentPlace
-  {
-    switch try await outcome(segment, after: offset, door: door) {
+  func append(
+    _ segment: PackedSegment, after offset: UInt64 = 0, in zone: ZoneID? = nil, door: Int = 0
+  ) async throws -> SegmentPlace {
+    switch try await outcome(segment, after: offset, in: zone, door: door) {
     case .appended(let place): return place
     case .alreadyThere(let place) where !isStrict: return place
     case let other: throw failure("an append gave \(other)")
@@ -136,6 +137,7 @@ struct RemoteTrial: Sendable {
         for segment in page {
           try expect(segment.offset, token.offset + 1, "the offset after \(token.offset)")
           token.offset = segment.offset
+          token.chain = segment.chain?.chain
           token.hash = try header(segment).contentHash
         }
         all += page

@@ -95,7 +95,7 @@ enum RemoteZoneChecks {
         try trial.expect(incarnation, trial.incarnation(UInt64(index + 1)), "zone \(index) is one of its own")
         var maker = trial.maker(incarnation, zone: zone)
         let segment = try maker.next()
-        try trial.expect(try await trial.append(segment).offset, 1, "the offset in zone \(index)")
+        try trial.expect(try await trial.append(segment, in: zone).offset, 1, "the offset in zone \(index)")
         let read = try await trial.readAll(incarnation, zone: zone, door: 1).segments
         try trial.expect(read.map(\.bytes), [segment.bytes], "what zone \(index) has")
       }

@@ -29,9 +29,9 @@ public struct SegmentMaker: Sendable {
   /// - Parameters:
   ///   - transactions: how many it has.
   ///   - valueBytes: random bytes in each, which no packing makes smaller; at most 1 MiB.
-  ///   - base: what each of them has seen, and the hash of the segment there; nil for nothing.
+  ///   - base: what each of them has seen, and the log's chain there; nil for nothing.
   public mutating func next(
-    transactions: Int = 1, valueBytes: Int = 16, base: (offset: UInt64, hash: ContentHash)? = nil
+    transactions: Int = 1, valueBytes: Int = 16, base: (offset: UInt64, chain: LogChain)? = nil
   ) throws -> PackedSegment {
     try advance(make(transactions, valueBytes, base, random: &random))
   }
@@ -39,14 +39,14 @@ public struct SegmentMaker: Sendable {
   /// Makes the next segment of one transaction with these operations.
   ///
   /// - Parameters:
-  ///   - base: what it has seen, and the hash of the segment there; nil for nothing.
+  ///   - base: what it has seen, and the log's chain there; nil for nothing.
   ///   - parent: what it continues.
   mutating func next(
-    _ operations: [LogOperation], base: (offset: UInt64, hash: ContentHash)? = nil,
+    _ operations: [LogOperation], base: (offset: UInt64, chain: LogChain)? = nil,
     parent: TransactionID? = nil
   ) throws -> PackedSegment {
     let transaction = try transaction(nextSequence, operations, base: base?.offset, parent: parent)
-    return try advance(pack([transaction], baseHash: base?.hash ?? .zero))
+    return try advance(pack([transaction], baseProof: base?.chain.hash ?? .zero))
   }
 
   private mutating func advance(_ segment: PackedSegment) -> PackedSegment {
@@ -62,7 +62,7 @@ public struct SegmentMaker: Sendable {
   }
 
   private func make(
-    _ count: Int, _ valueBytes: Int, _ base: (offset: UInt64, hash: ContentHash)?, random: inout SeededRandom
+    _ count: Int, _ valueBytes: Int, _ base: (offset: UInt64, chain: LogChain)?, random: inout SeededRandom
   ) throws -> PackedSegment {
     var transactions: [[UInt8]] = []
     for index in 0..<UInt64(count) {
@@ -73,7 +73,7 @@ public struct SegmentMaker: Sendable {
           [.set(record: "record", type: "type", field: "field", value: .bytes(value))],
           base: base?.offset))
     }
-    return try pack(transactions, baseHash: base?.hash ?? .zero)
+    return try pack(transactions, baseProof: base?.chain.hash ?? .zero)
   }
 
   private func transaction(
@@ -86,9 +86,9 @@ public struct SegmentMaker: Sendable {
     ).encoded()
   }
 
-  private func pack(_ transactions: [[UInt8]], baseHash: ContentHash) throws -> PackedSegment {
+  private func pack(_ transactions: [[UInt8]], baseProof: ContentHash) throws -> PackedSegment {
     let header = try SegmentHeader.describing(
-      transactions, incarnation: incarnation, baseHash: { _ in baseHash }, previousHash: previousHash)
+      transactions, incarnation: incarnation, baseProof: { _ in baseProof }, previousHash: previousHash)
     return try SegmentPacker.pack(SegmentCut(header: header, isStored: false, transactions: transactions))
   }
 }

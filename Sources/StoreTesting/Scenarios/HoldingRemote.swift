@@ -7,8 +7,8 @@ struct HoldingRemote: ForwardingRemote {
   let remote: any RemoteLog
   let gate: Gate
 
-  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
-    let outcome = try await remote.append(segment, after: offset)
+  func append(_ segment: PackedSegment, after token: ChangeToken) async throws(RemoteError) -> AppendOutcome {
+    let outcome = try await remote.append(segment, after: token)
     guard await gate.pass() else {
       throw RemoteError(.unreachable, "the answer of \(name) was lost", hint: "sync again")
     }

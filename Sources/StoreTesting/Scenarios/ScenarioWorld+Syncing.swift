@@ -83,9 +83,10 @@ extension ScenarioWorld {
       else { break }
       for stored in page where stored.offset <= end.offset {
         let unpacked = try SegmentPacker.unpack(stored.bytes)
-        found.append(RemoteSegment(unpacked, stored))
+        found.append(RemoteSegment(unpacked, stored, of: token.zone))
         token.hash = unpacked.header.contentHash
         token.offset = stored.offset
+        token.chain = stored.chain?.chain
       }
       if let last = page.last, last.offset > end.offset { break }
     }

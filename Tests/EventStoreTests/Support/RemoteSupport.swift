@@ -56,7 +56,7 @@ struct TestRemote {
     segments.append(
       RemoteSegment(
         zone: zone, incarnation: incarnation, offset: last + 1, hash: header.contentHash,
-        receivedMilliseconds: receivedMilliseconds, base: header.base, baseHash: header.baseHash,
+        receivedMilliseconds: receivedMilliseconds, base: header.base, baseProof: header.baseProof,
         previousHash: header.previousHash, transactions: cut.transactions))
     return Acknowledgement(
       zone: zone, incarnation: incarnation, offset: last, hash: header.contentHash,
@@ -117,5 +117,12 @@ extension LocalStore {
 
   func makeZone(_ zone: ZoneID = noteZone) async throws {
     try await write { _ = try $0.createZone(zone) }
+  }
+}
+
+extension LocalStore {
+  /// Stores a cut of a zone of this store's user: the header names no owner.
+  func storeCut(_ header: SegmentHeader) async throws -> SegmentHeader {
+    try await storeCut(header, of: header.zone)
   }
 }

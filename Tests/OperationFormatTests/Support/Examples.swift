@@ -6,9 +6,17 @@ enum Examples {
     replica: ReplicaID(rawValue: 1), epoch: 0, sequence: 1, zone: ZoneID(name: "z"),
     timestamp: Timestamp(rawValue: 0), operations: [.delete(record: "r")])
 
-  static let full = LogTransaction(
+  /// An earlier program wrote it: it states its zone's owner.
+  static let full: LogTransaction = {
+    var transaction = fullWithoutOwner
+    transaction.zone.owner = "ann"
+    transaction.statesOwner = true
+    return transaction
+  }()
+
+  static let fullWithoutOwner = LogTransaction(
     replica: ReplicaID(rawValue: 0x0011_2233_4455_6677_8899_aabb_ccdd_eeff), epoch: 300, sequence: 1_000_000,
-    zone: ZoneID(owner: "ann", name: "notes"),
+    zone: ZoneID(name: "notes"),
     base: Base(
       incarnation: IncarnationID(rawValue: 0xffee_ddcc_bbaa_9988_7766_5544_3322_1100), offset: 5),
     parent: TransactionID(replica: ReplicaID(rawValue: 2), epoch: 1, sequence: 9),

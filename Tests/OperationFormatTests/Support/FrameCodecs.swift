@@ -11,13 +11,15 @@ struct PlacedEvent: Equatable {
 struct EnvelopedBytes: Equatable {
   var offset: UInt64
   var receivedMilliseconds: UInt64?
+  var chain: StatedChain?
   var segment: [UInt8]
 }
 
-/// A header and the packed body after it.
+/// A header, and the packed body and the signatures after it.
 struct FramedBody: Equatable {
   var header: SegmentHeader
   var body: [UInt8]
+  var signatures: [UInt8] = []
 }
 
 extension Codec where Thing == SegmentHeader {
@@ -42,10 +44,13 @@ extension Codec where Thing == FramedBody {
     Codec(
       decode: { (bytes) throws(FormatError) in
         let (header, body) = try SegmentFrame.read(bytes.span.bytes)
-        return FramedBody(header: header, body: Array(bytes[body]))
+        return FramedBody(
+          header: header, body: Array(bytes[body]),
+          signatures: Array(bytes[body.upperBound..<bytes.count - ContentHash.byteCount]))
       },
       encode: { (framed) throws(FormatError) in
-        try SegmentFrame.encode(framed.header, packedBody: framed.body.span.bytes)
+        try SegmentFrame.encode(
+          framed.header, packedBody: framed.body.span.bytes, signatures: framed.signatures)
       })
   }
 }
@@ -83,14 +88,15 @@ extension Codec where Thing == EnvelopedBytes {
   static var envelope: Codec<EnvelopedBytes> {
     Codec(
       decode: { (bytes) throws(FormatError) in
-        let read = try SegmentEnvelope.read(bytes.span.bytes)
+        let (envelope, segment) = try SegmentEnvelope.read(bytes.span.bytes)
         return EnvelopedBytes(
-          offset: read.offset, receivedMilliseconds: read.receivedMilliseconds,
-          segment: Array(bytes[read.segment]))
+          offset: envelope.offset, receivedMilliseconds: envelope.receivedMilliseconds,
+          chain: envelope.chain, segment: Array(bytes[segment]))
       },
       encode: { (enveloped) throws(FormatError) in
         SegmentEnvelope.encode(
           offset: enveloped.offset, receivedMilliseconds: enveloped.receivedMilliseconds,
+          chain: enveloped.chain,
           segment: enveloped.segment.span.bytes)
       })
   }

@@ -4,7 +4,7 @@
 /// and it can break each rule of the format separately. Byte count and checksum are always correct.
 struct NaiveSegmentHeader {
   var magic = Array("TRSG".utf8)
-  var version: UInt8 = 1
+  var version: UInt8
   var flags: UInt8 = 0
   var owner: [UInt8]
   var zone: [UInt8]
@@ -14,7 +14,7 @@ struct NaiveSegmentHeader {
   var first: [UInt8]
   var last: [UInt8]
   var base: [UInt8]
-  var baseHash: [UInt8]
+  var baseProof: [UInt8]
   var operationCount: [UInt8]
   var least: UInt64
   var greatest: UInt64
@@ -24,10 +24,16 @@ struct NaiveSegmentHeader {
   var packedBytes: [UInt8]
   var contentHash: [UInt8]
   var previousHash: [UInt8]
+  var device: [UInt8]
+  var former: [UInt8]
+  var isSealed: Bool
   var more: [UInt8] = []
 
   init(_ header: SegmentHeader) {
-    owner = NaiveTransaction.text(header.zone.owner.rawValue)
+    version = header.version
+    isSealed = header.isSealed
+    flags = (isSealed ? 1 : 0) + (header.device == nil ? 0 : 2) + (header.former == nil ? 0 : 4)
+    owner = header.version == 1 ? NaiveTransaction.text(header.zone.owner.rawValue) : []
     zone = NaiveTransaction.text(header.zone.name.rawValue)
     incarnation = NaiveTransaction.bigEndian(header.incarnation.rawValue)
     replica = NaiveTransaction.bigEndian(header.replica.rawValue)
@@ -35,22 +41,33 @@ struct NaiveSegmentHeader {
     first = NaiveTransaction.varint(header.sequences.lowerBound)
     last = NaiveTransaction.varint(header.sequences.upperBound)
     base = NaiveTransaction.varint(header.base)
-    baseHash = header.base == 0 ? [] : header.baseHash.bytes
+    baseProof = header.base == 0 ? [] : header.baseProof.bytes
     operationCount = NaiveTransaction.varint(header.operationCount)
     least = header.timestamps.lowerBound.rawValue
     greatest = header.timestamps.upperBound.rawValue
     codec = header.codec.rawValue
-    keyID = NaiveTransaction.varint(header.keyID)
+    keyID = NaiveTransaction.varint(UInt64(header.keyID))
     unpackedBytes = NaiveTransaction.varint(header.unpackedBytes)
     packedBytes = NaiveTransaction.varint(header.packedBytes)
     contentHash = header.contentHash.bytes
     previousHash = header.previousHash.bytes
+    device = header.device.map { NaiveTransaction.bigEndian($0.rawValue) } ?? []
+    former = header.former.map(Self.former) ?? []
+  }
+
+  private static func former(_ place: FormerPlace) -> [UInt8] {
+    let start = NaiveTransaction.bigEndian(place.incarnation.rawValue) + NaiveTransaction.varint(place.offset)
+    let base = NaiveTransaction.varint(place.base) + (place.base == 0 ? [] : place.baseChain.bytes)
+    let device = place.device.map { [1] + NaiveTransaction.bigEndian($0.rawValue) } ?? [0]
+    return start + base + place.previousHash.bytes + NaiveTransaction.varint(UInt64(place.keyID)) + device
   }
 
   var fields: [UInt8] {
-    owner + zone + incarnation + replica + epoch + first + last + base + baseHash + operationCount
-      + NaiveTransaction.littleEndian(least) + NaiveTransaction.littleEndian(greatest) + [codec] + keyID
-      + unpackedBytes + packedBytes + contentHash + previousHash + more
+    let inside =
+      operationCount + NaiveTransaction.littleEndian(least) + NaiveTransaction.littleEndian(greatest)
+    let start = owner + zone + incarnation + replica + epoch + first + last + base + baseProof
+    return start + (isSealed ? [] : inside) + [codec] + keyID + (isSealed ? [] : unpackedBytes) + packedBytes
+      + contentHash + previousHash + device + former + more
   }
 
   var bytes: [UInt8] { Self.bytes(magic + [version, flags], fields) }

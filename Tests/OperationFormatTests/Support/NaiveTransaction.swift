@@ -25,7 +25,7 @@ struct NaiveTransaction {
   init(_ transaction: LogTransaction) {
     headerFlags = (transaction.base == nil ? 0 : 1) + (transaction.parent == nil ? 0 : 2)
     id = Self.bytes(transaction.id)
-    owner = Self.text(transaction.zone.owner.rawValue)
+    owner = Self.text(transaction.statesOwner ? transaction.zone.owner.rawValue : "")
     zone = Self.text(transaction.zone.name.rawValue)
     base = transaction.base.map { Self.bigEndian($0.incarnation.rawValue) + Self.varint($0.offset) } ?? []
     parent = transaction.parent.map { Self.bytes($0) } ?? []

@@ -122,7 +122,7 @@ extension SeededGenerator {
     let names = (0..<(1 + below(14))).map { _ in name() }
     let id = transactionID()
     var transaction = LogTransaction(
-      replica: id.replica, epoch: id.epoch, sequence: id.sequence, zone: zone(),
+      replica: id.replica, epoch: id.epoch, sequence: id.sequence, zone: ZoneID(name: name()),
       timestamp: Timestamp(rawValue: next()),
       operations: (0..<(1 + below(8))).map { _ in operation(names: names, allowsUnknown: allowsUnknown) })
     if below(2) == 0 {
@@ -151,13 +151,33 @@ extension SeededGenerator {
     let unpacked = UInt64(2 * operations + below(1 << 20))
     let packed = max(unpacked >> 15, 1) + UInt64(below(Int(unpacked) / 2))
     let codec = packed < unpacked && below(2) == 0 ? SegmentHeader.Codec.zstandard : .none
-    return SegmentHeader(
-      zone: zone(), incarnation: incarnation(), replica: replica(),
-      epoch: UInt32(truncatingIfNeeded: number()), sequences: first...(first + transactions - 1),
-      base: base, baseHash: base == 0 ? .zero : hash(), operationCount: UInt64(operations),
+    let version: UInt8 = below(3) == 0 ? 1 : 2
+    var header = SegmentHeader(
+      version: version, zone: version == 1 ? zone() : ZoneID(name: name()), incarnation: incarnation(),
+      replica: replica(), epoch: UInt32(truncatingIfNeeded: number()),
+      sequences: first...(first + transactions - 1), base: base, baseProof: base == 0 ? .zero : hash(),
+      operationCount: UInt64(operations),
       timestamps: Timestamp(
         rawValue: least)...Timestamp(rawValue: max(least, next() >> UInt64(below(64)))),
       codec: codec, unpackedBytes: unpacked, packedBytes: codec == .none ? unpacked : packed,
       contentHash: hash(), previousHash: below(2) == 0 ? .zero : hash())
+    guard version == 2 else { return header }
+    if below(3) == 0 {
+      (header.isSealed, header.keyID) = (true, UInt32(1 + below(1000)))
+      (header.operationCount, header.unpackedBytes) = (0, 0)
+      header.timestamps = Timestamp(rawValue: 0)...Timestamp(rawValue: 0)
+    }
+    if below(3) == 0 { header.device = DeviceID(rawValue: replica().rawValue) }
+    if below(3) == 0 { header.former = formerPlace() }
+    return header
+  }
+
+  private mutating func formerPlace() -> FormerPlace {
+    let offset = UInt64(1 + below(1 << 40))
+    let base = UInt64(below(2) == 0 ? 0 : below(Int(offset)))
+    return FormerPlace(
+      incarnation: incarnation(), offset: offset, base: base, baseChain: base == 0 ? .zero : hash(),
+      previousHash: hash(), keyID: UInt32(below(3)),
+      device: below(2) == 0 ? nil : DeviceID(rawValue: replica().rawValue))
   }
 }

@@ -145,7 +145,7 @@ final class StepRemote: ForwardingRemote {
     }
   }
 
-  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
-    try await perform { () throws(RemoteError) in try await remote.append(segment, after: offset) }
+  func append(_ segment: PackedSegment, after token: ChangeToken) async throws(RemoteError) -> AppendOutcome {
+    try await perform { () throws(RemoteError) in try await remote.append(segment, after: token) }
   }
 }

@@ -201,6 +201,7 @@ private func expectEachOnce(
         last[lane] = header.sequences.upperBound
       }
       token.offset = stored.offset
+      token.chain = stored.chain?.chain
       token.hash = header.contentHash
     }
   }

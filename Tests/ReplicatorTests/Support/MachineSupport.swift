@@ -26,7 +26,7 @@ func packed(_ sequences: ClosedRange<UInt64>, zone: ZoneID = zone) -> PackedSegm
   PackedSegment(
     header: SegmentHeader(
       zone: zone, incarnation: incarnation, replica: ReplicaID(rawValue: 1), epoch: 0, sequences: sequences,
-      base: 0, baseHash: .zero, operationCount: UInt64(sequences.count),
+      base: 0, baseProof: .zero, operationCount: UInt64(sequences.count),
       timestamps: Timestamp(rawValue: 1)...Timestamp(rawValue: 2), unpackedBytes: 10, packedBytes: 10,
       contentHash: hash(sequences.upperBound), previousHash: .zero),
     bytes: [UInt8](repeating: 0, count: 100))

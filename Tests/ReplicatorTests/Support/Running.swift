@@ -95,10 +95,10 @@ struct TellingRemote: ForwardingRemote {
     try await remote.deleteZone(zone, incarnation)
   }
 
-  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
+  func append(_ segment: PackedSegment, after token: ChangeToken) async throws(RemoteError) -> AppendOutcome {
     tell()
     defer { tellAfter() }
-    return try await remote.append(segment, after: offset)
+    return try await remote.append(segment, after: token)
   }
 
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {

@@ -40,7 +40,7 @@ enum SegmentExamples {
 
   static func cut(_ transactions: [[UInt8]], isStored: Bool = false) throws -> SegmentCut {
     let header = try SegmentHeader.describing(
-      transactions, incarnation: incarnation, baseHash: { hash(at: $0) }, previousHash: .zero)
+      transactions, incarnation: incarnation, baseProof: { hash(at: $0) }, previousHash: .zero)
     return SegmentCut(header: header, isStored: isStored, transactions: transactions)
   }
 
@@ -58,7 +58,7 @@ enum SegmentExamples {
     var header = header
     header.unpackedBytes = UInt64(body.count)
     header.packedBytes = header.unpackedBytes
-    if header.contentHash != header.baseHash { header.contentHash = ContentHash(ofBytes: body) }
+    if header.contentHash != header.baseProof { header.contentHash = ContentHash(ofBytes: body) }
     return try SegmentFrame.encode(header, packedBody: body.span.bytes)
   }
 

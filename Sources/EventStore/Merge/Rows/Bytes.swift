@@ -37,11 +37,18 @@ extension ByteReader {
   /// Reads the version byte of a row; there is only version 1.
   @_lifetime(self: copy self)
   mutating func expectVersion(_ subject: StaticString) throws(FormatError) {
+    _ = try readVersion(upTo: 1, subject)
+  }
+
+  /// Reads a version from 1 on.
+  @_lifetime(self: copy self)
+  mutating func readVersion(upTo last: UInt8, _ subject: StaticString) throws(FormatError) -> UInt8 {
     let start = position
     let version = try readUInt8(subject)
-    guard version == 1 else {
-      throw fail(.newerFormat, at: start, subject, expected: "version 1", found: "\(version)")
+    guard 1...last ~= version else {
+      throw fail(.newerFormat, at: start, subject, expected: "version \(last)", found: "\(version)")
     }
+    return version
   }
 }
 

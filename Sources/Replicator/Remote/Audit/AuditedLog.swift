@@ -32,11 +32,31 @@ package struct AuditedLog: Sendable {
   package internal(set) var consequences: [AuditProblem] = []
   /// The hash of the entry at each offset, from 1; nil if it cannot be read.
   var hashes: [ContentHash?] = []
+  /// The log's chain at each offset, from 1, as the remote states it, else as it follows; nil if neither is
+  /// known.
+  var chains: [LogChain?] = []
   /// Assets that no segment names, in the order of their hashes: uploads whose segments are still to come, or
   /// never came. Of a deleted log, all that were left.
   package var unnamedAssets: [UnnamedAsset] = []
   /// The last sequence of each replica and epoch, in their order.
   package internal(set) var writers: [Writer] = []
+
+  /// Adds the chain of the next entry.
+  ///
+  /// - Parameters:
+  ///   - statement: the hash of its statement; nil if it cannot be read.
+  ///   - stated: what the remote states.
+  /// - Returns: whether the entry continues the log, as far as that can be known.
+  mutating func addLink(_ statement: ContentHash?, _ stated: StatedChain?) -> Bool {
+    let offset = UInt64(chains.count) + 1
+    let link = statement.map {
+      ChainLink(
+        $0, at: offset, stated: stated, after: chains.last ?? .start(of: incarnation),
+        followsTombstone: offset > 1 && tombstones.last?.offset == offset - 1)
+    }
+    chains.append(link?.chain)
+    return link?.continues ?? true
+  }
 
   init(zone: ZoneID, incarnation: IncarnationID) {
     self.zone = zone

@@ -63,10 +63,11 @@ struct LaneRules {
     // The hash of an entry that cannot be read, or was given up, is unknown. So is that of an offset which
     // a remote has skipped.
     guard header.base <= UInt64(log.hashes.count),
-      let found = log.hashes[Int(header.base) - 1],
-      !log.tombstones.contains(where: { $0.offset == header.base }), found != header.baseHash
+      let found = header.version == 1
+        ? log.hashes[Int(header.base) - 1] : log.chains[Int(header.base) - 1]?.hash,
+      !log.tombstones.contains(where: { $0.offset == header.base }), found != header.baseProof
     else { return nil }
-    return "its base \(header.base) is another segment than it says"
+    return "its writer had seen another log up to its base \(header.base)"
   }
 
   /// Each lane's sequences begin at 1 without gaps, and each of its segments names the one before.

@@ -39,7 +39,7 @@ struct LogAuditor {
         outcome = try await fetch(after: token)
       } catch {
         guard try note(error, after: token.offset, listed) else { return }
-        token.offset += 1
+        (token.offset, token.chain) = (token.offset + 1, nil)
         continue
       }
       guard case .segments(let page, _) = outcome, !page.isEmpty else {
@@ -57,13 +57,15 @@ struct LogAuditor {
         for offset in token.offset + 1..<next {
           noteUnreadable(offset, "it is missing, and others follow it")
         }
-        token.offset = next - 1
+        (token.offset, token.chain) = (next - 1, nil)
         continue
       }
       for segment in page {
-        let hash = check(segment)
+        let continues = log.addLink(Self.statement(of: segment), segment.chain)
+        let hash = check(segment, continues)
         log.hashes.append(hash)
         token.offset = segment.offset
+        token.chain = log.chains[log.chains.count - 1]
         if let hash { token.hash = hash } else if objects == nil { return }
       }
       try progress(log.segments)
@@ -123,14 +125,16 @@ struct LogAuditor {
     log.isReadable = false
     log.unreadable.append(offset)
     log.hashes.append(nil)
+    _ = log.addLink(nil, nil)
   }
 
   // MARK: Segments
 
   /// Checks a segment against those before it.
   ///
+  /// - Parameter continues: whether it continues the log.
   /// - Returns: the hash of a token after it; nil if it has no hash that can be trusted.
-  private mutating func check(_ segment: StoredSegment) -> ContentHash? {
+  private mutating func check(_ segment: StoredSegment, _ continues: Bool) -> ContentHash? {
     let unpacked: UnpackedSegment
     do throws(FormatError) {
       if FrameKind(of: segment.bytes.span.bytes) == .tombstone {
@@ -145,7 +149,9 @@ struct LogAuditor {
       return checkMalformed(segment, error)
     }
     let header = unpacked.header
-    var broken = unpacked.steps > Limits.foldStepsMax ? "it is more work than a segment may be" : nil
+    var broken =
+      unpacked.steps > Limits.foldStepsMax
+      ? "\(SegmentRejection.work)" : continues ? nil : "\(SegmentRejection.chain)"
     do {
       log.namedAssets.formUnion(try SegmentCut.assets(namedBy: unpacked.transactions))
     } catch {
@@ -159,6 +165,13 @@ struct LogAuditor {
     count(header, segment)
     checkRules(header, unpacked.transactions, at: segment.offset, broken: broken)
     return header.contentHash
+  }
+
+  /// The hash of an entry's statement; nil if it cannot be read.
+  private static func statement(of segment: StoredSegment) -> ContentHash? {
+    let bytes = segment.bytes.span.bytes
+    if FrameKind(of: bytes) == .tombstone { return ContentHash(of: bytes) }
+    return try? SegmentFrame.readHeader(bytes).statement.hash
   }
 
   private mutating func count(_ header: SegmentHeader, _ segment: StoredSegment) {
@@ -184,7 +197,7 @@ struct LogAuditor {
   /// Whether the content is malformed for every reader.
   private static func isMalformed(_ error: any Error) -> Bool {
     guard let error = error as? FormatError else { return false }
-    return error.code != .newerFormat && error.code != .outOfMemory
+    return ![.newerFormat, .outOfMemory, .keyUnknown, .signatureMissing].contains(error.code)
   }
 
   /// Checks a segment that cannot be unpacked. If it arrived as its writer made it, every reader rejects it.

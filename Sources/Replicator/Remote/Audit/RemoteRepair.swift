@@ -209,7 +209,7 @@ package struct RemoteRepair: Sendable {
         return note(place, .refused("something else was put back there before, and is damaged"))
       }
       let bytes = SegmentEnvelope.encode(
-        offset: place.offset, receivedMilliseconds: found.receivedMilliseconds,
+        offset: place.offset, receivedMilliseconds: found.receivedMilliseconds, chain: found.chain,
         segment: packed.bytes.span.bytes)
       try await put(bytes, at: place)
     } catch let error as StoreError {

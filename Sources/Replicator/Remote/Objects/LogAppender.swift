@@ -11,87 +11,111 @@ struct LogAppender: Sendable {
   let receivedMilliseconds: (@Sendable () -> UInt64)?
 
   func append(
-    _ segment: PackedSegment, after offset: UInt64
+    _ segment: PackedSegment, after token: ChangeToken
   ) async throws(RemoteError) -> AppendOutcome {
     try segment.checkIsWhole()
-    let header = segment.header
-    let log = try await zones.log(header.zone, header.incarnation, checkedAt: offset)
+    try segment.checkIsOf(token)
+    let (zone, incarnation) = (token.zone, token.incarnation)
+    let log = try await zones.log(zone, incarnation, checkedAt: token.offset)
     if log.fate == .purged { return .gone(.purged) }
-    guard offset < Limits.placeMax else { throw try await zones.logWentBack(header.incarnation, offset) }
-    var next = offset + 1
+    guard token.offset < Limits.placeMax else { throw try await zones.logWentBack(incarnation, token.offset) }
+    var next = token.offset + 1
+    var chain = token.chain
+    var followsTombstone = false
     while true {
-      switch try await entries.find(header.incarnation, header.zone, next) {
+      switch try await entries.find(incarnation, zone, next) {
       case .segment(let found, let isAmended):
-        if let outcome = try await compare(segment, with: found, at: next, isAmended: isAmended) {
+        // A reader that has read up to here computes the same.
+        let link = ChainLink(
+          found.header.statement.hash, at: next, stated: found.chain, after: chain,
+          followsTombstone: followsTombstone)
+        let place = SegmentPlace(
+          offset: next, receivedMilliseconds: found.receivedMilliseconds,
+          chain: link.chain.map { StatedChain($0, beginsHere: found.chain?.beginsHere ?? false) })
+        if let outcome = try await compare(segment, with: found, at: place, token, isAmended: isAmended) {
           return outcome
         }
+        (chain, followsTombstone) = (link.chain, false)
+        next += 1
+      case .tombstone(let hash):
+        chain = ChainLink(hash, at: next, stated: nil, after: chain, followsTombstone: false).chain
+        followsTombstone = true
         next += 1
       // It may have been the same segment: then the log has it twice, and readers skip the second.
-      case .unreadable: next += 1
+      case .unreadable:
+        (chain, followsTombstone) = (nil, false)
+        next += 1
       case .seal(let fate):
-        return .gone(try await zones.complete(fate, log, header.incarnation))
+        return .gone(try await zones.complete(fate, log, incarnation))
       case .end:
         if let fate = log.fate { return .gone(fate) }
-        if next == offset + 1, offset > 0, try await !entries.exists(header.incarnation, offset) {
-          throw try await zones.logWentBack(header.incarnation, offset)
+        if next == token.offset + 1, token.offset > 0 {
+          guard try await entries.exists(incarnation, token.offset) else {
+            throw try await zones.logWentBack(incarnation, token.offset)
+          }
+          if chain == nil { chain = try await self.chain(at: token) }
         }
-        let put = try await put(segment, next)
+        let put = try await put(segment, next, after: chain)
         if put.isPut { return .appended(put.place) }
-        guard try await entries.exists(header.incarnation, next) else {
-          throw .unreadable(.entry(of: header.incarnation, next))
+        guard try await entries.exists(incarnation, next) else {
+          throw .unreadable(.entry(of: incarnation, next))
         }
       }
     }
   }
 
-  /// What a segment at an offset means for an append; nil if it is another one.
-  private func compare(
-    _ segment: PackedSegment, with found: SegmentHead, at offset: UInt64, isAmended: Bool
-  ) async throws(RemoteError) -> AppendOutcome? {
-    let (own, other) = (segment.header, found.header)
-    guard own.replica == other.replica, own.epoch == other.epoch, own.sequences.overlaps(other.sequences)
+  /// The chain at a token's offset, as the entry there states it; nil if it states none.
+  private func chain(at token: ChangeToken) async throws(RemoteError) -> LogChain? {
+    guard case .segment(let found, _) = try await entries.find(token.incarnation, token.zone, token.offset)
     else { return nil }
-    let place = SegmentPlace(offset: offset, receivedMilliseconds: found.receivedMilliseconds)
-    let isCutAlike = own.sequences == other.sequences
-    if isCutAlike && own.contentHash != other.contentHash { return .fork(place) }
+    return found.chain?.chain
+  }
+
+  /// What a segment in the log means for an append; nil if it is another one.
+  private func compare(
+    _ segment: PackedSegment, with found: SegmentHead, at place: SegmentPlace, _ token: ChangeToken,
+    isAmended: Bool
+  ) async throws(RemoteError) -> AppendOutcome? {
+    let outcome = segment.header.outcome(meeting: found.header, at: place)
+    guard case .alreadyThere? = outcome else { return outcome }
     // Read whole, because its writer then no longer has it as pending.
     let entry: LogSlot<StoredSegment>?
     do throws(RemoteError) {
-      entry = try await entries.read(own.incarnation, own.zone, offset)
+      entry = try await entries.read(token.incarnation, token.zone, place.offset)
     } catch {
       // It is the same segment, damaged: it is appended again after it.
-      if isCutAlike, error.isAboutOneObject { return nil }
+      if error.isAboutOneObject { return nil }
       throw error
     }
     if case .tombstone? = entry { return nil }
-    guard case .segment(let stored)? = entry else {
-      throw .unreadable(.entry(of: own.incarnation, offset)).ofSegment
-    }
-    do throws(FormatError) {
-      let transactions = try SegmentPacker.unpack(stored.bytes).transactions
-      if !isCutAlike {
-        // A cut that was forgotten and made again may differ. The transactions that both have must be equal.
-        return try segment.agrees(with: transactions, from: other.sequences.lowerBound) ? nil : .fork(place)
-      }
-    } catch {
-      // As above: the content shows damage that the segment's hash does not.
-      if isCutAlike, error.code == .damaged { return nil }
-      throw RemoteError.damaged(.damagedSegment, .entry(of: own.incarnation, offset), error).ofSegment
-    }
+    guard case .segment? = entry else { throw .unreadable(.entry(of: token.incarnation, place.offset)).ofSegment }
     // Its writer may have crashed before it was durable. An amendment is durable before it counts.
-    if !isAmended { _ = try await put(segment, offset) }
-    return .alreadyThere(place)
+    if !isAmended {
+      _ = try await objects.putIfAbsent(
+        .entry(of: token.incarnation, place.offset),
+        bytes(segment, place.offset, place.receivedMilliseconds, place.chain))
+    }
+    return outcome
   }
 
   /// Puts a segment at an offset, unless something is there.
+  ///
+  /// - Parameter before: the chain at the offset before; nil if it is not known.
   private func put(
-    _ segment: PackedSegment, _ offset: UInt64
+    _ segment: PackedSegment, _ offset: UInt64, after before: LogChain?
   ) async throws(RemoteError) -> (isPut: Bool, place: SegmentPlace) {
     let received = receivedMilliseconds?()
-    let bytes = SegmentEnvelope.encode(
-      offset: offset, receivedMilliseconds: received, segment: segment.bytes.span.bytes)
-    let isPut = try await objects.putIfAbsent(.entry(of: segment.header.incarnation, offset), bytes)
-    return (isPut, SegmentPlace(offset: offset, receivedMilliseconds: received))
+    let chain = StatedChain(segment.header.statement.hash, at: offset, after: before)
+    let isPut = try await objects.putIfAbsent(
+      .entry(of: segment.header.incarnation, offset), bytes(segment, offset, received, chain))
+    return (isPut, SegmentPlace(offset: offset, receivedMilliseconds: received, chain: chain))
+  }
+
+  private func bytes(
+    _ segment: PackedSegment, _ offset: UInt64, _ received: UInt64?, _ chain: StatedChain?
+  ) -> [UInt8] {
+    SegmentEnvelope.encode(
+      offset: offset, receivedMilliseconds: received, chain: chain, segment: segment.bytes.span.bytes)
   }
 
   // MARK: Seals
@@ -108,7 +132,7 @@ struct LogAppender: Sendable {
         let name = ObjectName.entry(of: incarnation, offset)
         if try await objects.putIfAbsent(name, LogObject.seal(.deleted, offset)) { return .deleted }
         guard try await entries.exists(incarnation, offset) else { throw .unreadable(name) }
-      case .segment, .unreadable: offset += 1
+      case .segment, .tombstone, .unreadable: offset += 1
       }
     }
   }

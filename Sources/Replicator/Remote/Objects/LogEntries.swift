@@ -5,7 +5,9 @@ enum FoundEntry: Sendable {
   /// A segment. If `isAmended`, it is the amendment that replaces the object there.
   case segment(SegmentHead, isAmended: Bool)
   case seal(ZoneFate)
-  /// An entry that cannot be read, a hole, or a tombstone: the append passes it.
+  /// A tombstone, with its hash.
+  case tombstone(ContentHash)
+  /// An entry that cannot be read, or a hole: the append passes it.
   case unreadable
   /// Nothing, and nothing after it.
   case end
@@ -71,7 +73,7 @@ struct LogEntries: Sendable {
       switch try await look(incarnation, zone, offset) {
       case .segment(let found)?: return .segment(found, isAmended: false)
       case .seal(let fate)?: return .seal(fate)
-      case .tombstone?: return .unreadable
+      case .tombstone(let stored)?: return .tombstone(ContentHash(of: stored.bytes.span.bytes))
       case nil:
         guard try await isHole(offset, of: incarnation) else { return .end }
       }
@@ -83,7 +85,7 @@ struct LogEntries: Sendable {
       switch try await read(incarnation, zone, offset) {
       case .segment(let stored)?: return .segment(try LogObject.head(of: stored), isAmended: true)
       case .seal(let fate)?: return .seal(fate)
-      case .tombstone?: return .unreadable
+      case .tombstone(let stored)?: return .tombstone(ContentHash(of: stored.bytes.span.bytes))
       // Put since, or seen late: a put at this offset finds out.
       case nil: return .end
       }

@@ -3,7 +3,7 @@ internal import OperationFormat
 /// Decodes the objects of zones' logs.
 enum LogObject {
   /// The most bytes before a segment's body.
-  static let prefixBytes = SegmentEnvelope.headerBytes + SegmentHeader.headerBytesMax
+  static let prefixBytes = SegmentEnvelope.headerBytesMax + SegmentHeader.headerBytesMax
   /// The largest object of a log.
   static let bytesMax = SegmentEnvelope.bytesMax
 
@@ -23,11 +23,13 @@ enum LogObject {
       }
       let envelope = try SegmentEnvelope.readHeader(span)
       try checkIsSame(envelope.offset, offset, at: 0, "envelope.offset")
-      let totalBytes = UInt64(SegmentEnvelope.headerBytes + envelope.segmentBytes)
+      let totalBytes = UInt64(envelope.headerBytes + envelope.segmentBytes)
       try checkIsSame(prefix.totalBytes, totalBytes, at: 0, "envelope.segmentBytes")
-      let header = try SegmentFrame.readHeader(span.extracting(SegmentEnvelope.headerBytes...))
+      let header = try SegmentFrame.readHeader(span.extracting(envelope.headerBytes...))
       try check(header, zone, incarnation)
-      return .segment(SegmentHead(header: header, receivedMilliseconds: envelope.receivedMilliseconds))
+      return .segment(
+        SegmentHead(
+          header: header, receivedMilliseconds: envelope.receivedMilliseconds, chain: envelope.chain))
     } catch {
       throw .damaged(.damagedSegment, name, error)
     }
@@ -46,15 +48,15 @@ enum LogObject {
         try checkTombstone(span, incarnation, offset)
         return .tombstone(StoredSegment(offset: offset, receivedMilliseconds: nil, bytes: bytes))
       }
-      let envelope = try SegmentEnvelope.read(span)
+      let (envelope, segment) = try SegmentEnvelope.read(span)
       try checkIsSame(envelope.offset, offset, at: 0, "envelope.offset")
       // Its hash too: an object that is damaged anywhere may have an amendment.
-      let header = try SegmentFrame.read(span.extracting(envelope.segment)).header
+      let header = try SegmentFrame.read(span.extracting(segment)).header
       try check(header, zone, incarnation)
       return .segment(
         StoredSegment(
           offset: offset, receivedMilliseconds: envelope.receivedMilliseconds,
-          bytes: Array(bytes[envelope.segment])))
+          chain: envelope.chain, bytes: Array(bytes[segment])))
     } catch {
       throw .damaged(.damagedSegment, name, error)
     }
@@ -65,7 +67,7 @@ enum LogObject {
     do throws(FormatError) {
       return SegmentHead(
         header: try SegmentFrame.readHeader(stored.bytes.span.bytes),
-        receivedMilliseconds: stored.receivedMilliseconds)
+        receivedMilliseconds: stored.receivedMilliseconds, chain: stored.chain)
     } catch {
       throw RemoteError(
         .damagedSegment, "the segment at offset \(stored.offset) cannot be read: \(error)",
@@ -107,7 +109,7 @@ enum LogObject {
   private static func check(
     _ header: SegmentHeader, _ zone: ZoneID, _ incarnation: IncarnationID
   ) throws(FormatError) {
-    try zone.checkIsSame(header.zone, at: 0, "segment.zone")
+    try zone.checkHasName(of: header.zone, at: 0, "segment.zone")
     try checkIsSame(header.incarnation, incarnation, at: 0, "segment.incarnation")
   }
 }

@@ -79,7 +79,7 @@ struct LogPageReader: Sendable {
     }
     do throws(RemoteError) {
       switch try await entries.look(token.incarnation, token.zone, token.offset) {
-      case .segment(let found)? where found.header.contentHash == token.hash: return
+      case .segment(let found)? where found.matches(token): return
       // Its header may be whole and its body damaged. Then an amendment may replace it: read it whole.
       case .segment?, .tombstone?: break
       case nil where try await entries.isHole(token.offset, of: token.incarnation): break
@@ -90,7 +90,7 @@ struct LogPageReader: Sendable {
     }
     switch try await entries.read(token.incarnation, token.zone, token.offset) {
     case .segment(let stored)?:
-      if try LogObject.head(of: stored).header.contentHash == token.hash { return }
+      if try LogObject.head(of: stored).matches(token) { return }
     case .tombstone(let stored)?:
       if ContentHash(of: stored.bytes.span.bytes) == token.hash { return }
       throw quarantined(token)
@@ -107,5 +107,14 @@ struct LogPageReader: Sendable {
         + "store has folded it: other stores do not have it",
       hint: "sync again: the store reads the log again from there, and sends what the log does not have",
       offset: token.offset)
+  }
+}
+
+extension SegmentHead {
+  /// Whether it is the segment of a token, and the log before it is the same too, as far as both know it.
+  fileprivate func matches(_ token: ChangeToken) -> Bool {
+    guard header.contentHash == token.hash else { return false }
+    guard let known = token.chain, let stated = chain?.chain else { return true }
+    return known == stated
   }
 }

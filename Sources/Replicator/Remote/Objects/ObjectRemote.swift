@@ -98,9 +98,9 @@ extension LogOfObjects {
   // MARK: Segments
 
   public func append(
-    _ segment: PackedSegment, after offset: UInt64
+    _ segment: PackedSegment, after token: ChangeToken
   ) async throws(RemoteError) -> AppendOutcome {
-    try await log.appender.append(segment, after: offset)
+    try await log.appender.append(segment, after: token)
   }
 
   public func segments(

@@ -41,11 +41,11 @@ struct RemoteMounts: WorldPart {
     guard !open.isEmpty else { return }
     let life = choices.pick(open)
     facts.noteCopyGoesOn(in: life)
-    let log = place.makeLog(over: try place.oldCopy())
+    let (log, zone) = (place.makeLog(over: try place.oldCopy()), life.zone)
     for other in 0..<UInt128(choices.next(in: 1...8)) {
       let segment = try facts.makeNewerSegment(
         for: life, wall: world.wallMilliseconds, &choices, replica: 0xdead00 + other)
-      _ = try executor.wait { try await log.append(segment, after: 0) }
+      _ = try executor.wait { try await log.append(segment, after: 0, in: zone) }
     }
   }
 }

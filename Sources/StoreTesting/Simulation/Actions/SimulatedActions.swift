@@ -72,8 +72,8 @@ struct SimulatedActions: WorldPart {
     mark(.newerWriter)
     note("a newer version writes to \(life.zone)")
     let segment = try facts.makeNewerSegment(for: life, wall: world.wallMilliseconds, &choices)
-    let log = place.server
-    let outcome = try executor.wait { try await log.append(segment, after: 0) }
+    let (log, zone) = (place.server, life.zone)
+    let outcome = try executor.wait { try await log.append(segment, after: 0, in: zone) }
     // A deletion that is under way has sealed the log, and is not in the list of zones yet.
     if case .gone = outcome { return }
     guard case .appended = outcome else {

@@ -73,7 +73,7 @@ struct DamagedEntry: AftermathEvent {
       let peer = ReplicaID(rawValue: UInt128(choices.next(below: 1 << 20)) << 64 | 0xDEAD)
       var maker = SegmentMaker(zone, token.incarnation, replica: peer)
       let (server, segment) = (place.server, try maker.next())
-      _ = try executor.wait { try await server.append(segment, after: token.offset) }
+      _ = try executor.wait { try await server.append(segment, after: token.offset, in: token.zone) }
     } else {
       try write("second", to: "value", of: "damaged", in: zone, on: device)
       try syncAlone(device)
@@ -104,7 +104,7 @@ struct DamagedEntry: AftermathEvent {
         .set(record: "lent", type: "aftermath", field: "value", value: .string("peer's")),
       ])
     )
-    _ = try executor.wait { try await server.append(segment, after: token.offset) }
+    _ = try executor.wait { try await server.append(segment, after: token.offset, in: token.zone) }
     try syncAlone(device)
     let place = EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: token.offset + 1)
     try executor.wait { try await remote.damage(place.name, damage) }

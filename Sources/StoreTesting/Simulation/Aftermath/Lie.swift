@@ -95,7 +95,7 @@ extension Lie {
   ) throws -> (PackedSegment, ContentHash) {
     let bytes = try transactions.map { try $0.encoded() }
     let header = try SegmentHeader.describing(
-      bytes, incarnation: token.incarnation, baseHash: { _ in token.hash }, previousHash: previous)
+      bytes, incarnation: token.incarnation, baseProof: { _ in token.chain!.hash }, previousHash: previous)
     let cut = SegmentCut(header: header, isStored: false, transactions: bytes)
     return (try SegmentPacker.pack(cut), header.contentHash)
   }

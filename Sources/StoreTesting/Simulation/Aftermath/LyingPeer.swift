@@ -29,8 +29,8 @@ struct LyingPeer: AftermathEvent {
     let next = try pending.first?.transaction.sequence ?? nextSequence(of: own, in: zone, store)
     let seed = UInt64(choices.next(below: 1 << 20))
     for segment in try lie.segments(against: own, next: next, token, seed: seed) {
-      let (server, offset) = (place.server, token.offset)
-      _ = try executor.wait { try await server.append(segment, after: offset) }
+      let server = place.server
+      _ = try executor.wait { try await server.append(segment, after: token) }
     }
     var text: String?
     if lie == .victimsHole, choices.next(below: 2) == 1 {

@@ -15,7 +15,7 @@ extension SimulationFacts {
     let last = life.last(of: replica, 1)
     let incarnation = life.incarnation!
     let offset = UInt64(life.segments.count)
-    let baseHash = life.segments.last?.hash ?? .zero
+    let chain = life.chain
     var transactions: [[UInt8]] = []
     for index in 0..<UInt64(choices.next(in: 1...3)) {
       let made = LogTransaction(
@@ -28,7 +28,7 @@ extension SimulationFacts {
       transactions.append(bytes)
     }
     let header = try SegmentHeader.describing(
-      transactions, incarnation: incarnation, baseHash: { _ in baseHash }, previousHash: last.hash)
+      transactions, incarnation: incarnation, baseProof: { _ in chain.hash }, previousHash: last.hash)
     return try SegmentPacker.pack(SegmentCut(header: header, isStored: false, transactions: transactions))
   }
 

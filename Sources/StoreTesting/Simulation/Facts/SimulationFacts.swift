@@ -69,16 +69,16 @@ final class SimulationFacts: @unchecked Sendable {
     for life in lives {
       let last = UInt64(life.segments.count)
       let token = ChangeToken(
-        zone: life.zone, incarnation: life.incarnation!, offset: last, hash: life.segments.last?.hash ?? .zero
-      )
+        zone: life.zone, incarnation: life.incarnation!, offset: last, hash: life.segments.last?.hash ?? .zero,
+        chain: life.chain)
       guard case .segments(let segments, _) = try await remote.segments(after: token, bytesMax: .max) else {
         continue
       }
       for segment in segments {
         let unpacked = try SegmentPacker.unpack(segment.bytes)
         try life.append(
-          unpacked.header, unpacked.transactions,
-          receivedMilliseconds: segment.receivedMilliseconds)
+          unpacked.header, unpacked.transactions, receivedMilliseconds: segment.receivedMilliseconds,
+          segment.chain)
         hasChanged = true
       }
     }

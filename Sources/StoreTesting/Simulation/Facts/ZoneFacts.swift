@@ -11,6 +11,8 @@ final class ZoneFacts {
   private(set) var bytes: [[UInt8]] = []
   /// The remote log; that of offset n is at n − 1.
   private(set) var segments: [SegmentFacts] = []
+  /// The log's chain at the last segment.
+  private(set) var chain: LogChain
   /// Each writer's part of the remote log.
   private var writers: [Writer] = []
   /// Whether a device's app deleted it.
@@ -40,6 +42,7 @@ final class ZoneFacts {
     self.zone = zone
     self.incarnation = incarnation
     model = ZoneModel(zone: zone)
+    chain = .start(of: incarnation ?? IncarnationID(rawValue: 0))
   }
 
   /// Adds a transaction that some store made, and returns its number.
@@ -54,7 +57,9 @@ final class ZoneFacts {
   }
 
   /// Adds a segment that was appended to the remote log.
-  func append(_ header: SegmentHeader, _ transactions: [[UInt8]], receivedMilliseconds: UInt64?) throws {
+  func append(
+    _ header: SegmentHeader, _ transactions: [[UInt8]], receivedMilliseconds: UInt64?, _ stated: StatedChain?
+  ) throws {
     let offset = segments.count + 1
     let place = "the segment at offset \(offset) of \(zone)"
     var numbers: [Int] = []
@@ -72,6 +77,10 @@ final class ZoneFacts {
       numbers.append(number)
     }
     try chain(header, place)
+    chain = LogChain(header.statement.hash, at: UInt64(offset), after: chain)
+    guard stated == StatedChain(chain) else {
+      throw SimulationFailure(.sequencesAreGapless, "\(place) has another chain than follows from the log before it")
+    }
     segments.append(
       SegmentFacts(
         numbers: numbers, hash: header.contentHash, receivedMilliseconds: receivedMilliseconds, isNewer: false

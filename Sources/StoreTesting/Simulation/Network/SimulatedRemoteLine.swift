@@ -30,11 +30,11 @@ struct SimulatedRemoteLine: RemoteLog {
     }
   }
 
-  func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
+  func append(_ segment: PackedSegment, after token: ChangeToken) async throws(RemoteError) -> AppendOutcome {
     let sequences = segment.header.sequences
     return try await network.call(
-      process, "append \(segment.header.zone) \(sequences.lowerBound)…\(sequences.upperBound)"
-    ) { [self] () throws(RemoteError) in try await server.append(segment, after: offset) }
+      process, "append \(token.zone) \(sequences.lowerBound)…\(sequences.upperBound)"
+    ) { [self] () throws(RemoteError) in try await server.append(segment, after: token) }
   }
 
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
