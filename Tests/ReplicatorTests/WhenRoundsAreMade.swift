@@ -31,6 +31,18 @@ struct WhenRoundsAreMade {
       }
     }
 
+    /// Ends the current round with the failure of a zone.
+    mutating func end(zone failure: SyncFailure) {
+      let state = StoreSyncState(
+        identity: StoreIdentity(replica: ReplicaID(rawValue: 1), epoch: 0), databaseToken: page(at: 1).token,
+        zones: [zoneState(at: 1)])
+      send(.completed(.state(state)))
+      send(.completed(.zoneEvents(page(at: 1))))
+      send(.completed(.state(state)))
+      send(.completed(.zone(zone, .failed(failure))))
+      send(.completed(.zone(zone, .prepared(nil))))
+    }
+
     /// Ends the current round.
     mutating func end(_ failure: SyncFailure? = nil) {
       #expect(isInRound)
@@ -147,13 +159,32 @@ struct WhenRoundsAreMade {
     var world = World()
     world.send(.started)
     world.end(failure(.later, retryAfterMilliseconds: 600_000))
-    #expect(world.timers[.next] == 600_000...660_000)
+    #expect(world.timers[.next] == 600_000...900_000)
     world.send(.timerFired(.next))
     world.end(failure(.later, retryAfterMilliseconds: .max))
     #expect(world.timers[.next]!.lowerBound == 86_400_000)
     world.send(.timerFired(.next))
     world.end(failure(.later, retryAfterMilliseconds: -5))
     #expect(world.timers[.next]!.lowerBound == 2_000)
+  }
+
+  @Test("A remote that gives the same time after each failure is called less and less often")
+  func sameRetryAfter() {
+    let policy = SyncPolicy()
+    let ranges = (1...6).map { policy.delay(afterFailures: $0, retryAfterMilliseconds: 23_000) }
+    #expect(ranges.map(\.lowerBound) == [23_000, 46_000, 92_000, 184_000, 300_000, 300_000])
+    for range in ranges { #expect(range.upperBound == range.lowerBound + range.lowerBound / 2) }
+  }
+
+  @Test("A zone for which the remote gives a time is not asked before it")
+  func retryAfterOfAZone() {
+    var world = World()
+    world.send(.started)
+    world.end(zone: failure(.overQuota, retryAfterMilliseconds: 60_000))
+    #expect(world.timers[.next] == 60_000...90_000)
+    world.send(.timerFired(.next))
+    world.end(zone: failure(.overQuota))
+    #expect(world.timers[.next] == 1000...2000)
   }
 
   @Test("The least and the greatest delays of a policy do not trap")
@@ -165,7 +196,7 @@ struct WhenRoundsAreMade {
         policy.retryMillisecondsMax = most
         for count in [0, 1, 2, 33, 64, 1000, .max] {
           let range = policy.delay(afterFailures: count, retryAfterMilliseconds: .max)
-          #expect(range.lowerBound >= 0)
+          #expect(range.lowerBound >= 0 && range.upperBound >= range.lowerBound)
         }
       }
     }

@@ -141,6 +141,10 @@ struct SyncPage: Sendable {
     case .paused(.deleted):
       return ("it was deleted at the remote, but is kept here because some of it was never sent", export)
     case .paused(.purged): return ("the remote discarded it: everything here is kept", export)
+    case .paused(.revoked):
+      return (
+        "this account may not read it any more: it is kept here because some of it was never sent", export
+      )
     case .paused(.reset(let incarnation)):
       return (
         "its log at the remote began again as incarnation \(incarnation): everything here is kept", export
@@ -251,6 +255,7 @@ extension ZoneStatus {
       ["state": "parked", "offset": .number(offset), "failure": failure.json(places)]
     case .paused(.deleted): ["state": "paused", "fate": "deleted"]
     case .paused(.purged): ["state": "paused", "fate": "purged"]
+    case .paused(.revoked): ["state": "paused", "fate": "revoked"]
     case .paused(.reset(let incarnation)):
       ["state": "paused", "fate": "reset", "incarnation": .text(incarnation)]
     case .forked(let offset): ["state": "forked", "offset": .number(offset)]

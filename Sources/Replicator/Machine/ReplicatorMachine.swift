@@ -91,6 +91,8 @@ package struct ReplicatorMachine: Sendable {
   /// Rounds in a row that failed, or in which a zone did.
   private var failures = 0
   private var searches = AssetSearches()
+  /// The ``SyncRound/holds`` of the last round.
+  private var holds: [ZoneID: SyncFailure] = [:]
   /// Debounce timers that run.
   private var debouncing: Set<ReplicatorTimer> = []
 
@@ -129,6 +131,7 @@ package struct ReplicatorMachine: Sendable {
       return request(.all)
     case .syncRequested(let steps):
       searches.restart()
+      holds = [:]
       return request(steps)
     case .localCommit: return debounce(.commit, policy.commitDelayMilliseconds)
     case .remoteChanged: return debounce(.push, policy.pushDelayMilliseconds)
@@ -183,7 +186,7 @@ package struct ReplicatorMachine: Sendable {
     var round = SyncRound(
       steps: steps, selection: selection, zonesAtOnceMax: policy.zonesAtOnceMax,
       assetChunksMax: isRunning ? max(1, policy.assetChunksInRoundMax) : nil, searches: searches.byZone,
-      lastPage: lastPage, misplacedResults: misplacedResults)
+      holds: holds, lastPage: lastPage, misplacedResults: misplacedResults)
     let effects = round.start()
     phase = .inRound(round, wanted: [], isEarly: isWaiting)
     return effects.map { .round($0) }
@@ -202,6 +205,7 @@ package struct ReplicatorMachine: Sendable {
     }
     phase = round.report.failure == nil ? .idle : .waiting
     lastPage = round.lastPage
+    holds = round.holds
     var timers: [ReplicatorEffect] = []
     let count = searches.endRound(
       round.searches, hasFailed: round.report.failure != nil, isRunning: isRunning)
@@ -228,9 +232,11 @@ package struct ReplicatorMachine: Sendable {
     let poll = policy.pollMilliseconds
     if let failure {
       let delay = policy.delay(
-        afterFailures: failures, retryAfterMilliseconds: failure.retryAfterMilliseconds)
-      // One bad zone does not make the others wait longer than they would.
-      range = report.failure == nil ? min(delay.lowerBound, poll)...min(delay.upperBound, poll) : delay
+        afterFailures: failure.errorCode.waitsForUser ? .max : failures,
+        retryAfterMilliseconds: failure.retryAfterMilliseconds)
+      // One bad zone does not make the others wait longer than they would, unless the remote asked for it.
+      let isOfZone = report.failure == nil && failure.retryAfterMilliseconds == nil
+      range = isOfZone ? min(delay.lowerBound, poll)...min(delay.upperBound, poll) : delay
     } else {
       if report.zones.contains(where: { $0.status == .unfinished }) { isWanted = true }
       range = poll...poll

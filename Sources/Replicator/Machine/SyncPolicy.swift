@@ -25,12 +25,16 @@ public struct SyncPolicy: Hashable, Sendable {
   public init() {}
 
   /// How long to wait after failures in a row: a range for the jitter to choose from, so that many replicas
-  /// do not come back at the same time. Never less than what the remote asked for.
+  /// do not come back at the same time. Never less than what the remote asked for. That doubles too: a remote
+  /// may give all the same number, every time.
   func delay(afterFailures count: Int, retryAfterMilliseconds: Int64?) -> ClosedRange<Int64> {
     let delay = Self.doubled(retryMilliseconds, count, max: retryMillisecondsMax)
     // A remote can ask for a day at most: a wrong header must not stop syncing for good.
-    let least = min(max(retryAfterMilliseconds ?? 0, 0), 86_400_000)
-    return max(delay / 2, least)...max(delay, least + least / 10)
+    let asked = min(max(retryAfterMilliseconds ?? 0, 0), 86_400_000)
+    let grown = asked == 0 ? 0 : Self.doubled(asked, count, max: max(asked, retryMillisecondsMax))
+    let least = max(delay / 2, grown)
+    let (most, overflow) = least.addingReportingOverflow(least / 2)
+    return least...max(delay, overflow ? .max : most)
   }
 
   /// How long to wait before the remote is asked again for assets that it did not have.

@@ -39,6 +39,8 @@ struct SyncRound: Sendable {
   private let misplacedResults: MisplacedResults
   /// How far the zones' assets were looked for.
   private(set) var searches: [ZoneID: AssetSearch]
+  /// Zones of which nothing is to be sent, and why.
+  private(set) var holds: [ZoneID: SyncFailure]
   /// The last page of the list, once it was applied, if it has an event that cannot be read, and others after
   /// that.
   private(set) var lastPage: ZoneEventPage?
@@ -90,10 +92,11 @@ struct SyncRound: Sendable {
   /// - Parameters:
   ///   - assetChunksMax: the most chunks of assets that move in each zone; nil for any number.
   ///   - searches: how far earlier rounds looked for the zones' assets.
+  ///   - holds: the ``holds`` of the round before.
   ///   - lastPage: the ``lastPage`` of the round before.
   init(
     steps: SyncSteps, selection: ZoneSelection, zonesAtOnceMax: Int, assetChunksMax: Int? = nil,
-    searches: [ZoneID: AssetSearch] = [:], lastPage: ZoneEventPage? = nil,
+    searches: [ZoneID: AssetSearch] = [:], holds: [ZoneID: SyncFailure] = [:], lastPage: ZoneEventPage? = nil,
     misplacedResults: MisplacedResults = .standard
   ) {
     self.steps = steps
@@ -101,6 +104,7 @@ struct SyncRound: Sendable {
     self.zonesAtOnceMax = max(1, zonesAtOnceMax)
     self.assetChunksMax = assetChunksMax
     self.searches = searches
+    self.holds = holds
     self.lastPage = lastPage
     self.misplacedResults = misplacedResults
   }
@@ -185,7 +189,7 @@ struct SyncRound: Sendable {
       let search = zone.attachment == .attached ? searches[zone.zone] : nil
       return ZoneRound(
         zone, steps: steps, assetChunksMax: assetChunksMax, search: search ?? AssetSearch(),
-        misplacedResults: misplacedResults)
+        hold: zone.attachment == .attached ? holds[zone.zone] : nil, misplacedResults: misplacedResults)
     }
     return fillUp(&zones)
   }
@@ -238,6 +242,8 @@ struct SyncRound: Sendable {
     var zone = round.report
     zone.status = status
     if status == .removed { zones.deletionsLeft.remove(zone.zone) }
+    // A deletion says nothing about a zone that was made since under the same name.
+    if !round.isDeletion { holds[zone.zone] = round.hold }
     report.zones.append(zone)
   }
 

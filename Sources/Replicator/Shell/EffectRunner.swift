@@ -94,7 +94,11 @@ package struct EffectRunner: Sendable {
         let start = max(offset, try store.offset(before: segment.header))
         return .appended(try await remote.append(segment, after: start))
       case .acknowledge(let header, let place): return .acknowledged(try await acknowledge(header, place))
-      case .withdraw(let incarnation): return .withdrawn(try await store.withdraw(zone, incarnation))
+      case .forgetCut(let header):
+        try await store.forgetCut(header)
+        return .forgotCut
+      case .withdraw(let incarnation, let isRevoked):
+        return .withdrawn(try await store.withdraw(zone, incarnation, isRevoked: isRevoked))
       case .deleteAtRemote(let incarnation):
         try await remote.deleteZone(zone, incarnation)
         return .deletedAtRemote

@@ -21,6 +21,14 @@ public final class FaultyRemote: RemoteLog {
     public var later = 0
     /// The call is not made, and ends with `overQuota` if it would write.
     public var overQuota = 0
+    /// The call is not made, and ends with `unauthenticated`.
+    public var unauthenticated = 0
+    /// The call is not made, and ends with `readOnly` if it would write.
+    public var readOnly = 0
+    /// The append is not made, and ends with `keyOutdated`.
+    public var keyOutdated = 0
+    /// The append is not made, and ends with `segmentRefused`.
+    public var segmentRefused = 0
 
     /// Nothing goes wrong.
     public init() {}
@@ -84,7 +92,13 @@ public final class FaultyRemote: RemoteLog {
   public func append(
     _ segment: PackedSegment, after offset: UInt64
   ) async throws(RemoteError) -> AppendOutcome {
-    try await perform(writes: true) { remote throws(RemoteError) in
+    if happens(\.keyOutdated) {
+      throw RemoteError(.keyOutdated, "the zone has another key", hint: "fetch the key, and cut again")
+    }
+    if happens(\.segmentRefused) {
+      throw RemoteError(.segmentRefused, "\(name) does not take the segment", hint: "export what is in it")
+    }
+    return try await perform(writes: true) { remote throws(RemoteError) in
       try await remote.append(segment, after: offset)
     }
   }
@@ -149,6 +163,12 @@ public final class FaultyRemote: RemoteLog {
       throw RemoteError(
         .later, "\(name) has too much to do", hint: "try again later",
         retryAfterMilliseconds: Self.retryAfterMilliseconds)
+    }
+    if happens(\.unauthenticated) {
+      throw RemoteError(.unauthenticated, "\(name) does not know who calls", hint: "sign in")
+    }
+    if writes, happens(\.readOnly) {
+      throw RemoteError(.readOnly, "\(name) may only be read", hint: "ask its owner")
     }
     if writes, happens(\.overQuota) {
       throw RemoteError(.overQuota, "\(name) is full", hint: "free space there")

@@ -116,7 +116,9 @@ struct ScriptInput {
   mutating func page(after token: DatabaseToken?) throws -> ZoneEventPage {
     let offset = rest.first.flatMap(UInt64.init)
     if offset != nil { rest.removeFirst() }
-    let kinds: [(String, ZoneEvent.Kind)] = [("created", .created), ("deleted", .deleted)]
+    let kinds: [(String, ZoneEvent.Kind)] = [
+      ("created", .created), ("deleted", .deleted), ("revoked", .revoked),
+    ]
     var events: [ZoneEvent] = []
     for (name, kind) in kinds {
       events += names(name).map { ZoneEvent(kind: kind, zone: $0, incarnation: incarnation) }
@@ -164,13 +166,13 @@ struct ScriptInput {
   /// Reads a result of a zone:
   ///
   /// - `created`, `adopted`, `deletedMeanwhile`, `deletedAtRemote`, `finishedDeletion`;
-  /// - `fetched 2 3 more`, `closed deleted` (or `purged`, `reset`);
+  /// - `fetched 2 3 more`, `closed deleted` (or `purged`, `revoked`, `reset`);
   /// - `folded to=3 n=2 segments=1 conflicts=1 rejected=1 removed=1 problem=mismatch offset=4 forked`;
   /// - `prepared`, `prepared 1...2 assets=1,2`;
   /// - `appended 5`, `alreadyThere 5`, `fork 5`, `appendClosed deleted`;
   /// - `acknowledged to=5 rejected=1`;
   /// - `uploaded whole chunks=2`, `downloaded missingAtRemote`, `foundUnsent 1`, `found 1 end=7`;
-  /// - `withdrawn`, `kept`, `failed denied after=1000 offset=4`.
+  /// - `forgotCut`, `withdrawn`, `kept`, `failed denied after=1000 offset=4`.
   mutating func zoneResult(_ zone: ZoneID) throws -> ZoneResult {
     switch try word() {
     case "created": return .created(incarnation)
@@ -198,6 +200,7 @@ struct ScriptInput {
     case "foundUnsent": return .foundUnsentAsset(try asset())
     case "found":
       return .foundAsset(WantedAsset(try asset(), logEnd: Position(rawValue: try value("end") ?? 7)))
+    case "forgotCut": return .forgotCut
     case "withdrawn": return .withdrawn(true)
     case "kept": return .withdrawn(false)
     case "failed": return .failed(try failure())
@@ -233,7 +236,8 @@ struct ScriptInput {
 
   private mutating func fate() throws -> ZoneFate {
     let kinds: [String: ZoneFate] = [
-      "deleted": .deleted, "purged": .purged, "reset": .reset(IncarnationID(rawValue: 9)),
+      "deleted": .deleted, "purged": .purged, "revoked": .revoked,
+      "reset": .reset(IncarnationID(rawValue: 9)),
     ]
     guard let fate = kinds[try word()] else { throw Mistake(description: "no such fate") }
     return fate

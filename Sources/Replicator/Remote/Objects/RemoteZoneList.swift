@@ -215,7 +215,7 @@ final class RemoteZoneList: Sendable {
       try await record(.deleted, log.zone, incarnation)
     } catch {
       // A reader without permission to write still gets the fate; another caller adds the event.
-      if error.code != .denied && error.code != .overQuota { throw error }
+      guard [.denied, .readOnly, .overQuota].contains(error.code) else { throw error }
     }
     return fate
   }

@@ -60,7 +60,7 @@ struct RoundChecker: WorldPart {
       throw SimulationFailure(
         .nothingIsSilent, "\(name), and it is folded up to \(known.token) of \(end)")
     case .parked:
-      guard !round.cut.contains(zone.zone) else { return }
+      guard !round.cut.contains(zone.zone), zone.shippingFailure == nil else { return }
       throw SimulationFailure(.roundsMakeProgress, "\(name), and shipped nothing of it")
     case .local, .unfinished, .paused, .forked, .removed, .failed: return
     }

@@ -34,7 +34,7 @@ struct SimulatedObjectsLine: ObjectStore {
 
   func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
     let objects = try objects
-    return try await network.call(process, "put \(name)") { () throws(RemoteError) in
+    return try await network.call(process, "put \(name)", writes: true) { () throws(RemoteError) in
       try BlockedDirectories(world).check(name)
       return try await objects.putIfAbsent(name, bytes)
     }
@@ -52,7 +52,7 @@ struct SimulatedObjectsLine: ObjectStore {
 
   func delete(_ name: ObjectName) async throws(RemoteError) {
     let objects = try objects
-    return try await network.call(process, "delete \(name)") { () throws(RemoteError) in
+    return try await network.call(process, "delete \(name)", writes: true) { () throws(RemoteError) in
       try BlockedDirectories(world).check(name)
       try await objects.delete(name)
     }

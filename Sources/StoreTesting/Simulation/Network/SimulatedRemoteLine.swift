@@ -19,13 +19,13 @@ struct SimulatedRemoteLine: RemoteLog {
   func createZone(
     _ zone: ZoneID, proposing proposed: IncarnationID
   ) async throws(RemoteError) -> IncarnationID {
-    try await network.call(process, "createZone \(zone)") { [self] () throws(RemoteError) in
+    try await network.call(process, "createZone \(zone)", writes: true) { [self] () throws(RemoteError) in
       try await server.createZone(zone, proposing: proposed)
     }
   }
 
   func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await network.call(process, "deleteZone \(zone)") { [self] () throws(RemoteError) in
+    try await network.call(process, "deleteZone \(zone)", writes: true) { [self] () throws(RemoteError) in
       try await server.deleteZone(zone, incarnation)
     }
   }
@@ -33,7 +33,7 @@ struct SimulatedRemoteLine: RemoteLog {
   func append(_ segment: PackedSegment, after offset: UInt64) async throws(RemoteError) -> AppendOutcome {
     let sequences = segment.header.sequences
     return try await network.call(
-      process, "append \(segment.header.zone) \(sequences.lowerBound)…\(sequences.upperBound)"
+      process, "append \(segment.header.zone) \(sequences.lowerBound)…\(sequences.upperBound)", writes: true
     ) { [self] () throws(RemoteError) in try await server.append(segment, after: offset) }
   }
 
@@ -57,7 +57,7 @@ struct SimulatedRemoteLine: RemoteLog {
   func putAssetChunk(
     _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) {
-    try await network.call(process, "putAssetChunk \(index) of \(asset)") {
+    try await network.call(process, "putAssetChunk \(index) of \(asset)", writes: true) {
       [self] () throws(RemoteError) in
       try await server.putAssetChunk(bytes, at: index, of: asset)
     }
@@ -66,7 +66,7 @@ struct SimulatedRemoteLine: RemoteLog {
   func finishAsset(
     _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
   ) async throws(RemoteError) -> RemoteAssetState {
-    try await network.call(process, "finishAsset \(manifest.asset.hash)") {
+    try await network.call(process, "finishAsset \(manifest.asset.hash)", writes: true) {
       [self] () throws(RemoteError) in
       try await server.finishAsset(manifest, of: zone, incarnation)
     }
