@@ -23,7 +23,7 @@ enum Answer: Equatable {
 
   init(_ status: ZoneStatus) {
     switch status {
-    case .inSync, .local, .unfinished, .removed, .forked: self = .wait
+    case .inSync, .unchanged, .local, .unfinished, .removed, .forked: self = .wait
     case .parked(_, let failure), .failed(let failure): self = Answer(failure)
     case .paused: self = .askUser("The remote has this list no more. Keep a copy of it, or delete it?")
     }

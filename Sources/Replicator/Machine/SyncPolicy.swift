@@ -6,6 +6,12 @@ public struct SyncPolicy: Hashable, Sendable {
   public var pushDelayMilliseconds: Int64 = 50
   /// The time between two rounds, if nothing asks for one before.
   public var pollMilliseconds: Int64 = 15_000
+  /// The longest time between two rounds that ask for every zone, whatever the remote's hints and heads say.
+  /// It also bounds how long a hint that is late, lost or wrong can hide a change. A round that the app asks
+  /// for always asks for every zone.
+  public var everythingMilliseconds: Int64 = 3_600_000
+  /// The shortest time between two calls of ``RemoteLog/announce()``.
+  public var announceMilliseconds: Int64 = 1_000
   /// The wait after the first failure. It doubles with each one in a row.
   public var retryMilliseconds: Int64 = 1_000
   /// The longest wait after a failure, unless the remote asks for a longer one.
@@ -22,7 +28,16 @@ public struct SyncPolicy: Hashable, Sendable {
   /// The longest wait before it is asked again.
   public var assetRetryMillisecondsMax: Int64 = 3_600_000
 
+  /// The most logs of one call of ``RemoteLog/heads(of:list:)``.
+  public static let headsMax = 4096
+
   public init() {}
+
+  /// When to ask for every zone again. The jitter removes up to a quarter.
+  var everythingDelay: ClosedRange<Int64> {
+    let most = max(1, everythingMilliseconds)
+    return max(1, most - most / 4)...most
+  }
 
   /// How long to wait after failures in a row: a range for the jitter to choose from, so that many replicas
   /// do not come back at the same time. Never less than what the remote asked for. That doubles too: a remote

@@ -23,6 +23,8 @@ struct ZoneRound: Sendable {
   private(set) var report: ZoneReport
   private let state: ZoneSyncState
   private let steps: SyncSteps
+  /// Whether the remote says that the log ends at the token, and nothing is pending: then it is not read.
+  private let isLogUnchanged: Bool
   private let misplacedResults: MisplacedResults
   private var phase = Phase.ready
   /// The status that fetching has ended with, while shipping continues. What fails after it says less.
@@ -33,16 +35,19 @@ struct ZoneRound: Sendable {
   private var assets: ZoneAssets
 
   /// - Parameters:
+  ///   - isLogUnchanged: whether the log is not read.
   ///   - assetChunksMax: the most chunks of assets that move in the round; nil for any number.
   ///   - search: how far earlier rounds looked for assets.
   ///   - hold: the ``hold`` of the round before.
   init(
-    _ state: ZoneSyncState, steps: SyncSteps, assetChunksMax: Int? = nil, search: AssetSearch = AssetSearch(),
+    _ state: ZoneSyncState, steps: SyncSteps, isLogUnchanged: Bool = false, assetChunksMax: Int? = nil,
+    search: AssetSearch = AssetSearch(),
     hold: SyncFailure? = nil, misplacedResults: MisplacedResults = .standard
   ) {
     report = ZoneReport(state.zone, .unfinished)
     self.state = state
     self.steps = steps
+    self.isLogUnchanged = isLogUnchanged
     self.misplacedResults = misplacedResults
     held = state.pending > 0 ? hold : nil
     assets = ZoneAssets(chunksMax: assetChunksMax, search: search)
@@ -71,6 +76,7 @@ struct ZoneRound: Sendable {
     case (.deleting, let token?): return deleteAtRemote(token.incarnation)
     case (.deleting, nil): return end(.failed(.deletionWithoutLog))
     case (.offered, let token?): return adopt(token)
+    case (.attached, let token?) where isLogUnchanged: return findAssets(token.incarnation)
     case (.attached, let token?): return beginPass(Pass(from: token))
     case (.attached, nil) where held != nil: return finish(.unfinished)
     case (.attached, nil), (.offered, nil): return enter(.creating, .create)
@@ -101,7 +107,7 @@ struct ZoneRound: Sendable {
     case (.uploadingUnsentAsset(let incarnation), .uploaded(let transfer)):
       return assets.didUpload(transfer, &report) ? findUnsentAsset(incarnation) : finish(.unfinished)
     case (.findingAsset(let incarnation), .foundAsset(let found)):
-      guard let asset = assets.didFind(found) else { return finish(.inSync) }
+      guard let asset = assets.didFind(found) else { return finish(isLogUnchanged ? .unchanged : .inSync) }
       return download(asset, incarnation)
     case (.downloading(let incarnation, let asset), .downloaded(let transfer)):
       return assets.didDownload(asset, transfer, &report) ? findAsset(incarnation) : finish(.unfinished)
@@ -171,7 +177,9 @@ struct ZoneRound: Sendable {
   // MARK: Shipping
 
   private mutating func ship(_ pass: Pass) -> ZoneEffect? {
-    steps.contains(.ship) && held == nil ? enter(.preparing(pass), .prepare) : endPass(pass)
+    // The log is read again while segments are prepared.
+    steps.contains(.ship) && (held == nil || state.isRereading)
+      ? enter(.preparing(pass), .prepare) : endPass(pass)
   }
 
   private mutating func append(_ segment: PackedSegment, _ pass: Pass) -> ZoneEffect {
@@ -218,12 +226,15 @@ struct ZoneRound: Sendable {
     let isAhead = pass.hasMore || pass.hasShipped
     if isAhead, steps.contains(.fetch), parked == nil { return beginPass(pass) }
     // The log comes first: what others wrote is seen before the assets that it names.
-    let incarnation = pass.token.incarnation
-    return state.hasUnsentAssets && steps.contains(.ship) && held == nil
-      ? findUnsentAsset(incarnation) : findAsset(incarnation)
+    return findAssets(pass.token.incarnation)
   }
 
   // MARK: Assets
+
+  private mutating func findAssets(_ incarnation: IncarnationID) -> ZoneEffect? {
+    state.hasUnsentAssets && steps.contains(.ship) && held == nil
+      ? findUnsentAsset(incarnation) : findAsset(incarnation)
+  }
 
   /// The assets that a segment names go before it.
   private mutating func uploadOrAppend(_ segment: PackedSegment, _ pass: Pass) -> ZoneEffect? {
@@ -247,7 +258,9 @@ struct ZoneRound: Sendable {
   }
 
   private mutating func findAsset(_ incarnation: IncarnationID) -> ZoneEffect? {
-    guard state.assetPolicy == .eager, steps.contains(.fetch) else { return finish(.inSync) }
+    guard state.assetPolicy == .eager, steps.contains(.fetch) else {
+      return finish(isLogUnchanged ? .unchanged : .inSync)
+    }
     return enter(
       .findingAsset(incarnation),
       .findAsset(after: assets.search.last, namedAfter: assets.search.askedThrough))

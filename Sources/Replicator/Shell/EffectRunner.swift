@@ -35,6 +35,7 @@ package struct EffectRunner: Sendable {
       case .readState:
         try await store.finishRenewal()
         return .state(try store.syncState())
+      case .askHeads(let tokens, let list): return .heads(try await remote.heads(of: tokens, list: list))
       case .fetchZoneEvents(let token):
         if token == nil { try await checkHasLogs() }
         return .zoneEvents(try await remote.zoneEvents(after: token))
@@ -55,6 +56,9 @@ package struct EffectRunner: Sendable {
       return .failed(SyncFailure(error))
     }
   }
+
+  /// Lets other clients of the remote know what was sent.
+  package func announce() async { await remote.announce() }
 
   private func perform(_ effect: ZoneEffect, in zone: ZoneID) async -> ZoneResult {
     do {

@@ -15,6 +15,8 @@ public final class FaultyRemote: RemoteLog {
     public var duplicated = 0
     /// A page of segments ends early, or its last segment's bytes do.
     public var cutShort = 0
+    /// The remote says that no log has anything new.
+    public var headsLate = 0
     /// Other tasks run first.
     public var delayed = 0
     /// The call is not made, and ends with `later`.
@@ -37,7 +39,7 @@ public final class FaultyRemote: RemoteLog {
     public static let bad: Rates = {
       var rates = Rates()
       (rates.requestLost, rates.answerLost, rates.duplicated) = (10, 10, 10)
-      (rates.cutShort, rates.delayed, rates.later) = (20, 30, 5)
+      (rates.cutShort, rates.delayed, rates.later, rates.headsLate) = (20, 30, 5, 20)
       return rates
     }()
   }
@@ -150,7 +152,24 @@ public final class FaultyRemote: RemoteLog {
     return bytes
   }
 
-  public func changes() -> AsyncStream<Void> { remote.changes() }
+  public func changes() -> AsyncStream<RemoteHint> { remote.changes() }
+
+  public func heads(
+    of tokens: [ChangeToken], list: DatabaseToken
+  ) async throws(RemoteError) -> RemoteHeads? {
+    let heads = try await perform { remote throws(RemoteError) in
+      try await remote.heads(of: tokens, list: list)
+    }
+    guard heads != nil, happens(\.headsLate) else { return heads }
+    return RemoteHeads(
+      zones: tokens.map { ZoneHead($0.incarnation, offset: $0.offset) }, isListUnchanged: true)
+  }
+
+  public func announce() async {
+    // It fails silently.
+    if happens(\.requestLost) { return }
+    await remote.announce()
+  }
 
   /// Makes a call, as well as the network lets it.
   private func perform<Answer: Sendable>(

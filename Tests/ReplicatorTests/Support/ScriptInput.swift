@@ -91,6 +91,7 @@ struct ScriptInput {
     let start = try value("at").map { token($0, zone: zone) }
     var state = ZoneSyncState(
       zone: zone, attachment: attachment, token: start, pending: try value("pending") ?? 0)
+    state.isRereading = flag("rereading")
     if flag("eager") { state.assetPolicy = .eager }
     state.hasUnsentAssets = flag("unsent")
     return state
@@ -103,6 +104,22 @@ struct ScriptInput {
     let kinds: [String: SyncSteps] = ["fetch": .fetch, "ship": .ship, "all": .all]
     guard let steps = kinds[try word()] else { throw Mistake(description: "no such steps") }
     return steps
+  }
+
+  mutating func hint() throws -> RemoteHint {
+    if flag("list") { return .zones }
+    if flag("anything") { return .anything }
+    let ends = try words().map { try Self.number($0) }
+    return .logs(Dictionary(ends.map { (incarnation, $0) }, uniquingKeysWith: max))
+  }
+
+  mutating func heads() throws -> RemoteHeads? {
+    if flag("none") { return nil }
+    let (isClosed, isListUnchanged) = (flag("closed"), flag("list"))
+    let ends = try words().map { try Self.number($0) }
+    return RemoteHeads(
+      zones: ends.map { ZoneHead(incarnation, offset: $0, isClosed: isClosed) },
+      isListUnchanged: isListUnchanged)
   }
 
   mutating func timer() throws -> ReplicatorTimer {

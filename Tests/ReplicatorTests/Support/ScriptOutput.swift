@@ -10,6 +10,7 @@ extension ReplicatorEffect {
     switch self {
     case .round(let effect): [effect.line]
     case .setTimer(let timer, let range): ["timer \(timer) \(range.lowerBound)...\(range.upperBound)"]
+    case .announce: ["announce"]
     case .report(let report): report.lines
     }
   }
@@ -19,6 +20,8 @@ extension RoundEffect {
   fileprivate var line: String {
     switch self {
     case .readState: "read state"
+    case .askHeads(let tokens, let list):
+      "ask heads of \(tokens.map { "\($0.zone)@\($0.offset)" }.joined(separator: ", ")), list \(list.offset)"
     case .fetchZoneEvents(let token): "fetch list after \(token.map { "\($0.offset)" } ?? "nothing")"
     case .forgetPlaceInZoneList: "forget place in list"
     case .applyZoneEvents(let page):
@@ -139,6 +142,7 @@ extension ZoneStatus {
   fileprivate var text: String {
     switch self {
     case .inSync: "in sync"
+    case .unchanged: "unchanged"
     case .local: "local"
     case .unfinished: "unfinished"
     case .parked(let offset, let failure): "parked at \(offset): \(failure.text)"

@@ -7,6 +7,7 @@ struct LogAppender: Sendable {
   let objects: any ObjectStore
   let zones: RemoteZoneList
   let entries: LogEntries
+  let hints: RemoteHints?
   /// The remote's own clock; nil if it has none.
   let receivedMilliseconds: (@Sendable () -> UInt64)?
 
@@ -91,6 +92,7 @@ struct LogAppender: Sendable {
     let bytes = SegmentEnvelope.encode(
       offset: offset, receivedMilliseconds: received, segment: segment.bytes.span.bytes)
     let isPut = try await objects.putIfAbsent(.entry(of: segment.header.incarnation, offset), bytes)
+    if isPut { hints?.didPut(segment.header.incarnation, at: offset) }
     return (isPut, SegmentPlace(offset: offset, receivedMilliseconds: received))
   }
 
@@ -106,7 +108,10 @@ struct LogAppender: Sendable {
       case .seal(let fate): return fate
       case .end:
         let name = ObjectName.entry(of: incarnation, offset)
-        if try await objects.putIfAbsent(name, LogObject.seal(.deleted, offset)) { return .deleted }
+        if try await objects.putIfAbsent(name, LogObject.seal(.deleted, offset)) {
+          hints?.didPut(incarnation, at: offset)
+          return .deleted
+        }
         guard try await entries.exists(incarnation, offset) else { throw .unreadable(name) }
       case .segment, .unreadable: offset += 1
       }

@@ -40,6 +40,13 @@ struct SimulatedObjectsLine: ObjectStore {
     }
   }
 
+  func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {
+    let objects = try objects
+    return try await network.call(process, "overwrite \(name)", writes: true) { () throws(RemoteError) in
+      try await objects.overwrite(name, bytes)
+    }
+  }
+
   /// Without a crossing: all objects of the world are in memory, where they are durable at once.
   func makeLasting(_ name: ObjectName) async throws(RemoteError) { try await objects.makeLasting(name) }
 
@@ -58,7 +65,7 @@ struct SimulatedObjectsLine: ObjectStore {
     }
   }
 
-  func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+  func changes() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
 
   /// The objects that the device sees now. A request goes to them, even if other objects are mounted when it
   /// arrives.

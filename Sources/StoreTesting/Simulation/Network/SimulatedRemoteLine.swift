@@ -81,7 +81,26 @@ struct SimulatedRemoteLine: RemoteLog {
       request: { [self] () throws(RemoteError) in try await server.assetChunk(at: index, of: asset) })
   }
 
-  func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+  func changes() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
+
+  func heads(
+    of tokens: [ChangeToken], list: DatabaseToken
+  ) async throws(RemoteError) -> RemoteHeads? {
+    let heads = try await network.call(process, "heads") { [self] () throws(RemoteError) in
+      try await server.heads(of: tokens, list: list)
+    }
+    return HintFaults(world).heads(heads, of: tokens, to: world.devices[process.device])
+  }
+
+  func announce() async {
+    do throws(RemoteError) {
+      try await network.call(process, "announce") { [self] () throws(RemoteError) in
+        await (try server).announce()
+      }
+    } catch {
+      // Others learn of it later.
+    }
+  }
 
   /// The remote that answers, as the device sees it now.
   private var server: any RemoteLog {
