@@ -59,12 +59,17 @@ extension LocalStore {
   /// Whether an incarnation is that of a zone that was deleted, here or at the remote.
   package func isGone(_ incarnation: IncarnationID) throws -> Bool { try ZoneSync(core).isGone(incarnation) }
 
-  /// Does for one zone what the event of its deletion does, where a round of replication meets it first.
+  /// Does for one zone what the event of its deletion, or of its revocation, does, where a round of
+  /// replication meets it first.
   ///
+  /// - Parameter isRevoked: whether the log goes on without this account. If the account may read it again,
+  ///   the zone comes back.
   /// - Returns: whether the zone is gone; if not, it has what was never shipped, or is not of that
   ///   incarnation.
-  package func withdraw(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
-    try await ZoneSync(core).withdraw(zone, incarnation)
+  package func withdraw(
+    _ zone: ZoneID, _ incarnation: IncarnationID, isRevoked: Bool = false
+  ) async throws -> Bool {
+    try await ZoneSync(core).withdraw(zone, incarnation, isRevoked: isRevoked)
   }
 
   /// Ends the deletion of a zone.
@@ -92,6 +97,12 @@ extension LocalStore {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the segment.
   package func nextCut(of zone: ZoneID) throws -> SegmentCut? { try read { try $0.nextCut(of: zone) } }
+
+  /// Forgets the stored cut of a segment that the remote does not have and does not take, so that it is cut
+  /// again. Does nothing if another cut is stored.
+  package func forgetCut(_ header: SegmentHeader, of zone: ZoneID) async throws {
+    try await core.perform { try ZoneCatalog($0).forgetCut(header, of: zone) }
+  }
 
   /// Stores a cut before it is shipped, unless another one is stored.
   ///

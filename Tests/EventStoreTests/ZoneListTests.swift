@@ -150,6 +150,35 @@ struct ZoneListTests {
     try await checkSound(store)
   }
 
+  @Test(
+    "a revoked zone is removed unless it has unsent transactions, and comes back when it is granted again")
+  func revoked() async throws {
+    let store = try directory.store()
+    let zones = ["read", "pending", "granted", "refused"].map { ZoneID(name: Name($0)) }
+    let logs = (1...4).map { IncarnationID(rawValue: 100 + UInt128($0)) }
+    let created = zip(zones, logs).map { event(.created, $0, $1) }
+    let revoked = zip(zones, logs).map { event(.revoked, $0, $1) }
+    _ = try await store.applyZoneEvents(Array(created.dropLast()), token: token(3), chosen: nil)
+    try await store.write { try $0.create(RecordID(zone: zones[1], name: "r"), type: "t") }
+    // One that was granted again keeps its copy; one that was granted and revoked is not made.
+    let events = [revoked[0], revoked[1], revoked[2], created[2], created[3], revoked[3]]
+    let report = try await store.applyZoneEvents(events, after: 3, token: token(9), chosen: nil)
+    #expect(report.removed == [zones[0]] && report.kept == [zones[1]] && report.created == [])
+    let here = try store.syncState().zones.map(\.zone)
+    #expect(here == [zones[2], zones[1]])
+    // A round that finds the closed log first.
+    let isRemoved = try await store.withdraw(zones[2], logs[2], isRevoked: true)
+    let isKept = try await store.withdraw(zones[1], logs[1], isRevoked: true)
+    #expect(isRemoved && !isKept)
+    for log in logs { #expect(try !store.isGone(log)) }
+    _ = try await store.reclaim()
+    let again = try await store.applyZoneEvents(created, after: 9, token: token(13), chosen: nil)
+    #expect(again.created == [zones[0], zones[2], zones[3]])
+    let attached = try store.syncState().zones
+    #expect(attached.allSatisfy { $0.attachment == .attached } && attached.count == 4)
+    try await checkSound(store)
+  }
+
   @Test("a deleted zone is deleted here, unless it is only the app's, or has unsent transactions")
   func deleted() async throws {
     let store = try directory.store()

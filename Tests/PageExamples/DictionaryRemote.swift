@@ -64,7 +64,7 @@ final class DictionaryRemote: RemoteLog {
   }
 
   // It does not push: replicators poll.
-  func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+  func changes() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
 }
 // page end
 

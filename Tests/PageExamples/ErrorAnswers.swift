@@ -23,7 +23,7 @@ enum Answer: Equatable {
 
   init(_ status: ZoneStatus) {
     switch status {
-    case .inSync, .local, .unfinished, .removed, .forked: self = .wait
+    case .inSync, .unchanged, .local, .unfinished, .removed, .forked: self = .wait
     case .parked(_, let failure), .failed(let failure): self = Answer(failure)
     case .paused: self = .askUser("The remote has this list no more. Keep a copy of it, or delete it?")
     }
@@ -33,7 +33,8 @@ enum Answer: Equatable {
     let text = "\(failure.message). \(failure.hint)"
     switch failure.code {
     case "overQuota", "denied", "notARemote", "identityMismatch", "schemeUnknown", "remoteChanged",
-      "newerFormat", "newerSegment", "full", "readOnly", "accessDenied", "laneClosed":
+      "newerFormat", "newerSegment", "full", "readOnly", "accessDenied", "laneClosed", "unauthenticated",
+      "moved", "segmentRefused":
       self = .askUser(text)
     case "damaged", "damagedSegment", "missingSegment", "wentBack", "zoneUnknown", "mismatch",
       "incarnationChanged", "unsuitable":
@@ -58,6 +59,8 @@ struct AnswersToErrors {
     #expect(Answer(.failed(failure(.unreachable))) == .wait)
     #expect(Answer(.failed(failure(.init(rawValue: "ofALaterVersion")))) == .wait)
     #expect(Answer(.failed(failure(.overQuota))) == .askUser("what. do"))
+    #expect(Answer(.failed(failure(.unauthenticated))) == .askUser("what. do"))
+    #expect(Answer(.failed(failure(.keyOutdated))) == .wait)
     #expect(Answer(.parked(offset: 1, failure(.newerSegment))) == .askUser("what. do"))
     #expect(Answer(.parked(offset: 1, failure(.damagedSegment))) == .askOperator("what. do"))
     #expect(Answer(.failed(failure(.zoneUnknown))) == .askOperator("what. do"))

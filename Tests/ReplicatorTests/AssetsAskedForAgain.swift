@@ -33,6 +33,7 @@ struct AssetsAskedForAgain {
         switch effects.removeFirst() {
         case .round(let effect): effects += machine.step(.completed(await runner.perform(effect)))
         case .setTimer(let timer, let range): waits[timer] = range
+        case .announce: await runner.announce()
         case .report(let report): reports.append(report)
         }
       }
@@ -110,7 +111,7 @@ struct AssetsAskedForAgain {
     // An asset that exists.
     let fresh = try await ship(writer, 7, remote, isMissing: false)
     var calls = remote.calls
-    await driven.step(.remoteChanged)
+    await driven.step(.remoteChanged(.anything))
     await driven.step(.timerFired(.push))
     // Its state and its chunk.
     #expect(remote.calls == calls + 2)

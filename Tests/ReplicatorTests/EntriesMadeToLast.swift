@@ -142,9 +142,10 @@ private final class NotingObjects: ObjectStore {
   func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? { nil }
   func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? { nil }
   func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool { true }
+  func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {}
   func list() async throws(RemoteError) -> [ObjectEntry] { [] }
   func delete(_ name: ObjectName) async throws(RemoteError) {}
-  func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+  func changes() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
 
   func makeLasting(_ name: ObjectName) async throws(RemoteError) {
     offsets.withLock { $0.append(name.offset ?? 0) }

@@ -74,8 +74,11 @@ struct IdleRounds {
       try await devices[0].set("title", of: "first", to: .int(Int64(index)))
       costs.insert([try await calls(of: devices[0], remote), try await calls(of: devices[1], remote)])
     }
-    // To send it: reads before and after, a search for the end and beyond it, and the put.
-    let shipping = expected(gets: 4, prefixGets: 9, puts: 1)
+    // To send it: reads before and after, a search for the end and beyond it, and the put. In a folder others
+    // are told: the marker and the hint are read, and the hint is written.
+    let shipping =
+      kind == .folder
+      ? expected(gets: 5, prefixGets: 10, puts: 2) : expected(gets: 4, prefixGets: 9, puts: 1)
     let receiving = expected(gets: 4, prefixGets: 4)
     #expect(costs == [[shipping, receiving]])
     for device in devices { device.store.close() }

@@ -117,6 +117,11 @@ private struct DeniedObjects: ObjectStore {
     return try await objects.putIfAbsent(name, bytes)
   }
 
+  func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {
+    try check(name)
+    try await objects.overwrite(name, bytes)
+  }
+
   func makeLasting(_ name: ObjectName) async throws(RemoteError) {
     try await objects.makeLasting(name)
   }
@@ -130,5 +135,5 @@ private struct DeniedObjects: ObjectStore {
     try await objects.delete(name)
   }
 
-  func changes() -> AsyncStream<Void> { objects.changes() }
+  func changes() -> AsyncStream<RemoteHint> { objects.changes() }
 }

@@ -13,7 +13,8 @@ struct ResultsThatDoNotBelong {
       (.fetch, .fetched), (.fetch, .folded), (.fold, .folded), (.prepare, .prepared),
       (.prepare, .folded), (.upload, .uploaded), (.append, .appended),
       (.acknowledge, .acknowledged), (.findUnsentAsset, .foundUnsentAsset), (.findAsset, .foundAsset),
-      (.download, .downloaded), (.withdraw, .withdrawn), (.deleteAtRemote, .deletedAtRemote),
+      (.download, .downloaded), (.withdraw, .withdrawn), (.forgetCut, .forgotCut),
+      (.deleteAtRemote, .deletedAtRemote),
       (.finishDeletion, .finishedDeletion):
       true
     default: false
@@ -36,6 +37,7 @@ struct ResultsThatDoNotBelong {
       .foundAsset(WantedAsset(asset, logEnd: Position(rawValue: 7))), .downloaded(transfer),
       .appended(.appended(place)), .appended(.alreadyThere(place)), .appended(.fork(place)),
       .appended(.gone(.purged)), acknowledged(to: place.offset), .withdrawn(true), .withdrawn(false),
+      .appended(.gone(.revoked)), .forgotCut, .failed(failure(.keyOutdated)), .failed(failure(.readOnly)),
       .deletedAtRemote, .finishedDeletion, .failed(failure(.damagedSegment)),
       .failed(failure(.unreachable)),
     ]

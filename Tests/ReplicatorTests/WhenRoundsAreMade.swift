@@ -12,6 +12,7 @@ struct WhenRoundsAreMade {
     var timers: [ReplicatorTimer: ClosedRange<Int64>] = [:]
     var rounds = 0
     var isInRound = false
+    private var isAskingHeads = false
 
     init(_ policy: SyncPolicy = SyncPolicy()) {
       machine = ReplicatorMachine(policy: policy, selection: .all)
@@ -24,11 +25,33 @@ struct WhenRoundsAreMade {
         case .round(.readState) where !isInRound:
           isInRound = true
           rounds += 1
-        case .round: break
+        case .round(.askHeads): isAskingHeads = true
+        case .round, .announce: break
+        // Only marks the next round.
+        case .setTimer(.everything, _): break
         case .setTimer(let timer, let range): timers[timer] = range
         case .report: isInRound = false
         }
       }
+    }
+
+    /// Answers up to the list of zones, without heads.
+    private mutating func open(_ state: StoreSyncState) {
+      send(.completed(.state(state)))
+      if isAskingHeads { send(.completed(.heads(nil))) }
+      isAskingHeads = false
+      send(.completed(.zoneEvents(page(at: 1))))
+    }
+
+    /// Ends the current round with the failure of a zone.
+    mutating func end(zone failure: SyncFailure) {
+      let state = StoreSyncState(
+        identity: StoreIdentity(replica: ReplicaID(rawValue: 1), epoch: 0), databaseToken: page(at: 1).token,
+        zones: [zoneState(at: 1)])
+      open(state)
+      send(.completed(.state(state)))
+      send(.completed(.zone(zone, .failed(failure))))
+      send(.completed(.zone(zone, .prepared(nil))))
     }
 
     /// Ends the current round.
@@ -38,8 +61,7 @@ struct WhenRoundsAreMade {
       let state = StoreSyncState(
         identity: StoreIdentity(replica: ReplicaID(rawValue: 1), epoch: 0), databaseToken: page(at: 1).token,
         zones: [])
-      send(.completed(.state(state)))
-      send(.completed(.zoneEvents(page(at: 1))))
+      open(state)
       send(.completed(.state(state)))
     }
   }
@@ -54,7 +76,7 @@ struct WhenRoundsAreMade {
     #expect(world.rounds == 1 && world.timers[.commit] == 250...250)
     world.send(.timerFired(.commit))
     world.end()
-    world.send(.remoteChanged)
+    world.send(.remoteChanged(.anything))
     #expect(world.timers[.push] == 50...50)
     world.send(.timerFired(.push))
     world.end()
@@ -69,7 +91,7 @@ struct WhenRoundsAreMade {
     world.send(.started)
     for _ in 0..<5 {
       world.send(.localCommit)
-      world.send(.remoteChanged)
+      world.send(.remoteChanged(.anything))
       world.send(.timerFired(.next))
     }
     world.end()
@@ -84,7 +106,7 @@ struct WhenRoundsAreMade {
     var world = World()
     world.send(.syncRequested(.ship))
     world.send(.localCommit)
-    world.send(.remoteChanged)
+    world.send(.remoteChanged(.anything))
     world.end()
     #expect(world.rounds == 1 && world.timers.isEmpty)
   }
@@ -103,7 +125,7 @@ struct WhenRoundsAreMade {
       least.append(range.lowerBound)
       // Neither commits nor notifications of the remote cause an earlier round.
       world.send(.localCommit)
-      world.send(.remoteChanged)
+      world.send(.remoteChanged(.anything))
       world.send(.timerFired(.commit))
       world.send(.timerFired(.push))
       #expect(world.rounds == attempt && !world.isInRound)
@@ -147,13 +169,32 @@ struct WhenRoundsAreMade {
     var world = World()
     world.send(.started)
     world.end(failure(.later, retryAfterMilliseconds: 600_000))
-    #expect(world.timers[.next] == 600_000...660_000)
+    #expect(world.timers[.next] == 600_000...900_000)
     world.send(.timerFired(.next))
     world.end(failure(.later, retryAfterMilliseconds: .max))
     #expect(world.timers[.next]!.lowerBound == 86_400_000)
     world.send(.timerFired(.next))
     world.end(failure(.later, retryAfterMilliseconds: -5))
     #expect(world.timers[.next]!.lowerBound == 2_000)
+  }
+
+  @Test("A remote that gives the same time after each failure is called less and less often")
+  func sameRetryAfter() {
+    let policy = SyncPolicy()
+    let ranges = (1...6).map { policy.delay(afterFailures: $0, retryAfterMilliseconds: 23_000) }
+    #expect(ranges.map(\.lowerBound) == [23_000, 46_000, 92_000, 184_000, 300_000, 300_000])
+    for range in ranges { #expect(range.upperBound == range.lowerBound + range.lowerBound / 2) }
+  }
+
+  @Test("A zone for which the remote gives a time is not asked before it")
+  func retryAfterOfAZone() {
+    var world = World()
+    world.send(.started)
+    world.end(zone: failure(.overQuota, retryAfterMilliseconds: 60_000))
+    #expect(world.timers[.next] == 60_000...90_000)
+    world.send(.timerFired(.next))
+    world.end(zone: failure(.overQuota))
+    #expect(world.timers[.next] == 1000...2000)
   }
 
   @Test("The least and the greatest delays of a policy do not trap")
@@ -165,7 +206,7 @@ struct WhenRoundsAreMade {
         policy.retryMillisecondsMax = most
         for count in [0, 1, 2, 33, 64, 1000, .max] {
           let range = policy.delay(afterFailures: count, retryAfterMilliseconds: .max)
-          #expect(range.lowerBound >= 0)
+          #expect(range.lowerBound >= 0 && range.upperBound >= range.lowerBound)
         }
       }
     }

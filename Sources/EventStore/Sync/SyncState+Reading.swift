@@ -17,6 +17,7 @@ extension ReadTransaction {
         pending: try readView.lanes.pendingCount(in: number, row, identity),
         assetPolicy: try readView.assets.policy(of: number))
       state.hasUnsentAssets = try readView.assets.hasAny(in: number, .unsent)
+      state.isRereading = try readView.lanes.rereading(of: number) != nil
       zones.append(state)
     }
     // Of one name there may be a zone that is being deleted and one that was made since.

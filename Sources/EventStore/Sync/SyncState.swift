@@ -29,6 +29,8 @@ package struct ZoneSyncState: Hashable, Sendable {
   package var assetPolicy: AssetPolicy
   /// Whether segments were shipped without assets that they name, and that the remote was not given since.
   package var hasUnsentAssets = false
+  /// Whether its log is being read again.
+  package var isRereading = false
 
   init(
     zone: ZoneID, attachment: ZoneAttachment, token: ChangeToken?, pending: UInt64,

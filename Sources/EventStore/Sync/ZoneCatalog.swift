@@ -42,11 +42,11 @@ struct ZoneCatalog {
       try storage.zones.setGone(
         try storage.incarnations.makeNumber(for: event.incarnation))
     }
-    for event in events {
+    for event in Self.withoutOutdatedRights(events) {
       switch event.kind {
       case .created: try create(event.zone, event.incarnation, chosen, &report)
-      case .deleted:
-        switch try withdraw(event.zone, event.incarnation) {
+      case .deleted, .revoked:
+        switch try withdraw(event.zone, event.incarnation, isRevoked: event.kind == .revoked) {
         case .removed: report.removed.append(event.zone)
         case .kept: report.kept.append(event.zone)
         case .untouched: break
@@ -56,6 +56,18 @@ struct ZoneCatalog {
     }
     try storage.meta.setDatabaseToken(token)
     return report
+  }
+
+  /// The events without those that only say who could read a log before later events of it do: a zone that
+  /// was revoked and granted again keeps its copy, and one that was granted and revoked is not made.
+  private static func withoutOutdatedRights(_ events: [ZoneEvent]) -> [ZoneEvent] {
+    guard events.contains(where: { $0.kind == .revoked }) else { return events }
+    let rights: [ZoneEvent.Kind] = [.created, .revoked]
+    var last: [IncarnationID: Int] = [:]
+    for (index, event) in events.enumerated() where rights.contains(event.kind) {
+      last[event.incarnation] = index
+    }
+    return events.enumerated().filter { !rights.contains($1.kind) || last[$1.incarnation] == $0 }.map(\.1)
   }
 
   private func create(
@@ -115,11 +127,14 @@ struct ZoneCatalog {
     try storage.flush()
   }
 
-  func withdraw(_ zone: ZoneID, _ incarnation: IncarnationID) throws -> Withdrawal {
+  func withdraw(
+    _ zone: ZoneID, _ incarnation: IncarnationID, isRevoked: Bool = false
+  ) throws -> Withdrawal {
     guard let (number, known) = try storage.zones.find(zone), let token = known.token,
       let found = try storage.incarnations.number(of: incarnation), token.incarnation == found
     else { return .untouched }
-    try storage.zones.setGone(found)
+    // A zone that is removed marks the log of its token as deleted. This one may come back.
+    if !isRevoked { try storage.zones.setGone(found) }
     if known.status == .local {
       var row = known
       row.token = nil
@@ -132,6 +147,11 @@ struct ZoneCatalog {
     }
     try store.fold.flush()
     store.fold.reset()
+    if isRevoked {
+      var row = known
+      row.token = nil
+      storage.setZoneRow(row, number)
+    }
     try storage.zones.retire(zone, number, as: .removed)
     return .removed
   }
@@ -202,6 +222,15 @@ struct ZoneCatalog {
     }
     try storage.zones.setCut(CutRow(header, incarnation, replica), of: number)
     return header
+  }
+
+  /// Removes the cut of a segment that the remote refused, unless another is stored.
+  func forgetCut(_ header: SegmentHeader, of zone: ZoneID) throws {
+    guard let number = try storage.zones.find(zone)?.number,
+      let cut = try storage.zones.cut(of: number), cut.sequences == header.sequences,
+      cut.contentHash == header.contentHash
+    else { return }
+    try storage.zones.removeCut(of: number)
   }
 
   /// Removes a zone's cut once the remote has all that it cuts.

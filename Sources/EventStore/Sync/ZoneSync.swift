@@ -39,7 +39,7 @@ struct ZoneSync {
     }
   }
 
-  func withdraw(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
+  func withdraw(_ zone: ZoneID, _ incarnation: IncarnationID, isRevoked: Bool) async throws -> Bool {
     // Asked at each round until the app decides.
     let isKept = try core.read { transaction in
       try transaction.hasZone(zone) && transaction.attachment(of: zone) == .attached
@@ -48,8 +48,11 @@ struct ZoneSync {
     }
     if isKept { return false }
     return try await core.perform { store in
-      guard try ZoneCatalog(store).withdraw(zone, incarnation) == .removed else { return false }
-      try store.storage.meta.readZoneListAgain()
+      guard try ZoneCatalog(store).withdraw(zone, incarnation, isRevoked: isRevoked) == .removed else {
+        return false
+      }
+      // What is known of a deleted log stays known. A revoked zone would come back with the list's events.
+      if !isRevoked { try store.storage.meta.readZoneListAgain() }
       return true
     }
   }

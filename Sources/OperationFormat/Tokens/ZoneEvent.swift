@@ -13,6 +13,9 @@ public struct ZoneEvent: Hashable, Sendable {
     public static let purged = Kind(rawValue: 3)
     /// The zone was created again: the event has the new incarnation.
     public static let reset = Kind(rawValue: 4)
+    /// The account of the list may not read the zone any more: replicas delete their copies, unless they have
+    /// unsent work. If it may read the zone again, an event ``created`` of the same incarnation follows.
+    public static let revoked = Kind(rawValue: 5)
   }
 
   public var kind: Kind

@@ -373,7 +373,9 @@ extension SyncReport {
 extension SyncFailure {
   /// Whether the whole remote could not be used, not only one zone.
   fileprivate var isOfWholeRemote: Bool {
-    let codes: [RemoteError.Code] = [.unreachable, .later, .notARemote, .identityMismatch]
+    let codes: [RemoteError.Code] = [
+      .unreachable, .later, .notARemote, .identityMismatch, .unauthenticated, .moved,
+    ]
     return codes.contains { $0.rawValue == code }
   }
 

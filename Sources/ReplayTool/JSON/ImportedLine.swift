@@ -120,7 +120,7 @@ extension ImportedLine {
           sequences: first...last,
           hash: try members.hash("hash"),
           receivedMilliseconds: try members.integerIfPresent("received"), rejection: rejection,
-          chain: try members.isMissing("chain") ? nil : LogChain(hash: try members.hash("chain")))))
+          chain: members.isMissing("chain") ? nil : LogChain(hash: try members.hash("chain")))))
   }
 
   private static func contested(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {

@@ -117,6 +117,7 @@ struct RemotePage {
     switch fate {
     case .deleted: "deleted"
     case .purged: "purged"
+    case .revoked: "revoked"
     case .reset(let incarnation): "continues as \(incarnation)"
     }
   }

@@ -101,6 +101,7 @@ struct SyncPage: Sendable {
   private static func word(_ status: ZoneStatus) -> String {
     switch status {
     case .inSync: "in sync"
+    case .unchanged: "unchanged"
     case .local: "local"
     case .unfinished: "unfinished"
     case .parked(let offset, _): "parked at offset \(offset)"
@@ -113,7 +114,7 @@ struct SyncPage: Sendable {
 
   private static func style(_ status: ZoneStatus) -> Style {
     switch status {
-    case .inSync, .removed: .plain
+    case .inSync, .unchanged, .removed: .plain
     case .local: .quiet
     default: .warning
     }
@@ -128,7 +129,7 @@ struct SyncPage: Sendable {
     let export =
       "`replay export \(places.fill("STORE")) --records \(Display.option("--zone", name))` exports what is here"
     switch zone.status {
-    case .inSync, .removed: return nil
+    case .inSync, .unchanged, .removed: return nil
     case .local:
       let attach = "Sync it from now on with \(Display.option("--attach", name))"
       return zone.isAtRemote
@@ -141,6 +142,10 @@ struct SyncPage: Sendable {
     case .paused(.deleted):
       return ("it was deleted at the remote, but is kept here because some of it was never sent", export)
     case .paused(.purged): return ("the remote discarded it: everything here is kept", export)
+    case .paused(.revoked):
+      return (
+        "this account may not read it any more: it is kept here because some of it was never sent", export
+      )
     case .paused(.reset(let incarnation)):
       return (
         "its log at the remote began again as incarnation \(incarnation): everything here is kept", export
@@ -244,6 +249,7 @@ extension ZoneStatus {
   fileprivate func jsonMembers(_ places: HintPlaces) -> [Name: JSON] {
     switch self {
     case .inSync: ["state": "inSync"]
+    case .unchanged: ["state": "unchanged"]
     case .local: ["state": "local"]
     case .unfinished: ["state": "unfinished"]
     case .removed: ["state": "removed"]
@@ -251,6 +257,7 @@ extension ZoneStatus {
       ["state": "parked", "offset": .number(offset), "failure": failure.json(places)]
     case .paused(.deleted): ["state": "paused", "fate": "deleted"]
     case .paused(.purged): ["state": "paused", "fate": "purged"]
+    case .paused(.revoked): ["state": "paused", "fate": "revoked"]
     case .paused(.reset(let incarnation)):
       ["state": "paused", "fate": "reset", "incarnation": .text(incarnation)]
     case .forked(let offset): ["state": "forked", "offset": .number(offset)]

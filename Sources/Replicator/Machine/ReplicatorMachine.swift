@@ -9,7 +9,7 @@ package enum ReplicatorEvent: Sendable {
   /// Something was committed here.
   case localCommit
   /// The remote says that something may have changed.
-  case remoteChanged
+  case remoteChanged(RemoteHint)
   case timerFired(ReplicatorTimer)
   /// An effect of the round is done.
   case completed(RoundResult)
@@ -21,6 +21,8 @@ package enum ReplicatorEffect: Sendable {
   /// Let a timer fire after a time in the range, in milliseconds. A timer of the same kind that runs is
   /// replaced.
   case setTimer(ReplicatorTimer, ClosedRange<Int64>)
+  /// Let other clients of the remote know what was sent. It has no result.
+  case announce
   /// A round is over.
   case report(SyncReport)
 }
@@ -34,6 +36,10 @@ package enum ReplicatorTimer: Hashable, Sendable, CaseIterable {
   case next
   /// Time to ask the remote again for the assets that it did not have.
   case assets
+  /// Time to ask for every zone again, whatever hints say.
+  case everything
+  /// Separates two announcements.
+  case announce
 }
 
 /// The replicator's decisions: when a round is made, and what is done in it.
@@ -46,7 +52,7 @@ package enum ReplicatorTimer: Hashable, Sendable, CaseIterable {
 /// The machine gives at most one effect of a zone at a time, and one of the list of zones. What it keeps:
 ///
 /// 1. The remote's list of zones MUST be read to its end and applied BEFORE any zone's log is fetched,
-///    shipped or deleted. If the list cannot be read, the round ends: a missing zone never counts as
+///    shipped or deleted, unless the remote says that it has nothing new. If the list cannot be read, the round ends: a missing zone never counts as
 ///    deleted.
 /// 2. A zone's deletion MUST be recorded as done BEFORE a new zone of its name is made at the remote.
 /// 3. A zone MUST be made at the remote and tied to that incarnation here BEFORE anything of it is fetched or
@@ -91,8 +97,21 @@ package struct ReplicatorMachine: Sendable {
   /// Rounds in a row that failed, or in which a zone did.
   private var failures = 0
   private var searches = AssetSearches()
+  /// What the next round looks at.
+  private var look = RoundLook()
+  /// Zones that were not in sync after the last round that came to them.
+  private var unsettled: Set<ZoneID> = []
+  private var announcing = Announcing.ready
+  /// The ``SyncRound/holds`` of the last round.
+  private var holds: [ZoneID: SyncFailure] = [:]
   /// Debounce timers that run.
   private var debouncing: Set<ReplicatorTimer> = []
+
+  private enum Announcing: Sendable {
+    case ready
+    /// One was made, and the timer runs. `isWanted`: another is to follow.
+    case timed(isWanted: Bool)
+  }
 
   private enum Phase: Sendable {
     /// No round. The app, a commit, a notification or a timer begins the next one.
@@ -126,18 +145,31 @@ package struct ReplicatorMachine: Sendable {
     switch event {
     case .started:
       isRunning = true
+      look.beThorough()
       return request(.all)
     case .syncRequested(let steps):
       searches.restart()
+      holds = [:]
+      look.beThorough()
       return request(steps)
     case .localCommit: return debounce(.commit, policy.commitDelayMilliseconds)
-    case .remoteChanged: return debounce(.push, policy.pushDelayMilliseconds)
+    case .remoteChanged(let hint):
+      look.add(hint)
+      return debounce(.push, policy.pushDelayMilliseconds)
     case .timerFired(.next):
       endWait()
       return request(.all)
     case .timerFired(.assets):
       searches.timerFired()
       return isWaiting ? [] : request(.all)
+    case .timerFired(.everything):
+      // The next round is soon enough.
+      (look, holds) = (.thorough, [:])
+      return []
+    case .timerFired(.announce):
+      let isWanted = if case .timed(isWanted: true) = announcing { true } else { false }
+      announcing = .ready
+      return isWanted ? announce() : []
     case .timerFired(let timer):
       debouncing.remove(timer)
       return isWaiting ? [] : request(.all)
@@ -183,7 +215,8 @@ package struct ReplicatorMachine: Sendable {
     var round = SyncRound(
       steps: steps, selection: selection, zonesAtOnceMax: policy.zonesAtOnceMax,
       assetChunksMax: isRunning ? max(1, policy.assetChunksInRoundMax) : nil, searches: searches.byZone,
-      lastPage: lastPage, misplacedResults: misplacedResults)
+      holds: holds, look: look, unsettled: unsettled, lastPage: lastPage, misplacedResults: misplacedResults)
+    look = RoundLook()
     let effects = round.start()
     phase = .inRound(round, wanted: [], isEarly: isWaiting)
     return effects.map { .round($0) }
@@ -202,12 +235,41 @@ package struct ReplicatorMachine: Sendable {
     }
     phase = round.report.failure == nil ? .idle : .waiting
     lastPage = round.lastPage
-    var timers: [ReplicatorEffect] = []
+    // One that the app has asked for meanwhile is to try again.
+    if !look.isThorough { holds = round.holds }
+    var timers = didLook(round)
     let count = searches.endRound(
       round.searches, hasFailed: round.report.failure != nil, isRunning: isRunning)
     // The assets that the remote did not have are asked for again after a while, longer each time.
-    if let count { timers = [.setTimer(.assets, policy.assetDelay(afterSearches: count))] }
-    return [.report(round.report)] + timers + goOn(after: round.report, wanted)
+    if let count { timers.append(.setTimer(.assets, policy.assetDelay(afterSearches: count))) }
+    let hasChanged = round.report.zones.contains { $0.sentSegments > 0 || $0.status == .removed }
+    return (hasChanged ? announce() : []) + [.report(round.report)] + timers
+      + goOn(after: round.report, wanted)
+  }
+
+  /// Keeps what the next round is to look at besides what hints will say.
+  private mutating func didLook(_ round: SyncRound) -> [ReplicatorEffect] {
+    let settled: [ZoneStatus] = [.inSync, .unchanged, .local, .removed]
+    let found = Set(round.report.zones.lazy.filter { !settled.contains($0.status) }.map(\.zone))
+    guard round.report.failure == nil, round.steps.contains(.fetch) else {
+      unsettled.formUnion(found)
+      look.add(round.look)
+      return []
+    }
+    unsettled = found
+    return isRunning && round.look.isThorough ? [.setTimer(.everything, policy.everythingDelay)] : []
+  }
+
+  /// Announces what was sent, at once or after the timer.
+  private mutating func announce() -> [ReplicatorEffect] {
+    if case .timed = announcing, isRunning {
+      announcing = .timed(isWanted: true)
+      return []
+    }
+    guard isRunning else { return [.announce] }
+    announcing = .timed(isWanted: false)
+    let delay = policy.announceMilliseconds
+    return [.announce, .setTimer(.announce, delay...delay)]
   }
 
   /// Says when the next round comes.
@@ -228,9 +290,11 @@ package struct ReplicatorMachine: Sendable {
     let poll = policy.pollMilliseconds
     if let failure {
       let delay = policy.delay(
-        afterFailures: failures, retryAfterMilliseconds: failure.retryAfterMilliseconds)
-      // One bad zone does not make the others wait longer than they would.
-      range = report.failure == nil ? min(delay.lowerBound, poll)...min(delay.upperBound, poll) : delay
+        afterFailures: failure.errorCode.waitsForUser ? .max : failures,
+        retryAfterMilliseconds: failure.retryAfterMilliseconds)
+      // One bad zone does not make the others wait longer than they would, unless the remote asked for it.
+      let isOfZone = report.failure == nil && failure.retryAfterMilliseconds == nil
+      range = isOfZone ? min(delay.lowerBound, poll)...min(delay.upperBound, poll) : delay
     } else {
       if report.zones.contains(where: { $0.status == .unfinished }) { isWanted = true }
       range = poll...poll

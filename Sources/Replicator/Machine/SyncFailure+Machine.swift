@@ -22,9 +22,26 @@ extension SyncFailure {
 
 extension SyncFailure.Code {
   static let denied = Self(RemoteError.Code.denied)
+  static let keyOutdated = Self(RemoteError.Code.keyOutdated)
+  static let readOnly = Self(RemoteError.Code.readOnly)
+  static let segmentRefused = Self(RemoteError.Code.segmentRefused)
   static let wentBack = Self(RemoteError.Code.wentBack)
   static let zoneUnknown = Self(RemoteError.Code.zoneUnknown)
   static let incarnationChanged = Self(StoreError.Code.incarnationChanged)
+
+  /// Whether a zone may be fetched on, and its assets downloaded, after an attempt to send has failed so.
+  var stopsOnlyShipping: Bool {
+    isForLong || self == .keyOutdated || self == Self(RemoteError.Code.overQuota)
+  }
+
+  /// Whether the next attempt to send would fail in the same way: rounds make none until something may have
+  /// changed.
+  var isForLong: Bool { self == .readOnly || self == .segmentRefused }
+
+  /// Whether only the app's user can help: to try again soon does not.
+  var waitsForUser: Bool {
+    [Self(RemoteError.Code.unauthenticated), Self(RemoteError.Code.moved)].contains(self)
+  }
 
   /// Whether nothing may be fetched or appended any more: the log is not the one that was folded, the zone is
   /// not here, or the remote does not let this user in. Such a failure is never about one segment.

@@ -6,6 +6,12 @@ public struct SyncPolicy: Hashable, Sendable {
   public var pushDelayMilliseconds: Int64 = 50
   /// The time between two rounds, if nothing asks for one before.
   public var pollMilliseconds: Int64 = 15_000
+  /// The longest time between two rounds that ask for every zone, whatever the remote's hints and heads say.
+  /// It also bounds how long a hint that is late, lost or wrong can hide a change. A round that the app asks
+  /// for always asks for every zone.
+  public var everythingMilliseconds: Int64 = 3_600_000
+  /// The shortest time between two calls of ``RemoteLog/announce()``.
+  public var announceMilliseconds: Int64 = 1_000
   /// The wait after the first failure. It doubles with each one in a row.
   public var retryMilliseconds: Int64 = 1_000
   /// The longest wait after a failure, unless the remote asks for a longer one.
@@ -22,15 +28,28 @@ public struct SyncPolicy: Hashable, Sendable {
   /// The longest wait before it is asked again.
   public var assetRetryMillisecondsMax: Int64 = 3_600_000
 
+  /// The most logs of one call of ``RemoteLog/heads(of:list:)``.
+  public static let headsMax = 4096
+
   public init() {}
 
+  /// When to ask for every zone again. The jitter removes up to a quarter.
+  var everythingDelay: ClosedRange<Int64> {
+    let most = max(1, everythingMilliseconds)
+    return max(1, most - most / 4)...most
+  }
+
   /// How long to wait after failures in a row: a range for the jitter to choose from, so that many replicas
-  /// do not come back at the same time. Never less than what the remote asked for.
+  /// do not come back at the same time. Never less than what the remote asked for. That doubles too: a remote
+  /// may give all the same number, every time.
   func delay(afterFailures count: Int, retryAfterMilliseconds: Int64?) -> ClosedRange<Int64> {
     let delay = Self.doubled(retryMilliseconds, count, max: retryMillisecondsMax)
     // A remote can ask for a day at most: a wrong header must not stop syncing for good.
-    let least = min(max(retryAfterMilliseconds ?? 0, 0), 86_400_000)
-    return max(delay / 2, least)...max(delay, least + least / 10)
+    let asked = min(max(retryAfterMilliseconds ?? 0, 0), 86_400_000)
+    let grown = asked == 0 ? 0 : Self.doubled(asked, count, max: max(asked, retryMillisecondsMax))
+    let least = max(delay / 2, grown)
+    let (most, overflow) = least.addingReportingOverflow(least / 2)
+    return least...max(delay, overflow ? .max : most)
   }
 
   /// How long to wait before the remote is asked again for assets that it did not have.

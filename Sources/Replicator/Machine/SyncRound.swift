@@ -4,6 +4,8 @@ package import EventStore
 package enum RoundEffect: Hashable, Sendable {
   /// Read how far the store is.
   case readState
+  /// Ask the remote for the ends of logs, and of the list of zones.
+  case askHeads([ChangeToken], DatabaseToken)
   /// Read the remote's list of zones.
   case fetchZoneEvents(after: DatabaseToken?)
   /// Forget how far the list was read, so that it is read from its start, and read how far the store is.
@@ -18,6 +20,8 @@ package enum RoundEffect: Hashable, Sendable {
 /// The result of an effect.
 package enum RoundResult: Sendable {
   case state(StoreSyncState)
+  /// Nil: the remote cannot tell.
+  case heads(RemoteHeads?)
   case zoneEvents(ZoneEventPage)
   case appliedZoneEvents(ZoneListReport)
   case zone(ZoneID, ZoneResult)
@@ -28,17 +32,28 @@ package enum RoundResult: Sendable {
 
 /// One round: the list of zones first, then the zones, a few at once.
 ///
+/// A round that is not thorough first asks the remote where its logs end. It does not read the list of zones,
+/// nor a zone's log, if the remote says that nothing is new there, and nothing else makes it necessary.
+///
 /// It is pure. Every result gives the effects that may be done now, in any order; the round is over once
 /// there are none and none is outstanding.
 struct SyncRound: Sendable {
   private(set) var report = SyncReport()
-  private let steps: SyncSteps
+  let steps: SyncSteps
   private let selection: ZoneSelection
   private let zonesAtOnceMax: Int
   private let assetChunksMax: Int?
   private let misplacedResults: MisplacedResults
+  /// What hints say.
+  let look: RoundLook
+  /// Zones that were not in sync after the round before.
+  private let unsettled: Set<ZoneID>
+  /// What the remote said about the ends of logs.
+  private var heads = KnownHeads()
   /// How far the zones' assets were looked for.
   private(set) var searches: [ZoneID: AssetSearch]
+  /// Zones of which nothing is to be sent, and why.
+  private(set) var holds: [ZoneID: SyncFailure]
   /// The last page of the list, once it was applied, if it has an event that cannot be read, and others after
   /// that.
   private(set) var lastPage: ZoneEventPage?
@@ -51,6 +66,8 @@ struct SyncRound: Sendable {
     case ready
     /// Reads how far the store is. `mayForgetPlace` is nil the first time: the state says it.
     case readingState(mayForgetPlace: Bool?)
+    /// Asks for the heads of logs, many at once: `asked` of them are known.
+    case askingHeads(StoreSyncState, [ChangeToken], asked: Int)
     case fetchingList(ListReading)
     case applyingList(ListReading, hasMore: Bool)
     /// The list was read to its end, and the store is asked for the zones that it has now.
@@ -90,10 +107,14 @@ struct SyncRound: Sendable {
   /// - Parameters:
   ///   - assetChunksMax: the most chunks of assets that move in each zone; nil for any number.
   ///   - searches: how far earlier rounds looked for the zones' assets.
+  ///   - holds: the ``holds`` of the round before.
+  ///   - look: what hints say since the round before.
+  ///   - unsettled: zones that were not in sync after the round before.
   ///   - lastPage: the ``lastPage`` of the round before.
   init(
     steps: SyncSteps, selection: ZoneSelection, zonesAtOnceMax: Int, assetChunksMax: Int? = nil,
-    searches: [ZoneID: AssetSearch] = [:], lastPage: ZoneEventPage? = nil,
+    searches: [ZoneID: AssetSearch] = [:], holds: [ZoneID: SyncFailure] = [:],
+    look: RoundLook = .thorough, unsettled: Set<ZoneID> = [], lastPage: ZoneEventPage? = nil,
     misplacedResults: MisplacedResults = .standard
   ) {
     self.steps = steps
@@ -101,6 +122,9 @@ struct SyncRound: Sendable {
     self.zonesAtOnceMax = max(1, zonesAtOnceMax)
     self.assetChunksMax = assetChunksMax
     self.searches = searches
+    self.holds = holds
+    self.look = look
+    self.unsettled = unsettled
     self.lastPage = lastPage
     self.misplacedResults = misplacedResults
   }
@@ -122,11 +146,17 @@ struct SyncRound: Sendable {
       return advance(zone, result, &zones)
     }
     switch (phase, result) {
-    case (.readingState(let mayForgetPlace), .state(let state)):
-      // What is synced may be what the remote has lost: then its user decides.
-      let isFree = !state.zones.contains { $0.attachment == .attached && $0.token != nil }
-      return fetchList(
-        ListReading(token: state.databaseToken, mayForgetPlace: mayForgetPlace ?? isFree))
+    case (.readingState(nil), .state(let state)): return askHeads(state)
+    case (.readingState(let mayForgetPlace?), .state(let state)):
+      return fetchList(ListReading(token: state.databaseToken, mayForgetPlace: mayForgetPlace))
+    case (.askingHeads(let state, let tokens, let asked), .heads(let answer?)):
+      let end = min(asked + SyncPolicy.headsMax, tokens.count)
+      heads.add(answer, to: tokens[asked..<end])
+      return end < tokens.count ? askHeads(state, tokens, asked: end) : didAskHeads(state)
+    case (.askingHeads(let state, _, _), .heads(nil)), (.askingHeads(let state, _, _), .failed):
+      // What is wrong with the remote shows in the next call.
+      heads = KnownHeads()
+      return didAskHeads(state)
     case (.fetchingList(let list), .zoneEvents(let page)): return didFetch(page, list)
     case (.applyingList(let list, let hasMore), .appliedZoneEvents(let applied)):
       report.createdZones += applied.created
@@ -151,7 +181,45 @@ struct SyncRound: Sendable {
     return [effect]
   }
 
+  // MARK: Heads
+
+  /// Asks for the ends of all logs whose zones need nothing else.
+  private mutating func askHeads(_ state: StoreSyncState) -> [RoundEffect] {
+    guard !look.isThorough, state.databaseToken != nil else { return fetchList(state) }
+    return askHeads(state, state.zones.filter { isIdle($0) }.compactMap(\.token), asked: 0)
+  }
+
+  private mutating func askHeads(
+    _ state: StoreSyncState, _ tokens: [ChangeToken], asked: Int
+  ) -> [RoundEffect] {
+    guard let list = state.databaseToken else { return fetchList(state) }
+    let end = min(asked + SyncPolicy.headsMax, tokens.count)
+    return enter(
+      .askingHeads(state, tokens, asked: asked), .askHeads(Array(tokens[asked..<end]), list))
+  }
+
+  private mutating func didAskHeads(_ state: StoreSyncState) -> [RoundEffect] {
+    guard heads.isListUnchanged, !look.hasListChanged, lastPage == nil else { return fetchList(state) }
+    return beginZones(state)
+  }
+
+  /// Whether nothing here makes it necessary to read a zone's log. Assets are looked for nevertheless: that
+  /// asks the remote only for what is missing.
+  private func isIdle(_ zone: ZoneSyncState) -> Bool {
+    guard selection.contains(zone.zone), zone.attachment == .attached, let token = zone.token else {
+      return false
+    }
+    return zone.pending == 0 && !zone.isRereading && !unsettled.contains(zone.zone)
+      && !look.names(more: token)
+  }
+
   // MARK: The list of zones
+
+  private mutating func fetchList(_ state: StoreSyncState) -> [RoundEffect] {
+    // What is synced may be what the remote has lost: then its user decides.
+    let isFree = !state.zones.contains { $0.attachment == .attached && $0.token != nil }
+    return fetchList(ListReading(token: state.databaseToken, mayForgetPlace: isFree))
+  }
 
   private mutating func fetchList(_ list: ListReading) -> [RoundEffect] {
     enter(.fetchingList(list), .fetchZoneEvents(after: list.token))
@@ -183,9 +251,11 @@ struct SyncRound: Sendable {
     zones.deletionsLeft = Set(deletions.lazy.map(\.zone))
     zones.waiting = (deletions + chosen.filter { $0.attachment != .deleting }).reversed().map { zone in
       let search = zone.attachment == .attached ? searches[zone.zone] : nil
+      let isUnchanged = isIdle(zone) && zone.token.map { heads.ends(at: $0) } ?? false
       return ZoneRound(
-        zone, steps: steps, assetChunksMax: assetChunksMax, search: search ?? AssetSearch(),
-        misplacedResults: misplacedResults)
+        zone, steps: steps, isLogUnchanged: isUnchanged, assetChunksMax: assetChunksMax,
+        search: search ?? AssetSearch(),
+        hold: zone.attachment == .attached ? holds[zone.zone] : nil, misplacedResults: misplacedResults)
     }
     return fillUp(&zones)
   }
@@ -205,7 +275,6 @@ struct SyncRound: Sendable {
       return [.zone(zone, effect)]
     }
     zones.active[zone] = nil
-    searches[zone] = round.search
     end(round, as: effect == nil ? round.report.status : .unfinished, &zones)
     return fillUp(&zones)
   }
@@ -238,6 +307,9 @@ struct SyncRound: Sendable {
     var zone = round.report
     zone.status = status
     if status == .removed { zones.deletionsLeft.remove(zone.zone) }
+    searches[zone.zone] = round.search
+    // A deletion says nothing about a zone that was made since under the same name.
+    if !round.isDeletion { holds[zone.zone] = round.hold }
     report.zones.append(zone)
   }
 

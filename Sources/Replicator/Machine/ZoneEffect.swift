@@ -25,8 +25,12 @@ package enum ZoneEffect: Hashable, Sendable {
   case findAsset(after: AssetReference?, namedAfter: Position?)
   /// Download an asset. At most `chunksMax` chunks move; nil for any number.
   case download(AssetReference, IncarnationID, chunksMax: Int?)
-  /// Remove the zone here, unless something in it was never shipped.
-  case withdraw(IncarnationID)
+  /// Forget the stored cut of a segment that the remote does not have and does not take, so that it is cut
+  /// again.
+  case forgetCut(SegmentHeader)
+  /// Remove the zone here, unless something in it was never shipped. If it was only revoked, its log may come
+  /// back.
+  case withdraw(IncarnationID, isRevoked: Bool = false)
   /// Delete the zone at the remote.
   case deleteAtRemote(IncarnationID)
   /// Record that the remote has deleted the zone, or that it does not have the log.
@@ -45,6 +49,7 @@ package enum ZoneResult: Sendable {
   case prepared(PackedSegment?, naming: [AssetReference] = [])
   case uploaded(AssetTransfer)
   case appended(AppendOutcome)
+  case forgotCut
   /// What the store knows of the log now: the zone's token, and whether the log rejects the segment.
   case acknowledged(IngestReport)
   /// Nil: there is none.

@@ -22,6 +22,7 @@ extension ZoneRound {
   /// | `uploadingUnsentAsset` | `upload` | `uploaded` |
   /// | `findingAsset` | `findAsset` | `foundAsset` |
   /// | `downloading` | `download` | `downloaded` |
+  /// | `recutting` | `forgetCut` | `forgotCut` |
   /// | `withdrawing` | `withdraw` | `withdrawn` |
   /// | `deletingAtRemote` | `deleteAtRemote` | `deletedAtRemote` |
   /// | `finishingDeletion` | `finishDeletion` | `finishedDeletion` |
@@ -42,7 +43,9 @@ extension ZoneRound {
     case uploadingUnsentAsset(IncarnationID)
     case findingAsset(IncarnationID)
     case downloading(IncarnationID, AssetReference)
-    case withdrawing
+    /// The remote refused the key of the segment.
+    case recutting(Pass)
+    case withdrawing(ZoneFate)
     case deletingAtRemote(IncarnationID)
     case finishingDeletion(IncarnationID, remoteHasDeleted: Bool)
     /// The report is final.
@@ -62,6 +65,8 @@ extension ZoneRound {
     var segmentsLeft = ZoneRound.segmentsInPassMax
     /// How often the log has rejected what was shipped.
     var ownRejections = 0
+    /// How often the remote has refused the key of a segment.
+    var recuts = 0
 
     init(from token: ChangeToken) { self.token = token }
 

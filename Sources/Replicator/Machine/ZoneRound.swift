@@ -17,32 +17,47 @@ struct ZoneRound: Sendable {
   static let pagesInPassMax = 64
   /// Others may close the store's lane as often while it ships.
   static let ownRejectionsMax = 3
+  /// The zone's key may change as often while the store ships.
+  static let recutsMax = 3
 
   private(set) var report: ZoneReport
   private let state: ZoneSyncState
   private let steps: SyncSteps
+  /// Whether the remote says that the log ends at the token, and nothing is pending: then it is not read.
+  private let isLogUnchanged: Bool
   private let misplacedResults: MisplacedResults
   private var phase = Phase.ready
   /// The status that fetching has ended with, while shipping continues. What fails after it says less.
   private var parked: ZoneStatus?
+  /// Why nothing more is sent in this round, while the log is fetched and assets are downloaded; nil if
+  /// nothing forbids it.
+  private var held: SyncFailure?
   private var assets: ZoneAssets
 
   /// - Parameters:
+  ///   - isLogUnchanged: whether the log is not read.
   ///   - assetChunksMax: the most chunks of assets that move in the round; nil for any number.
   ///   - search: how far earlier rounds looked for assets.
+  ///   - hold: the ``hold`` of the round before.
   init(
-    _ state: ZoneSyncState, steps: SyncSteps, assetChunksMax: Int? = nil, search: AssetSearch = AssetSearch(),
-    misplacedResults: MisplacedResults = .standard
+    _ state: ZoneSyncState, steps: SyncSteps, isLogUnchanged: Bool = false, assetChunksMax: Int? = nil,
+    search: AssetSearch = AssetSearch(),
+    hold: SyncFailure? = nil, misplacedResults: MisplacedResults = .standard
   ) {
     report = ZoneReport(state.zone, .unfinished)
     self.state = state
     self.steps = steps
+    self.isLogUnchanged = isLogUnchanged
     self.misplacedResults = misplacedResults
+    held = state.pending > 0 ? hold : nil
     assets = ZoneAssets(chunksMax: assetChunksMax, search: search)
   }
 
   /// How far assets were looked for; nil in a zone that looks for none.
   var search: AssetSearch? { state.assetPolicy == .eager ? assets.search : nil }
+
+  /// Why the next round is to send nothing either; nil if it is to try.
+  var hold: SyncFailure? { held.flatMap { $0.errorCode.isForLong ? $0 : nil } }
 
   /// Whether it only tells the remote that the zone was deleted here.
   var isDeletion: Bool { state.attachment == .deleting }
@@ -61,7 +76,9 @@ struct ZoneRound: Sendable {
     case (.deleting, let token?): return deleteAtRemote(token.incarnation)
     case (.deleting, nil): return end(.failed(.deletionWithoutLog))
     case (.offered, let token?): return adopt(token)
+    case (.attached, let token?) where isLogUnchanged: return findAssets(token.incarnation)
     case (.attached, let token?): return beginPass(Pass(from: token))
+    case (.attached, nil) where held != nil: return finish(.unfinished)
     case (.attached, nil), (.offered, nil): return enter(.creating, .create)
     }
   }
@@ -90,11 +107,12 @@ struct ZoneRound: Sendable {
     case (.uploadingUnsentAsset(let incarnation), .uploaded(let transfer)):
       return assets.didUpload(transfer, &report) ? findUnsentAsset(incarnation) : finish(.unfinished)
     case (.findingAsset(let incarnation), .foundAsset(let found)):
-      guard let asset = assets.didFind(found) else { return finish(.inSync) }
+      guard let asset = assets.didFind(found) else { return finish(isLogUnchanged ? .unchanged : .inSync) }
       return download(asset, incarnation)
     case (.downloading(let incarnation, let asset), .downloaded(let transfer)):
       return assets.didDownload(asset, transfer, &report) ? findAsset(incarnation) : finish(.unfinished)
-    case (.withdrawing, .withdrawn(let isRemoved)): return end(isRemoved ? .removed : .paused(.deleted))
+    case (.recutting(let pass), .forgotCut): return beginPass(pass)
+    case (.withdrawing(let fate), .withdrawn(let isRemoved)): return end(isRemoved ? .removed : .paused(fate))
     case (.deletingAtRemote(let incarnation), .deletedAtRemote):
       return finishDeletion(incarnation, remoteHasDeleted: true)
     case (.finishingDeletion, .finishedDeletion): return end(.removed)
@@ -147,6 +165,8 @@ struct ZoneRound: Sendable {
     var pass = pass
     pass.move(to: outcome.token)
     report.add(outcome)
+    // It may be what lets the user write again.
+    if outcome.segments > 0, held?.errorCode == .readOnly { held = nil }
     // Shipping now would give the log different bytes for sequences that it has. Every other store would then
     // park.
     if outcome.isForked { return end(.forked(offset: outcome.token.offset + 1)) }
@@ -157,7 +177,9 @@ struct ZoneRound: Sendable {
   // MARK: Shipping
 
   private mutating func ship(_ pass: Pass) -> ZoneEffect? {
-    steps.contains(.ship) ? enter(.preparing(pass), .prepare) : endPass(pass)
+    // The log is read again while segments are prepared.
+    steps.contains(.ship) && (held == nil || state.isRereading)
+      ? enter(.preparing(pass), .prepare) : endPass(pass)
   }
 
   private mutating func append(_ segment: PackedSegment, _ pass: Pass) -> ZoneEffect {
@@ -207,12 +229,15 @@ struct ZoneRound: Sendable {
     let isAhead = pass.hasMore || pass.hasShipped
     if isAhead, steps.contains(.fetch), parked == nil { return beginPass(pass) }
     // The log comes first: what others wrote is seen before the assets that it names.
-    let incarnation = pass.token.incarnation
-    return state.hasUnsentAssets && steps.contains(.ship)
-      ? findUnsentAsset(incarnation) : findAsset(incarnation)
+    return findAssets(pass.token.incarnation)
   }
 
   // MARK: Assets
+
+  private mutating func findAssets(_ incarnation: IncarnationID) -> ZoneEffect? {
+    state.hasUnsentAssets && steps.contains(.ship) && held == nil
+      ? findUnsentAsset(incarnation) : findAsset(incarnation)
+  }
 
   /// The assets that a segment names go before it.
   private mutating func uploadOrAppend(_ segment: PackedSegment, _ pass: Pass) -> ZoneEffect? {
@@ -236,7 +261,9 @@ struct ZoneRound: Sendable {
   }
 
   private mutating func findAsset(_ incarnation: IncarnationID) -> ZoneEffect? {
-    guard state.assetPolicy == .eager, steps.contains(.fetch) else { return finish(.inSync) }
+    guard state.assetPolicy == .eager, steps.contains(.fetch) else {
+      return finish(isLogUnchanged ? .unchanged : .inSync)
+    }
     return enter(
       .findingAsset(incarnation),
       .findAsset(after: assets.search.last, namedAfter: assets.search.askedThrough))
@@ -258,8 +285,11 @@ struct ZoneRound: Sendable {
     return nil
   }
 
-  /// Ends the round. A zone that is parked stays so.
-  private mutating func finish(_ status: ZoneStatus) -> ZoneEffect? { end(parked ?? status) }
+  /// Ends the round. A zone that is parked stays so, and one that could not be sent is never in sync.
+  private mutating func finish(_ status: ZoneStatus) -> ZoneEffect? {
+    if parked != nil, held != nil { report.shippingFailure = held }
+    return end(parked ?? held.map { .failed($0) } ?? status)
+  }
 
   private mutating func deleteAtRemote(_ incarnation: IncarnationID) -> ZoneEffect {
     enter(.deletingAtRemote(incarnation), .deleteAtRemote(incarnation))
@@ -273,10 +303,10 @@ struct ZoneRound: Sendable {
 
   /// The zone's log is closed.
   private mutating func didClose(_ fate: ZoneFate, _ pass: Pass) -> ZoneEffect? {
-    guard fate == .deleted else { return end(.paused(fate)) }
+    guard fate == .deleted || fate == .revoked else { return end(.paused(fate)) }
     // Nothing waits for a segment of a log that is closed.
     if parked != nil { parked = .paused(fate) }
-    return enter(.withdrawing, .withdraw(pass.token.incarnation))
+    return enter(.withdrawing(fate), .withdraw(pass.token.incarnation, isRevoked: fate == .revoked))
   }
 
   private mutating func didFail(_ failure: SyncFailure) -> ZoneEffect? {
@@ -286,6 +316,12 @@ struct ZoneRound: Sendable {
       // There is nothing to delete: the remote never made the zone, or went back to before it did.
       return finishDeletion(incarnation, remoteHasDeleted: false)
     case .fetching(let pass), .folding(let pass): return didFail(failure, pass)
+    case .appending(let pass, let segment): return didFailToAppend(failure, segment, pass)
+    case .creating where failure.errorCode.isForLong && failure.scope == .zone:
+      held = failure
+      return finish(.unfinished)
+    case .uploading(let pass, _): return didFailToSend(failure, pass.token.incarnation)
+    case .uploadingUnsentAsset(let incarnation): return didFailToSend(failure, incarnation)
     default: return fail(failure)
     }
   }
@@ -297,6 +333,25 @@ struct ZoneRound: Sendable {
     guard failure.scope == .zone, !failure.errorCode.stopsZone else { return fail(failure) }
     parked = .parked(offset: failure.offset ?? pass.token.offset + 1, failure)
     return ship(pass)
+  }
+
+  private mutating func didFailToAppend(
+    _ failure: SyncFailure, _ segment: PackedSegment, _ pass: Pass
+  ) -> ZoneEffect? {
+    guard failure.errorCode == .keyOutdated, failure.scope == .zone, pass.recuts < Self.recutsMax else {
+      return didFailToSend(failure, pass.token.incarnation)
+    }
+    // The log has the new key: it is fetched before the segment is cut again.
+    var pass = pass
+    pass.recuts += 1
+    return enter(.recutting(pass), .forgetCut(segment.header))
+  }
+
+  /// Nothing was sent. What others wrote does not depend on that.
+  private mutating func didFailToSend(_ failure: SyncFailure, _ incarnation: IncarnationID) -> ZoneEffect? {
+    guard failure.scope == .zone, failure.errorCode.stopsOnlyShipping else { return fail(failure) }
+    held = failure
+    return findAsset(incarnation)
   }
 
   /// Ends the round with a failure. Why the zone is parked says more than what failed after it, unless that

@@ -12,8 +12,19 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public static let later = Code(rawValue: "later")
     /// The remote has no room for more. Reading still works.
     public static let overQuota = Code(rawValue: "overQuota")
-    /// The remote does not permit it to this user.
+    /// The remote does not permit it to this user: nothing is read or written.
     public static let denied = Code(rawValue: "denied")
+    /// The remote does not know who calls: the session has ended, or there was none. Nothing works before the
+    /// user has signed in.
+    public static let unauthenticated = Code(rawValue: "unauthenticated")
+    /// This user may read the zone, and not write to it. What is pending stays pending; fetching continues.
+    public static let readOnly = Code(rawValue: "readOnly")
+    /// The segment was sealed with a key that the zone has replaced. It is cut and sealed again.
+    public static let keyOutdated = Code(rawValue: "keyOutdated")
+    /// The remote refuses this segment, now and later. What is pending stays pending; fetching continues.
+    public static let segmentRefused = Code(rawValue: "segmentRefused")
+    /// The remote is at another address: ``RemoteError/newAddress``, if it says which.
+    public static let moved = Code(rawValue: "moved")
     /// There is no remote at that address: it is empty, or holds something else.
     public static let notARemote = Code(rawValue: "notARemote")
     /// It is another remote than the store was synced with.
@@ -60,12 +71,14 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
   public let underlying: (any Error)?
   /// The offset in a zone's log, or in the list of zones, that it is about; nil if it is about none.
   public let offset: UInt64?
+  /// Where the remote is now, if it has moved and says so.
+  public let newAddress: String?
   /// The path of the part of an asset that it is about; nil if it is about none.
   var assetPath: String?
 
   public init(
     _ code: Code, _ message: String, hint: String, retryAfterMilliseconds: Int64? = nil,
-    underlying: (any Error)? = nil, offset: UInt64? = nil
+    underlying: (any Error)? = nil, offset: UInt64? = nil, newAddress: String? = nil
   ) {
     self.code = code
     self.message = message
@@ -73,6 +86,7 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     self.retryAfterMilliseconds = retryAfterMilliseconds
     self.underlying = underlying
     self.offset = offset
+    self.newAddress = newAddress
   }
 
   public var description: String { "\(message) (\(code)). \(hint)" }

@@ -108,9 +108,36 @@ public protocol RemoteLog: Sendable {
   /// - Throws: ``RemoteError``, as ``assetState(_:)``.
   func assetChunk(at index: UInt64, of asset: RemoteAsset) async throws(RemoteError) -> [UInt8]?
 
-  /// Yields when something may have changed, coalesced. A remote without push ends the sequence at once;
-  /// callers also poll.
-  func changes() -> AsyncStream<Void>
+  // MARK: Hints
+
+  /// Yields when something may have changed: see ``RemoteHint``. A remote without push ends the sequence at
+  /// once; callers also poll.
+  func changes() -> AsyncStream<RemoteHint>
+
+  /// Says in one call where many logs end, and whether the list of zones has grown; nil if the remote cannot
+  /// tell. Without an implementation it is nil.
+  ///
+  /// The answer may be late or incomplete: see ``RemoteHeads``. A remote should answer cheaply rather than
+  /// exactly. Whoever needs the truth reads the log.
+  ///
+  /// - Parameters:
+  ///   - tokens: up to where the caller has the logs; at most ``SyncPolicy/headsMax``.
+  ///   - list: up to where the caller has the list of zones.
+  /// - Throws: ``RemoteError``. The caller then asks for each zone.
+  func heads(of tokens: [ChangeToken], list: DatabaseToken) async throws(RemoteError) -> RemoteHeads?
+
+  /// Lets the answers of ``heads(of:list:)`` to others have what this client has appended. It is called after
+  /// a round that has sent something, at most once a second. A remote whose appends do that does nothing;
+  /// that is the implementation if there is no other. It must fail silently: it only saves time.
+  func announce() async
+}
+
+extension RemoteLog {
+  public func heads(
+    of tokens: [ChangeToken], list: DatabaseToken
+  ) async throws(RemoteError) -> RemoteHeads? { nil }
+
+  public func announce() async {}
 }
 
 extension RemoteLog {

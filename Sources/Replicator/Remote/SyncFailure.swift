@@ -37,6 +37,8 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
   public let retryAfterMilliseconds: Int64?
   /// The offset in a zone's log that it is about; nil if it is about none.
   public let offset: UInt64?
+  /// Where the remote is now, if it has moved and says so.
+  public let newAddress: String?
 
   /// ``errorCode`` as a text.
   public var code: String { errorCode.rawValue }
@@ -52,7 +54,7 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
   init(
     _ code: Code, _ message: String, hint: String, scope: Scope, retryAfterMilliseconds: Int64? = nil,
-    offset: UInt64? = nil
+    offset: UInt64? = nil, newAddress: String? = nil
   ) {
     errorCode = code
     self.message = message
@@ -60,6 +62,7 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
     self.scope = scope
     self.retryAfterMilliseconds = retryAfterMilliseconds
     self.offset = offset
+    self.newAddress = newAddress
   }
 
   /// Converts an error of any layer, and decides its scope.
@@ -70,7 +73,8 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
       self.init(
         Code(error.code), error.message, hint: error.hint,
         scope: Self.zoneCodes.contains(error.code) ? .zone : .round,
-        retryAfterMilliseconds: error.retryAfterMilliseconds, offset: error.offset)
+        retryAfterMilliseconds: error.retryAfterMilliseconds, offset: error.offset,
+        newAddress: error.newAddress)
     case let error as StoreError:
       self.init(
         Code(error.code), error.message, hint: error.hint,
@@ -84,8 +88,7 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// Errors of a remote that concern one zone. All others, also unknown ones, end the round.
   private static let zoneCodes: [RemoteError.Code] = [
     .overQuota, .denied, .damagedSegment, .newerSegment, .missingSegment, .quarantined, .damagedAsset,
-    .wentBack,
-    .zoneUnknown, .mismatch,
+    .wentBack, .zoneUnknown, .mismatch, .readOnly, .keyOutdated, .segmentRefused,
   ]
 
   /// Errors that concern the whole store. All others concern only the zone whose round threw them: no zone
@@ -100,7 +103,7 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
   var ofRound: SyncFailure {
     SyncFailure(
       errorCode, message, hint: hint, scope: .round, retryAfterMilliseconds: retryAfterMilliseconds,
-      offset: offset)
+      offset: offset, newAddress: newAddress)
   }
 
   public var description: String { "\(message) (\(code)). \(hint)" }

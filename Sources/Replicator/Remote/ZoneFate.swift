@@ -6,6 +6,9 @@ public enum ZoneFate: Hashable, Sendable {
   case deleted
   /// The remote purged the zone.
   case purged
+  /// The account may not read the zone any more. The event comes in the account's list of zones, and the log
+  /// itself has no seal: others may still append to it. If the account may read it again, the list says so.
+  case revoked
   /// The zone continues under another incarnation.
   case reset(IncarnationID)
 }

@@ -30,10 +30,10 @@ public struct SyncReport: Hashable, Sendable {
   /// Assets that could not be transferred.
   public var assetProblemCount: Int { zones.reduce(0) { $0 + $1.assetProblemCount } }
   /// Whether every zone that took part has what the remote has, and the remote what it has, as far as the
-  /// round saw.
+  /// round saw, or the remote said.
   public var isInSync: Bool {
     failure == nil && listProblems.isEmpty
-      && zones.allSatisfy { [.inSync, .local, .removed].contains($0.status) }
+      && zones.allSatisfy { [.inSync, .unchanged, .local, .removed].contains($0.status) }
   }
   /// Whether anything moved, in either direction.
   public var hasMoved: Bool {
@@ -95,6 +95,9 @@ public struct ZoneReport: Hashable, Sendable {
 public enum ZoneStatus: Hashable, Sendable {
   /// It has what the remote has, and the remote what it has.
   case inSync
+  /// It was in sync, and the remote says that nothing has changed since: the round did not read its log.
+  /// Such an answer may be late, by at most ``SyncPolicy/everythingMilliseconds``.
+  case unchanged
   /// It is only here: nothing of it is shipped until it is attached.
   case local
   /// There is more to do than one round does; the next one continues.

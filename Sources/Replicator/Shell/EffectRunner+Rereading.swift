@@ -21,10 +21,10 @@ extension EffectRunner {
     return .fetched(outcome)
   }
 
-  /// Ends a rereading at a closed log: nothing follows. A log that the remote has purged was not read,
-  /// so the store keeps what that log does not have.
+  /// Ends a rereading at a closed log: nothing follows. A log that the remote has purged, or that
+  /// this account may not read, was not read, so the store keeps what that log does not have.
   private func endRereading(_ zone: ZoneID, before fate: ZoneFate) async throws {
-    guard fate != .purged, try store.isRereading(zone) else { return }
+    guard fate != .purged, fate != .revoked, try store.isRereading(zone) else { return }
     try await store.endRereading(zone)
     try await store.finishRenewal()
   }

@@ -35,6 +35,7 @@ package struct EffectRunner: Sendable {
       case .readState:
         try await store.finishRenewal()
         return .state(try store.syncState())
+      case .askHeads(let tokens, let list): return .heads(try await remote.heads(of: tokens, list: list))
       case .fetchZoneEvents(let token):
         if token == nil { try await checkHasLogs() }
         return .zoneEvents(try await remote.zoneEvents(after: token))
@@ -55,6 +56,9 @@ package struct EffectRunner: Sendable {
       return .failed(SyncFailure(error))
     }
   }
+
+  /// Lets other clients of the remote know what was sent.
+  package func announce() async { await remote.announce() }
 
   private func perform(_ effect: ZoneEffect, in zone: ZoneID) async -> ZoneResult {
     do {
@@ -94,7 +98,11 @@ package struct EffectRunner: Sendable {
         return .appended(try await remote.append(segment, after: token))
       case .acknowledge(let header, let place):
         return .acknowledged(try await acknowledge(header, of: zone, place))
-      case .withdraw(let incarnation): return .withdrawn(try await store.withdraw(zone, incarnation))
+      case .forgetCut(let header):
+        try await store.forgetCut(header, of: zone)
+        return .forgotCut
+      case .withdraw(let incarnation, let isRevoked):
+        return .withdrawn(try await store.withdraw(zone, incarnation, isRevoked: isRevoked))
       case .deleteAtRemote(let incarnation):
         try await remote.deleteZone(zone, incarnation)
         return .deletedAtRemote

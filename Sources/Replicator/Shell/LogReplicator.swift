@@ -86,6 +86,8 @@ public final class LogReplicator: Sendable {
           case .setTimer(let timer, let range):
             timers[timer]?.cancel()
             timers[timer] = startTimer(timer, range, feed)
+          case .announce:
+            if isRunning { group.addTask { await runner.announce() } } else { await runner.announce() }
           case .report(let report):
             log(report)
             // The report of a cancelled round says nothing about the remote or the store.
@@ -150,11 +152,15 @@ public final class LogReplicator: Sendable {
 
   /// Feeds the remote's changes. A stream that ends is asked for again: the remote's medium may have come
   /// back.
-  private func watch(_ first: AsyncStream<Void>, _ feed: AsyncStream<ReplicatorEvent>.Continuation) async {
+  private func watch(
+    _ first: AsyncStream<RemoteHint>, _ feed: AsyncStream<ReplicatorEvent>.Continuation
+  ) async {
     var changes = first
     while true {
-      for await _ in changes { feed.yield(.remoteChanged) }
+      for await hint in changes { feed.yield(.remoteChanged(hint)) }
       guard (try? await configuration.sleep(configuration.policy.pollMilliseconds)) != nil else { return }
+      // Nobody knows what happened meanwhile.
+      feed.yield(.remoteChanged(.logs([:])))
       changes = remote.changes()
     }
   }
@@ -173,7 +179,7 @@ public final class LogReplicator: Sendable {
           "zone \(zone.zone): \(zone.assetProblemCount) assets did not move, such as: \(problem)")
       }
       switch zone.status {
-      case .inSync, .local, .removed, .unfinished: continue
+      case .inSync, .unchanged, .local, .removed, .unfinished: continue
       default: logger.warning("zone \(zone.zone) is not in sync: \(zone.status)")
       }
     }

@@ -75,5 +75,17 @@ struct CountingRemote: RemoteLog {
     return try await remote.assetChunk(at: index, of: asset)
   }
 
-  func changes() -> AsyncStream<Void> { remote.changes() }
+  func changes() -> AsyncStream<RemoteHint> { remote.changes() }
+
+  func heads(
+    of tokens: [ChangeToken], list: DatabaseToken
+  ) async throws(RemoteError) -> RemoteHeads? {
+    counter.add()
+    return try await remote.heads(of: tokens, list: list)
+  }
+
+  func announce() async {
+    counter.add()
+    await remote.announce()
+  }
 }

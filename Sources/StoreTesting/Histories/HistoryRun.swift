@@ -105,7 +105,7 @@ final class HistoryRun {
 
   private static func isFine(_ status: ZoneStatus) -> Bool {
     switch status {
-    case .inSync, .local, .unfinished: true
+    case .inSync, .unchanged, .local, .unfinished: true
     default: false
     }
   }

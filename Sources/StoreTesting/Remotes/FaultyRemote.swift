@@ -15,12 +15,22 @@ public final class FaultyRemote: RemoteLog {
     public var duplicated = 0
     /// A page of segments ends early, or its last segment's bytes do.
     public var cutShort = 0
+    /// The remote says that no log has anything new.
+    public var headsLate = 0
     /// Other tasks run first.
     public var delayed = 0
     /// The call is not made, and ends with `later`.
     public var later = 0
     /// The call is not made, and ends with `overQuota` if it would write.
     public var overQuota = 0
+    /// The call is not made, and ends with `unauthenticated`.
+    public var unauthenticated = 0
+    /// The call is not made, and ends with `readOnly` if it would write.
+    public var readOnly = 0
+    /// The append is not made, and ends with `keyOutdated`.
+    public var keyOutdated = 0
+    /// The append is not made, and ends with `segmentRefused`.
+    public var segmentRefused = 0
 
     /// Nothing goes wrong.
     public init() {}
@@ -29,7 +39,7 @@ public final class FaultyRemote: RemoteLog {
     public static let bad: Rates = {
       var rates = Rates()
       (rates.requestLost, rates.answerLost, rates.duplicated) = (10, 10, 10)
-      (rates.cutShort, rates.delayed, rates.later) = (20, 30, 5)
+      (rates.cutShort, rates.delayed, rates.later, rates.headsLate) = (20, 30, 5, 20)
       return rates
     }()
   }
@@ -84,7 +94,13 @@ public final class FaultyRemote: RemoteLog {
   public func append(
     _ segment: PackedSegment, after token: ChangeToken
   ) async throws(RemoteError) -> AppendOutcome {
-    try await perform(writes: true) { remote throws(RemoteError) in
+    if happens(\.keyOutdated) {
+      throw RemoteError(.keyOutdated, "the zone has another key", hint: "fetch the key, and cut again")
+    }
+    if happens(\.segmentRefused) {
+      throw RemoteError(.segmentRefused, "\(name) does not take the segment", hint: "export what is in it")
+    }
+    return try await perform(writes: true) { remote throws(RemoteError) in
       try await remote.append(segment, after: token)
     }
   }
@@ -136,7 +152,24 @@ public final class FaultyRemote: RemoteLog {
     return bytes
   }
 
-  public func changes() -> AsyncStream<Void> { remote.changes() }
+  public func changes() -> AsyncStream<RemoteHint> { remote.changes() }
+
+  public func heads(
+    of tokens: [ChangeToken], list: DatabaseToken
+  ) async throws(RemoteError) -> RemoteHeads? {
+    let heads = try await perform { remote throws(RemoteError) in
+      try await remote.heads(of: tokens, list: list)
+    }
+    guard heads != nil, happens(\.headsLate) else { return heads }
+    return RemoteHeads(
+      zones: tokens.map { ZoneHead($0.incarnation, offset: $0.offset) }, isListUnchanged: true)
+  }
+
+  public func announce() async {
+    // It fails silently.
+    if happens(\.requestLost) { return }
+    await remote.announce()
+  }
 
   /// Makes a call, as well as the network lets it.
   private func perform<Answer: Sendable>(
@@ -149,6 +182,12 @@ public final class FaultyRemote: RemoteLog {
       throw RemoteError(
         .later, "\(name) has too much to do", hint: "try again later",
         retryAfterMilliseconds: Self.retryAfterMilliseconds)
+    }
+    if happens(\.unauthenticated) {
+      throw RemoteError(.unauthenticated, "\(name) does not know who calls", hint: "sign in")
+    }
+    if writes, happens(\.readOnly) {
+      throw RemoteError(.readOnly, "\(name) may only be read", hint: "ask its owner")
     }
     if writes, happens(\.overQuota) {
       throw RemoteError(.overQuota, "\(name) is full", hint: "free space there")

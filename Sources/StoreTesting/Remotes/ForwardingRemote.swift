@@ -56,5 +56,13 @@ extension ForwardingRemote {
     try await remote.assetChunk(at: index, of: asset)
   }
 
-  func changes() -> AsyncStream<Void> { remote.changes() }
+  func changes() -> AsyncStream<RemoteHint> { remote.changes() }
+
+  func heads(
+    of tokens: [ChangeToken], list: DatabaseToken
+  ) async throws(RemoteError) -> RemoteHeads? {
+    try await remote.heads(of: tokens, list: list)
+  }
+
+  func announce() async { await remote.announce() }
 }

@@ -17,11 +17,13 @@
 /// `offered`, `deleting` |
 /// | `forget notes` | the store does not have the zone |
 ///
-/// Events: `start`, `sync`, `sync fetch`, `sync ship`, `commit`, `push`, `timer next`.
+/// Events: `start`, `sync`, `sync fetch`, `sync ship`, `commit`, `push`, `push 4` (log a has 4 entries), `push list`,
+/// `push anything`, `timer next`.
 ///
-/// Results of a round: `state`, `events 3 created=lists deleted=notes later=work problem=4 more`, `applied
+/// Results of a round: `state`, `heads none`, `heads 4 5 closed list` (log a ends at 4 and at 5, and is closed,
+/// and the list has nothing new), `events 3 created=lists deleted=notes later=work problem=4 more`, `applied
 /// created=lists removed=notes`, `reclaimed`, `failed unreachable after=1000`. `opened` is short for `state`,
-/// `events` with nothing new, `state`.
+/// `heads none` if they are asked for, `events` with nothing new, `state`.
 ///
 /// Results of a zone begin with `notes:`, see ``ScriptInput/zoneResult(_:)``. A code that begins with
 /// `store.` is the store's.
@@ -58,6 +60,7 @@ struct MachineScript {
   }
 
   private mutating func perform(_ line: String) throws -> [String] {
+    if line == "opened" { return try open() }
     var input = try ScriptInput(line)
     defer { assert(input.isEmpty) }
     if let zone = input.zone {
@@ -69,6 +72,15 @@ struct MachineScript {
     try input.end()
     if event.isEmpty { return [] }
     return event.flatMap { send($0) }
+  }
+
+  /// The store's state, no heads if the machine asks for them, and a list of zones with nothing new.
+  private mutating func open() throws -> [String] {
+    guard let token = state.databaseToken else { throw Mistake(description: "the store has no list") }
+    var lines = send(.completed(.state(state)))
+    if lines.contains(where: { $0.hasPrefix("ask heads") }) { lines += send(.completed(.heads(nil))) }
+    lines += send(.completed(.zoneEvents(ZoneEventPage(events: [], token: token, hasMore: false))))
+    return lines + send(.completed(.state(state)))
   }
 
   private mutating func send(_ event: ReplicatorEvent) -> [String] {
@@ -98,17 +110,14 @@ struct MachineScript {
     case "start": return [.started]
     case "sync": return [.syncRequested(try input.steps())]
     case "commit": return [.localCommit]
-    case "push": return [.remoteChanged]
+    case "push": return [.remoteChanged(try input.hint())]
+    case "heads": return [.completed(.heads(try input.heads()))]
     case "timer": return [.timerFired(try input.timer())]
     case "state": return [.completed(.state(state))]
     case "events": return [.completed(.zoneEvents(try input.page(after: state.databaseToken)))]
     case "applied": return [.completed(.appliedZoneEvents(input.applied()))]
     case "reclaimed": return [.completed(.reclaimed)]
     case "failed": return [.completed(.failed(try input.failure()))]
-    case "opened":
-      guard let token = state.databaseToken else { throw Mistake(description: "the store has no list") }
-      let page = ZoneEventPage(events: [], token: token, hasMore: false)
-      return [.completed(.state(state)), .completed(.zoneEvents(page)), .completed(.state(state))]
     case let word: throw Mistake(description: "there is no input “\(word)”")
     }
     return []

@@ -106,4 +106,10 @@ struct TellingRemote: ForwardingRemote {
     defer { tellAfter() }
     return try await remote.segments(after: token, bytesMax: bytesMax)
   }
+
+  func heads(of tokens: [ChangeToken], list: DatabaseToken) async throws(RemoteError) -> RemoteHeads? {
+    tell()
+    defer { tellAfter() }
+    return try await remote.heads(of: tokens, list: list)
+  }
 }

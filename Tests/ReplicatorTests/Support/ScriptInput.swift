@@ -91,6 +91,7 @@ struct ScriptInput {
     let start = try value("at").map { token($0, zone: zone) }
     var state = ZoneSyncState(
       zone: zone, attachment: attachment, token: start, pending: try value("pending") ?? 0)
+    state.isRereading = flag("rereading")
     if flag("eager") { state.assetPolicy = .eager }
     state.hasUnsentAssets = flag("unsent")
     return state
@@ -105,6 +106,22 @@ struct ScriptInput {
     return steps
   }
 
+  mutating func hint() throws -> RemoteHint {
+    if flag("list") { return .zones }
+    if flag("anything") { return .anything }
+    let ends = try words().map { try Self.number($0) }
+    return .logs(Dictionary(ends.map { (incarnation, $0) }, uniquingKeysWith: max))
+  }
+
+  mutating func heads() throws -> RemoteHeads? {
+    if flag("none") { return nil }
+    let (isClosed, isListUnchanged) = (flag("closed"), flag("list"))
+    let ends = try words().map { try Self.number($0) }
+    return RemoteHeads(
+      zones: ends.map { ZoneHead(incarnation, offset: $0, isClosed: isClosed) },
+      isListUnchanged: isListUnchanged)
+  }
+
   mutating func timer() throws -> ReplicatorTimer {
     let name = try word()
     guard let timer = ReplicatorTimer.allCases.first(where: { "\($0)" == name }) else {
@@ -116,7 +133,9 @@ struct ScriptInput {
   mutating func page(after token: DatabaseToken?) throws -> ZoneEventPage {
     let offset = rest.first.flatMap(UInt64.init)
     if offset != nil { rest.removeFirst() }
-    let kinds: [(String, ZoneEvent.Kind)] = [("created", .created), ("deleted", .deleted)]
+    let kinds: [(String, ZoneEvent.Kind)] = [
+      ("created", .created), ("deleted", .deleted), ("revoked", .revoked),
+    ]
     var events: [ZoneEvent] = []
     for (name, kind) in kinds {
       events += names(name).map { ZoneEvent(kind: kind, zone: $0, incarnation: incarnation) }
@@ -164,13 +183,13 @@ struct ScriptInput {
   /// Reads a result of a zone:
   ///
   /// - `created`, `adopted`, `deletedMeanwhile`, `deletedAtRemote`, `finishedDeletion`;
-  /// - `fetched 2 3 more`, `closed deleted` (or `purged`, `reset`);
+  /// - `fetched 2 3 more`, `closed deleted` (or `purged`, `revoked`, `reset`);
   /// - `folded to=3 n=2 segments=1 conflicts=1 rejected=1 removed=1 problem=mismatch offset=4 forked`;
   /// - `prepared`, `prepared 1...2 assets=1,2`;
   /// - `appended 5`, `alreadyThere 5`, `fork 5`, `appendClosed deleted`;
   /// - `acknowledged to=5 rejected=1`;
   /// - `uploaded whole chunks=2`, `downloaded missingAtRemote`, `foundUnsent 1`, `found 1 end=7`;
-  /// - `withdrawn`, `kept`, `failed denied after=1000 offset=4`.
+  /// - `forgotCut`, `withdrawn`, `kept`, `failed denied after=1000 offset=4`.
   mutating func zoneResult(_ zone: ZoneID) throws -> ZoneResult {
     switch try word() {
     case "created": return .created(incarnation)
@@ -198,6 +217,7 @@ struct ScriptInput {
     case "foundUnsent": return .foundUnsentAsset(try asset())
     case "found":
       return .foundAsset(WantedAsset(try asset(), logEnd: Position(rawValue: try value("end") ?? 7)))
+    case "forgotCut": return .forgotCut
     case "withdrawn": return .withdrawn(true)
     case "kept": return .withdrawn(false)
     case "failed": return .failed(try failure())
@@ -233,7 +253,8 @@ struct ScriptInput {
 
   private mutating func fate() throws -> ZoneFate {
     let kinds: [String: ZoneFate] = [
-      "deleted": .deleted, "purged": .purged, "reset": .reset(IncarnationID(rawValue: 9)),
+      "deleted": .deleted, "purged": .purged, "revoked": .revoked,
+      "reset": .reset(IncarnationID(rawValue: 9)),
     ]
     guard let fate = kinds[try word()] else { throw Mistake(description: "no such fate") }
     return fate

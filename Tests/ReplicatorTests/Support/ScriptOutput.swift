@@ -10,6 +10,7 @@ extension ReplicatorEffect {
     switch self {
     case .round(let effect): [effect.line]
     case .setTimer(let timer, let range): ["timer \(timer) \(range.lowerBound)...\(range.upperBound)"]
+    case .announce: ["announce"]
     case .report(let report): report.lines
     }
   }
@@ -19,6 +20,8 @@ extension RoundEffect {
   fileprivate var line: String {
     switch self {
     case .readState: "read state"
+    case .askHeads(let tokens, let list):
+      "ask heads of \(tokens.map { "\($0.zone)@\($0.offset)" }.joined(separator: ", ")), list \(list.offset)"
     case .fetchZoneEvents(let token): "fetch list after \(token.map { "\($0.offset)" } ?? "nothing")"
     case .forgetPlaceInZoneList: "forget place in list"
     case .applyZoneEvents(let page):
@@ -31,7 +34,9 @@ extension RoundEffect {
 }
 
 extension ZoneEvent {
-  fileprivate var text: String { "\(kind == .created ? "created" : "deleted") \(zone)" }
+  fileprivate var text: String {
+    "\(kind == .created ? "created" : kind == .revoked ? "revoked" : "deleted") \(zone)"
+  }
 }
 
 extension ZoneEffect {
@@ -53,7 +58,9 @@ extension ZoneEffect {
       "find asset after \(last.text), named after \(position.map { "\($0.rawValue)" } ?? "the start")"
     case .download(let asset, let incarnation, let chunks):
       "download \(asset.text) of \(incarnation.text), \(Self.text(chunks))"
-    case .withdraw(let incarnation): "withdraw \(incarnation.text)"
+    case .forgetCut(let header): "forget cut \(header.text(zone))"
+    case .withdraw(let incarnation, let isRevoked):
+      "withdraw \(incarnation.text)\(isRevoked ? ", revoked" : "")"
     case .deleteAtRemote(let incarnation): "delete at remote \(incarnation.text)"
     case .finishDeletion(let incarnation, let remoteHasDeleted):
       "finish deletion of \(incarnation.text), \(remoteHasDeleted ? "told" : "not told")"
@@ -95,6 +102,7 @@ extension SyncFailure {
   fileprivate var text: String {
     var text = "\(code) (\(scope)"
     if let offset { text += ", offset \(offset)" }
+    if let newAddress { text += ", now at \(newAddress)" }
     if let retryAfterMilliseconds { text += ", after \(retryAfterMilliseconds) ms" }
     text += ")"
     // The machine's own message.
@@ -134,11 +142,13 @@ extension ZoneStatus {
   fileprivate var text: String {
     switch self {
     case .inSync: "in sync"
+    case .unchanged: "unchanged"
     case .local: "local"
     case .unfinished: "unfinished"
     case .parked(let offset, let failure): "parked at \(offset): \(failure.text)"
     case .paused(.deleted): "paused, deleted"
     case .paused(.purged): "paused, purged"
+    case .paused(.revoked): "paused, revoked"
     case .paused(.reset): "paused, reset"
     case .forked(let offset): "forked at \(offset)"
     case .removed: "removed"

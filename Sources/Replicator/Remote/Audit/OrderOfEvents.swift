@@ -55,7 +55,7 @@ struct LostEvent: Sendable {
 
   /// Nil if the event can be read.
   init?(at offset: UInt64, _ logs: [IncarnationID], _ list: borrowing ZoneList) {
-    guard offset <= list.offset, list.entries[Int(offset) - 1].problem != nil else { return nil }
+    guard offset <= list.offset, list.problems[offset] != nil else { return nil }
     followsEvent = offset == 1 || list.entries[Int(offset) - 2].event != nil
     previous = list.token(at: offset - 1).hash
     content = list.entries[Int(offset) - 1].hash

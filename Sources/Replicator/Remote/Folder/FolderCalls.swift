@@ -195,6 +195,15 @@ struct FolderCalls: Sendable {
     }
   }
 
+  /// Renames a file, and replaces one that has the new name (renameat).
+  func rename(
+    _ name: String, in directory: borrowing OpenFile, to newName: String,
+    in newDirectory: borrowing OpenFile, _ path: String
+  ) throws(FileError) {
+    let (parent, newParent) = (directory.descriptor, newDirectory.descriptor)
+    _ = try call("renameat", path) { renameat(parent, name, newParent, newName) }
+  }
+
   /// Sets the mode of a file or directory (fchmod).
   func setMode(of file: borrowing OpenFile, _ bits: UInt32, _ path: String) throws(FileError) {
     let descriptor = file.descriptor

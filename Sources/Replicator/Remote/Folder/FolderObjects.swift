@@ -16,6 +16,8 @@ package final class FolderObjects: ObjectStore {
   let threads: BlockingThreads
   private let tree: FolderTree
   private let writer: FolderWriter
+  /// Hints about what this process puts.
+  private let feed = HintFeed()
 
   init(
     directory: String, calls: FolderCalls, threadsMax: Int = FolderObjects.threadsMax,
@@ -58,7 +60,14 @@ package final class FolderObjects: ObjectStore {
   }
 
   package func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
-    try await onThread { [self] () throws(RemoteError) in try writer.put(name, bytes) }
+    let isPut = try await onThread { [self] () throws(RemoteError) in try writer.put(name, bytes) }
+    if isPut { feed.tell(put: name) }
+    return isPut
+  }
+
+  package func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {
+    try await onThread { [self] () throws(RemoteError) in try writer.overwrite(name, bytes) }
+    feed.tell(put: name)
   }
 
   package func makeLasting(_ name: ObjectName) async throws(RemoteError) {
@@ -73,8 +82,10 @@ package final class FolderObjects: ObjectStore {
     try await onThread { [self] () throws(RemoteError) in try FolderLister(tree: tree).entries() }
   }
 
-  package func changes() -> AsyncStream<Void> {
-    FolderWatch.changes(of: "\(directory)/\(FolderTree.temporary)", threads)
+  package func changes() -> AsyncStream<RemoteHint> {
+    feed.listen { [writer, threads] in
+      FolderWatch.begin(writer.temporariesPath, $0, threads) { writer.isOwn($0) }
+    }
   }
 
   // MARK: What only a folder does

@@ -69,5 +69,5 @@ public struct FolderRemote: RemoteLog, LogOfObjects {
   }
 
   /// Yields when a process of this machine has put something; ends at once if the system does not notify.
-  public func changes() -> AsyncStream<Void> { log.changes() }
+  public func changes() -> AsyncStream<RemoteHint> { log.objects.changes() }
 }

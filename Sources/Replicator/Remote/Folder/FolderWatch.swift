@@ -8,24 +8,31 @@ internal import EventStore
 /// Notifies when a folder remote may have changed on this machine.
 ///
 /// Each put ends with the removal of its temporary file: one watch of that folder sees the appends of all
-/// zones. A network file system does not notify of changes by other machines: callers also poll.
+/// zones, but not which ones. Those of this process are known otherwise. The ``HintObject`` is renamed out of
+/// that folder: then it says what has changed. A network file system does not notify of changes by other machines: callers also poll.
 ///
 /// The call that begins a watch may block if the file system does not answer: it runs on a thread of the
-/// remote. All changes before the watch has begun are reported as one.
+/// remote. All changes before the watch has begun are one hint.
 enum FolderWatch {
   #if canImport(Glibc)
-    /// Watches the folder of temporary files (inotify).
-    static func changes(of path: String, _ threads: BlockingThreads) -> AsyncStream<Void> {
-      AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-        do {
-          try threads.start { begin(path, continuation) }
-        } catch {
-          continuation.finish()
-        }
+    /// Watches the folder of temporary files (inotify), and gives hints to a listener.
+    ///
+    /// - Parameter isOwn: whether a temporary file is this process's.
+    static func begin(
+      _ path: String, _ continuation: AsyncStream<RemoteHint>.Continuation, _ threads: BlockingThreads,
+      _ isOwn: @escaping @Sendable (String) -> Bool
+    ) {
+      do {
+        try threads.start { begin(path, continuation, isOwn) }
+      } catch {
+        continuation.finish()
       }
     }
 
-    private static func begin(_ path: String, _ continuation: AsyncStream<Void>.Continuation) {
+    private static func begin(
+      _ path: String, _ continuation: AsyncStream<RemoteHint>.Continuation,
+      _ isOwn: @escaping @Sendable (String) -> Bool
+    ) {
       let descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
       guard descriptor >= 0 else { return continuation.finish() }
       let mask = UInt32(IN_DELETE | IN_MOVED_FROM | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR)
@@ -36,19 +43,30 @@ enum FolderWatch {
       let queue = DispatchQueue(label: "tributary.folder-watch")
       let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
       source.setEventHandler {
-        if drain(descriptor) { continuation.yield() } else { continuation.finish() }
+        var hint: RemoteHint?
+        let isThere = drain(descriptor) { mask, name in
+          if mask & UInt32(IN_Q_OVERFLOW) != 0 || (mask & UInt32(IN_DELETE) != 0 && !isOwn(name)) {
+            hint = .anything
+          } else if mask & UInt32(IN_MOVED_FROM) != 0, hint == nil, !isOwn(name) {
+            hint = .logs([:])
+          }
+        }
+        if let hint { continuation.tell(hint) }
+        if !isThere { continuation.finish() }
       }
       // The descriptor is closed when no handler can run any more.
       source.setCancelHandler { close(descriptor) }
       continuation.onTermination = { _ in source.cancel() }
       source.activate()
-      if case .terminated = continuation.yield() { source.cancel() }
+      // Of what was put before, the hints tell.
+      if !continuation.tell(.logs([:])) { source.cancel() }
     }
 
     /// Reads the events that wait.
     ///
+    /// - Parameter body: takes the mask and the name of each.
     /// - Returns: whether the folder still exists.
-    private static func drain(_ descriptor: Int32) -> Bool {
+    private static func drain(_ descriptor: Int32, _ body: (UInt32, String) -> Void) -> Bool {
       var isThere = true
       withUnsafeTemporaryAllocation(byteCount: 16 << 10, alignment: 8) { buffer in
         while true {
@@ -60,7 +78,11 @@ enum FolderWatch {
             let event = buffer.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
             let gone = UInt32(IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED | IN_UNMOUNT)
             if event.mask & gone != 0 { isThere = false }
-            offset += MemoryLayout<inotify_event>.size + Int(event.len)
+            let start = offset + MemoryLayout<inotify_event>.size
+            offset = start + Int(event.len)
+            // The name is padded with zeros.
+            let name = buffer[start..<min(offset, count)].prefix { $0 != 0 }
+            body(event.mask, String(decoding: name, as: UTF8.self))
           }
         }
       }
@@ -68,8 +90,11 @@ enum FolderWatch {
     }
   #else
     /// This system does not notify: callers poll.
-    static func changes(of path: String, _ threads: BlockingThreads) -> AsyncStream<Void> {
-      AsyncStream { $0.finish() }
+    static func begin(
+      _ path: String, _ continuation: AsyncStream<RemoteHint>.Continuation, _ threads: BlockingThreads,
+      _ isOwn: @escaping @Sendable (String) -> Bool
+    ) {
+      continuation.finish()
     }
   #endif
 }

@@ -13,10 +13,15 @@ final class FolderWriter: Sendable {
   /// The age of a temporary file that a crash has left, in seconds: a day.
   private static let leftSeconds: Int64 = 86_400
 
+  /// The most of its temporary files that a process knows again.
+  private static let ownNamesMax = 256
+
   private let tree: FolderTree
   private let makeRandom: @Sendable () -> UInt64
   /// Whether this process has removed the temporary files that crashes left.
   private let hasSwept = Mutex(false)
+  /// The last temporary files of this process: the oldest one is replaced by the next.
+  private let ownNames = Mutex((names: [String](), oldest: 0))
 
   init(_ tree: FolderTree, makeRandom: @escaping @Sendable () -> UInt64) {
     self.tree = tree
@@ -24,6 +29,12 @@ final class FolderWriter: Sendable {
   }
 
   private var calls: FolderCalls { tree.calls }
+
+  /// The folder of temporary files.
+  var temporariesPath: String { "\(tree.directory)/\(FolderTree.temporary)" }
+
+  /// Whether a temporary file is one of the last ones of this process.
+  func isOwn(_ temporary: String) -> Bool { ownNames.withLock { $0.names.contains(temporary) } }
 
   /// Writes an object unless one has that name.
   func put(_ name: ObjectName, _ bytes: [UInt8]) throws(RemoteError) -> Bool {
@@ -55,6 +66,23 @@ final class FolderWriter: Sendable {
     }
     remove(temporary, in: temporaries)
     return isPut
+  }
+
+  /// Writes an object, and replaces the one that has that name. It is not durable.
+  func overwrite(_ name: ObjectName, _ bytes: [UInt8]) throws(RemoteError) {
+    let mode = try tree.mode()
+    let parent = try tree.makeParent(of: name, mode)
+    let temporaries = try openTemporaries(mode)
+    let temporary = temporaryName()
+    do throws(FileError) {
+      let file = try calls.createFile(temporary, in: temporaries, temporaryPath(temporary))
+      try calls.write(file, bytes, temporaryPath(temporary))
+      try mode.give(toFile: file, calls, temporaryPath(temporary))
+      try calls.rename(temporary, in: temporaries, to: name.last, in: parent, tree.path(name))
+    } catch {
+      remove(temporary, in: temporaries)
+      throw refusal(error)
+    }
   }
 
   /// Gives a written file its name, if that is free.
@@ -190,7 +218,15 @@ final class FolderWriter: Sendable {
   }
 
   /// A name of 128 random bits: no two writers choose the same.
-  private func temporaryName() -> String { IncarnationID.random(makeRandom).description }
+  private func temporaryName() -> String {
+    let name = IncarnationID.random(makeRandom).description
+    ownNames.withLock { own in
+      guard own.names.count == Self.ownNamesMax else { return own.names.append(name) }
+      own.names[own.oldest] = name
+      own.oldest = (own.oldest + 1) % Self.ownNamesMax
+    }
+    return name
+  }
 
   private func temporaryPath(_ temporary: String) -> String {
     "\(tree.directory)/\(FolderTree.temporary)/\(temporary)"

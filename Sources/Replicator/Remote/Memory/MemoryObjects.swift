@@ -1,15 +1,39 @@
+internal import EventStore
+internal import OperationFormat
 internal import Synchronization
 
 /// Objects in memory. Many replicators of one process may share them.
 package final class MemoryObjects: ObjectStore {
   struct State {
-    var objects: [ObjectName: [UInt8]] = [:]
-    var watchers: [UInt64: AsyncStream<Void>.Continuation] = [:]
-    var nextWatcher: UInt64 = 0
+    var objects: [ObjectName: [UInt8]] = [:] {
+      didSet { ends = nil }
+    }
+    /// The offset of the last object of each log, and of the list of zones for nil; nil if it is not known.
+    var ends: [IncarnationID?: UInt64]?
+
+    /// Puts a new object.
+    mutating func put(_ name: ObjectName, _ bytes: [UInt8]) {
+      let known = ends
+      objects[name] = bytes
+      ends = known
+      if let offset = name.offset { ends?[name.incarnation, default: 0].raise(to: offset) }
+    }
+
+    /// The ends, read from the objects where they are not known.
+    mutating func findEnds() -> [IncarnationID?: UInt64] {
+      if let ends { return ends }
+      var found: [IncarnationID?: UInt64] = [:]
+      for name in objects.keys {
+        if let offset = name.offset { found[name.incarnation, default: 0].raise(to: offset) }
+      }
+      ends = found
+      return found
+    }
   }
 
   package let name: String
   let state = Mutex(State())
+  private let feed = HintFeed()
 
   package init(name: String = "memory") { self.name = name }
 
@@ -24,16 +48,18 @@ package final class MemoryObjects: ObjectStore {
   }
 
   package func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
-    let watchers: [AsyncStream<Void>.Continuation]? = state.withLock { state in
-      guard state.objects[name] == nil else { return nil }
-      state.objects[name] = bytes
-      // In the order in which they came: the first to wake may decide what is shipped first.
-      return state.watchers.sorted { $0.key < $1.key }.map(\.value)
+    let isPut = state.withLock { state in
+      guard state.objects[name] == nil else { return false }
+      state.put(name, bytes)
+      return true
     }
-    // Outside the lock: a task that is being cancelled holds its own while it takes this one
-    // (`onTermination`).
-    for watcher in watchers ?? [] { watcher.yield() }
-    return watchers != nil
+    if isPut { feed.tell(put: name) }
+    return isPut
+  }
+
+  package func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {
+    state.withLock { $0.put(name, bytes) }
+    feed.tell(put: name)
   }
 
   /// Does nothing: an object in memory lasts as long as the others.
@@ -56,24 +82,30 @@ package final class MemoryObjects: ObjectStore {
     }
   }
 
-  package func changes() -> AsyncStream<Void> {
-    AsyncStream(bufferingPolicy: .bufferingNewest(1)) { continuation in
-      let number = state.withLock { state in
-        state.nextWatcher += 1
-        state.watchers[state.nextWatcher] = continuation
-        return state.nextWatcher
-      }
-      continuation.onTermination = { [weak self] _ in
-        // The last reference is released outside the lock.
-        _ = self?.state.withLock { $0.watchers.removeValue(forKey: number) }
-      }
-    }
-  }
+  package func changes() -> AsyncStream<RemoteHint> { feed.listen() }
 
   /// Replaces an object, or removes it.
   func replace(_ name: ObjectName, with bytes: [UInt8]?) {
     state.withLock { $0.objects[name] = bytes }
   }
 
+  /// The last offset of logs, and of the list of zones.
+  func ends(of logs: [IncarnationID]) -> (list: UInt64, logs: [(incarnation: IncarnationID, offset: UInt64)])
+  {
+    state.withLock { state in
+      let ends = state.findEnds()
+      return (ends[nil] ?? 0, logs.compactMap { log in ends[log].map { (log, $0) } })
+    }
+  }
+
+  /// Whether an object closes a log.
+  func isSeal(_ name: ObjectName) -> Bool {
+    object(name).map { FrameKind(of: $0.span.bytes) == .seal } ?? false
+  }
+
   private func object(_ name: ObjectName) -> [UInt8]? { state.withLock { $0.objects[name] } }
+}
+
+extension UInt64 {
+  fileprivate mutating func raise(to other: UInt64) { self = Swift.max(self, other) }
 }

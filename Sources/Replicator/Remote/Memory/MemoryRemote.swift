@@ -20,7 +20,8 @@ public struct MemoryRemote: RemoteLog, LogOfObjects {
   ) {
     objects = MemoryObjects(name: name)
     objects.replace(.marker, with: RemoteMarker(remote: identity).bytes)
-    log = ObjectRemote(objects, counter: counter, receivedMilliseconds: receivedMilliseconds)
+    log = ObjectRemote(
+      objects, counter: counter, hasHints: false, receivedMilliseconds: receivedMilliseconds)
   }
 
   /// The same remote as another process would see it: without this one's cached list of zones.
@@ -28,7 +29,22 @@ public struct MemoryRemote: RemoteLog, LogOfObjects {
 
   private init(_ other: MemoryRemote) {
     objects = other.objects
-    log = ObjectRemote(objects, receivedMilliseconds: other.log.receivedMilliseconds)
+    log = ObjectRemote(
+      objects, hasHints: false, receivedMilliseconds: other.log.receivedMilliseconds)
+  }
+
+  /// The heads as they are: this remote is never late.
+  public func heads(
+    of tokens: [ChangeToken], list: DatabaseToken
+  ) async throws(RemoteError) -> RemoteHeads? {
+    let ends = objects.ends(of: tokens.map(\.incarnation))
+    let heads = ends.logs.map { log in
+      ZoneHead(
+        log.incarnation, offset: log.offset, isClosed: objects.isSeal(.entry(of: log.incarnation, log.offset))
+      )
+    }
+    let isSame = try await log.zones.identity() == list.remote
+    return RemoteHeads(zones: heads, isListUnchanged: isSame && ends.list == list.offset)
   }
 
   public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {

@@ -20,6 +20,11 @@ struct CountingObjects: ObjectStore {
     return try await objects.putIfAbsent(name, bytes)
   }
 
+  func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {
+    counter.add(\.puts)
+    try await objects.overwrite(name, bytes)
+  }
+
   func makeLasting(_ name: ObjectName) async throws(RemoteError) { try await objects.makeLasting(name) }
 
   func list() async throws(RemoteError) -> [ObjectEntry] {
@@ -32,5 +37,5 @@ struct CountingObjects: ObjectStore {
     try await objects.delete(name)
   }
 
-  func changes() -> AsyncStream<Void> { objects.changes() }
+  func changes() -> AsyncStream<RemoteHint> { objects.changes() }
 }

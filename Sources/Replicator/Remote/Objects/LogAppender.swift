@@ -7,6 +7,7 @@ struct LogAppender: Sendable {
   let objects: any ObjectStore
   let zones: RemoteZoneList
   let entries: LogEntries
+  let hints: RemoteHints?
   /// The remote's own clock; nil if it has none.
   let receivedMilliseconds: (@Sendable () -> UInt64)?
 
@@ -108,6 +109,7 @@ struct LogAppender: Sendable {
     let chain = StatedChain(segment.header.statement.hash, at: offset, after: before)
     let isPut = try await objects.putIfAbsent(
       .entry(of: segment.header.incarnation, offset), bytes(segment, offset, received, chain))
+    if isPut { hints?.didPut(segment.header.incarnation, at: offset) }
     return (isPut, SegmentPlace(offset: offset, receivedMilliseconds: received, chain: chain))
   }
 
@@ -130,7 +132,10 @@ struct LogAppender: Sendable {
       case .seal(let fate): return fate
       case .end:
         let name = ObjectName.entry(of: incarnation, offset)
-        if try await objects.putIfAbsent(name, LogObject.seal(.deleted, offset)) { return .deleted }
+        if try await objects.putIfAbsent(name, LogObject.seal(.deleted, offset)) {
+          hints?.didPut(incarnation, at: offset)
+          return .deleted
+        }
         guard try await entries.exists(incarnation, offset) else { throw .unreadable(name) }
       case .segment, .tombstone, .unreadable: offset += 1
       }

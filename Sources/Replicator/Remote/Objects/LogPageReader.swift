@@ -5,6 +5,7 @@ struct LogPageReader: Sendable {
   let zones: RemoteZoneList
   let entries: LogEntries
   let durable: DurableEntries
+  let hints: RemoteHints?
 
   func segments(
     after token: ChangeToken, bytesMax: Int
@@ -65,7 +66,10 @@ struct LogPageReader: Sendable {
         if !page.isEmpty { return .segments(page, hasMore: true) }
         return .gone(try await zones.complete(fate, log, token.incarnation))
       case nil:
-        guard let fate = log.fate else { return .segments(page, hasMore: false) }
+        guard let fate = log.fate else {
+          hints?.didSee(token.incarnation, end: offset - 1)
+          return .segments(page, hasMore: false)
+        }
         return page.isEmpty ? .gone(fate) : .segments(page, hasMore: true)
       }
     }

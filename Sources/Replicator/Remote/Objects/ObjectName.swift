@@ -7,6 +7,7 @@ internal import OperationFormat
 /// | name | the object |
 /// |---|---|
 /// | `remote` | the ``RemoteMarker`` |
+/// | `hint` | the ``HintObject``: the only one that is overwritten |
 /// | `zones/<directory>/<offset>` | an event of the list of zones |
 /// | `zones/amendments/<offset>` | the amendment of an event that cannot be read |
 /// | `logs/<incarnation>/<directory>/<offset>` | a segment of a zone's log, or the seal that closes it |
@@ -41,6 +42,9 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
 
   /// The marker: it says which remote it is.
   package static let marker = ObjectName(["remote"])
+
+  /// What writers say about the ends of logs.
+  package static let hint = ObjectName(["hint"])
 
   /// The directory of the list of zones.
   static let zones = ObjectName(["zones"])
@@ -100,7 +104,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     let components = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     self.init(components)
     switch (components.first, components.count) {
-    case ("remote", 1): return
+    case ("remote", 1), ("hint", 1): return
     case ("zones", 3):
       if let amendedOffset, Self.amendment(of: nil, amendedOffset) == self { return }
       guard let offset, Self.zoneEvent(offset) == self else { return nil }

@@ -8,6 +8,8 @@ package final class ObjectRemote: LogOfObjects {
   let objects: any ObjectStore
   /// The remote's own clock; nil if it has none.
   let receivedMilliseconds: (@Sendable () -> UInt64)?
+  /// What is known of the ends of logs; nil if the remote tells them otherwise.
+  let hints: RemoteHints?
   /// The list of zones.
   let zones: RemoteZoneList
   /// Reads pages of logs.
@@ -19,22 +21,27 @@ package final class ObjectRemote: LogOfObjects {
 
   /// - Parameters:
   ///   - isReadOnly: whether this user must not write, not even to complete a deletion of another.
+  ///   - hasHints: whether it keeps a ``HintObject``.
   ///   - receivedMilliseconds: the remote's own clock, in milliseconds since 1970; nil if it has none.
   package init(
     _ objects: any ObjectStore, counter: RemoteCallCounter? = nil, isReadOnly: Bool = false,
-    receivedMilliseconds: (@Sendable () -> UInt64)? = nil
+    hasHints: Bool = true, receivedMilliseconds: (@Sendable () -> UInt64)? = nil,
+    makeRandom: @escaping @Sendable () -> UInt64 = SystemEnvironment.makeRandom
   ) {
     let objects = counter.map { CountingObjects(objects: objects, counter: $0) } ?? objects
     let durable = DurableEntries(objects)
-    let zones = RemoteZoneList(objects, durable, isReadOnly: isReadOnly)
+    let hints = hasHints ? RemoteHints(objects, isReadOnly: isReadOnly, makeRandom: makeRandom) : nil
+    let zones = RemoteZoneList(objects, durable, hints, isReadOnly: isReadOnly)
     let entries = LogEntries(objects: objects)
     self.objects = objects
     self.receivedMilliseconds = receivedMilliseconds
+    self.hints = hints
     self.zones = zones
-    pages = LogPageReader(zones: zones, entries: entries, durable: durable)
+    pages = LogPageReader(zones: zones, entries: entries, durable: durable, hints: hints)
     amendments = EntryAmendments(objects)
     appender = LogAppender(
-      objects: objects, zones: zones, entries: entries, receivedMilliseconds: receivedMilliseconds)
+      objects: objects, zones: zones, entries: entries, hints: hints,
+      receivedMilliseconds: receivedMilliseconds)
     assets = ObjectAssets(objects: objects, zones: zones)
   }
 
@@ -81,7 +88,21 @@ package protocol LogOfObjects: RemoteLog {
 extension LogOfObjects {
   public var name: String { log.objects.name }
 
-  public func changes() -> AsyncStream<Void> { log.objects.changes() }
+  public func changes() -> AsyncStream<RemoteHint> { log.objects.changes() }
+
+  public func heads(
+    of tokens: [ChangeToken], list: DatabaseToken
+  ) async throws(RemoteError) -> RemoteHeads? {
+    await log.hints?.heads(of: tokens, list: list) { [zones = log.zones] () throws(RemoteError) in
+      try await zones.checked().remote
+    }
+  }
+
+  public func announce() async {
+    await log.hints?.announce { [zones = log.zones] () throws(RemoteError) in
+      try await zones.checked().remote
+    }
+  }
 
   // MARK: Zones
 

@@ -1,6 +1,6 @@
 /// Keeps objects under names: files of a folder, objects in memory, or later S3 objects.
 ///
-/// An object is written once and never changed. Many tasks may make calls at once, and several processes and
+/// An object is written once and never changed, except by ``overwrite(_:_:)``. Many tasks may make calls at once, and several processes and
 /// machines may use one place at the same time.
 ///
 /// **What must hold.** An object is visible whole or not at all. Of all puts under one name exactly one
@@ -27,6 +27,12 @@ package protocol ObjectStore: Sendable {
   /// - Throws: ``RemoteError``, as ``get(_:bytesMax:)``; `overQuota`, `unsuitable`.
   func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool
 
+  /// Writes an object, and replaces the one of that name. Readers see one of the two whole. Of several that
+  /// overwrite at once, one lasts. It need not survive a power cut.
+  ///
+  /// - Throws: ``RemoteError``, as ``putIfAbsent(_:_:)``.
+  func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError)
+
   /// Waits until an object that was seen, and all in the same directory, are durable: the put of one that was
   /// seen may not have returned.
   ///
@@ -42,8 +48,8 @@ package protocol ObjectStore: Sendable {
   /// parts of assets and amendments; never for entries of a log.
   func delete(_ name: ObjectName) async throws(RemoteError)
 
-  /// Yields when an object may have been put, coalesced; ends at once if the place does not notify.
-  func changes() -> AsyncStream<Void>
+  /// Yields when an object may have been put; ends at once if the place does not notify.
+  func changes() -> AsyncStream<RemoteHint>
 }
 
 extension ObjectStore {

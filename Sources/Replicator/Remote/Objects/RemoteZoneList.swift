@@ -20,11 +20,13 @@ final class RemoteZoneList: Sendable {
   private let events: ZoneListEntries
   private let entries: LogEntries
   private let durable: DurableEntries
+  private let hints: RemoteHints?
   private let cache = Mutex<KnownZones?>(nil)
 
-  init(_ objects: any ObjectStore, _ durable: DurableEntries, isReadOnly: Bool) {
+  init(_ objects: any ObjectStore, _ durable: DurableEntries, _ hints: RemoteHints?, isReadOnly: Bool) {
     self.objects = objects
     self.durable = durable
+    self.hints = hints
     self.isReadOnly = isReadOnly
     events = ZoneListEntries(objects: objects)
     entries = LogEntries(objects: objects)
@@ -74,9 +76,18 @@ final class RemoteZoneList: Sendable {
     defer { cache.withLock { $0 = $0 ?? list } }
     while true {
       let next = try list.read { $0.offset } + 1
-      guard next <= Limits.placeMax, let found = try await events.read(next) else { return list }
+      guard next <= Limits.placeMax, let found = try await events.read(next) else {
+        try noteEnd(of: list)
+        return list
+      }
       try list.add(found, at: next)
     }
+  }
+
+  private func noteEnd(of list: KnownZones) throws(RemoteError) {
+    // An event that cannot be read may become readable: the list is to be read again.
+    let end = try list.read { $0.unreadable.isEmpty ? $0.offset : nil }
+    if let end { hints?.didSeeList(of: list.remote, end: end) } else { hints?.forgetList() }
   }
 
   /// Checks that the last cached event still exists.
@@ -98,6 +109,7 @@ final class RemoteZoneList: Sendable {
 
   /// Reads the events after a token.
   func page(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
+    await hints?.begin()
     if let token { forgetOthers(than: token.remote) }
     let list = try await read()
     let (page, first, last) = try list.read { (list) throws(RemoteError) in
@@ -130,7 +142,7 @@ final class RemoteZoneList: Sendable {
     guard !page.hasMore else { return (page, first, last) }
     page.later = list.events(end..<list.entries.count)
     for offset in list.unreadable {
-      guard let problem = list.entries[Int(offset) - 1].problem else { continue }
+      guard let problem = list.problems[offset] else { continue }
       page.problems.append(ZoneListProblem(offset: offset, failure: SyncFailure(problem)))
     }
     return (page, first, last)
@@ -215,7 +227,7 @@ final class RemoteZoneList: Sendable {
       try await record(.deleted, log.zone, incarnation)
     } catch {
       // A reader without permission to write still gets the fate; another caller adds the event.
-      if error.code != .denied && error.code != .overQuota { throw error }
+      guard [.denied, .readOnly, .overQuota].contains(error.code) else { throw error }
     }
     return fate
   }
@@ -239,7 +251,10 @@ final class RemoteZoneList: Sendable {
     {
       throw listWentBack(event.offset)
     }
-    if try await objects.putIfAbsent(name, event.bytes) { return }
+    if try await objects.putIfAbsent(name, event.bytes) {
+      hints?.didPutEvent(at: event.offset)
+      return
+    }
     guard try await objects.getPrefix(name, 1) != nil else { throw .unreadable(name) }
   }
 

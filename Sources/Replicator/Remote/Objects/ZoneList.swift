@@ -9,8 +9,6 @@ struct ZoneList: ~Copyable, Sendable {
     var event: ZoneEvent?
     /// The hash of the event's bytes, which the next one names.
     var hash: ContentHash
-    /// Why it cannot be read.
-    var problem: RemoteError?
     /// Whether the event changed anything. An impossible event, such as the creation of a zone that exists,
     /// does not.
     var counts = false
@@ -67,6 +65,10 @@ struct ZoneList: ~Copyable, Sendable {
   /// Whether an event is unreadable or given up: there may be logs that the list does not name.
   private(set) var hasGaps = false
 
+  /// Why events cannot be read, by their offsets. Beside the entries, which are many: an error is as large as
+  /// three of them.
+  private(set) var problems: [UInt64: RemoteError] = [:]
+
   /// The offsets of the events that cannot be read, in order.
   private(set) var unreadable: [UInt64] = []
 
@@ -106,7 +108,10 @@ struct ZoneList: ~Copyable, Sendable {
   mutating func add(_ found: Found, _ name: ObjectName) throws(RemoteError) {
     entries.append(try entry(found, name))
     apply(entries.count - 1)
-    if entries[entries.count - 1].problem != nil { unreadable.append(offset) }
+    if case .unreadable(let problem, _) = found {
+      problems[offset] = problem
+      unreadable.append(offset)
+    }
   }
 
   /// The events in a range of entries, without those that changed nothing.
@@ -121,12 +126,13 @@ struct ZoneList: ~Copyable, Sendable {
     entries[Int(offset) - 1] = try entry(found, name)
     (live, logs, hasGaps) = ([:], [:], false)
     for index in entries.indices { apply(index) }
-    unreadable = entries.indices.filter { entries[$0].problem != nil }.map { UInt64($0) + 1 }
+    problems[offset] = if case .unreadable(let problem, _) = found { problem } else { nil }
+    unreadable = problems.keys.sorted()
   }
 
   private func entry(_ found: Found, _ name: ObjectName) throws(RemoteError) -> Entry {
     switch found {
-    case .unreadable(let problem, let hash): return Entry(event: nil, hash: hash, problem: problem)
+    case .unreadable(_, let hash): return Entry(event: nil, hash: hash)
     case .tombstone(let bytes): return Entry(event: nil, hash: ContentHash(of: bytes.span.bytes))
     case .event(let bytes):
       do throws(FormatError) {

@@ -51,7 +51,9 @@ struct SimulatedActions: WorldPart {
 
   private func push(_ device: SimulatedDevice) throws {
     guard device.store != nil else { return }
-    try act(device) { try SimulatedRounds(world).deliver(.remoteChanged, device) }
+    try act(device) {
+      try SimulatedRounds(world).deliver(.remoteChanged(HintFaults(world).hint(to: device)), device)
+    }
   }
 
   private func leave(_ device: SimulatedDevice, _ choices: inout SimulationChoices) {

@@ -30,6 +30,7 @@ enum ErrorExplanations {
     ),
     ([.remote(.later)], [.throttled]),
     ([.remote(.denied)], [.denied] + otherRemotes),
+    (SimulationFault.refusals.map { .remote($0) }, [.denied]),
     ([.store(.full)], [.diskFull]),
     ([.store(.commitFailed)], [.commitFailed, .diskFull]),
     ([.store(.commitUncertain)], [.commitUncertain]),

@@ -27,6 +27,7 @@ struct RoundChecker: WorldPart {
       try checkSaysIt(zone, device, replicator, report)
       switch zone.status {
       case .inSync: try checkHasShipped(zone.zone, device, replicator, report)
+      case .unchanged: world.count(.zonesUnchanged)
       case .unfinished: world.count(.zonesUnfinished)
       case .parked(_, let failure):
         world.count(.zonesParked)
@@ -60,9 +61,10 @@ struct RoundChecker: WorldPart {
       throw SimulationFailure(
         .nothingIsSilent, "\(name), and it is folded up to \(known.token) of \(end)")
     case .parked:
-      guard !round.cut.contains(zone.zone) else { return }
+      guard !round.cut.contains(zone.zone), zone.shippingFailure == nil else { return }
       throw SimulationFailure(.roundsMakeProgress, "\(name), and shipped nothing of it")
-    case .local, .unfinished, .paused, .forked, .removed, .failed: return
+    // One that is unchanged says that the round did not look.
+    case .unchanged, .local, .unfinished, .paused, .forked, .removed, .failed: return
     }
   }
 

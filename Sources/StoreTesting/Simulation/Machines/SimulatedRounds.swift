@@ -31,12 +31,21 @@ struct SimulatedRounds: WorldPart {
       switch effect {
       case .round(let effect): try schedule(effect, device, index)
       case .setTimer(let timer, let range): schedule(timer, range, device, index)
+      case .announce: announce(device)
       case .report(let report):
         note("d\(device.number) round over: \(RoundText.text(report))")
         try RoundChecker(world).check(report, of: device, replicator)
         replicator.round = nil
         replicator.last = (report, world.now)
       }
+    }
+  }
+
+  private func announce(_ device: SimulatedDevice) {
+    guard !HintFaults(world).isSilent(device) else { return }
+    world.schedule(after: 1, in: device.process) {
+      guard let runner = device.runner else { return }
+      try act(device) { Task(executorPreference: executor) { await runner.announce() } }
     }
   }
 

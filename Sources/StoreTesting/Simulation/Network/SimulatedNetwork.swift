@@ -32,25 +32,27 @@ struct SimulatedNetwork: WorldPart {
   /// - Parameters:
   ///   - process: the caller. If it ends first, the answer is dropped.
   ///   - what: what is called, for the trace.
+  ///   - writes: whether it would change the remote.
   ///   - damage: damages an answer that carries bytes.
   ///   - request: what is done when the call arrives, each time that it arrives.
   func call<Answer: Sendable>(
-    _ process: SimulatedProcess, _ what: String, damage: Damage<Answer>? = nil,
+    _ process: SimulatedProcess, _ what: String, writes: Bool = false, damage: Damage<Answer>? = nil,
     request: @escaping Request<Answer>
   ) async throws(RemoteError) -> Answer {
     if process.isOver { throw SimulatedProcess.over }
     let result = await withCheckedContinuation { continuation in
-      send(process, what, damage, request, SimulatedCall<Answer>(continuation))
+      send(process, what, writes, damage, request, SimulatedCall<Answer>(continuation))
     }
     return try result.get()
   }
 
   private func send<Answer: Sendable>(
-    _ process: SimulatedProcess, _ what: String, _ damage: Damage<Answer>?,
+    _ process: SimulatedProcess, _ what: String, _ writes: Bool, _ damage: Damage<Answer>?,
     _ request: @escaping Request<Answer>, _ call: SimulatedCall<Answer>
   ) {
     let number = process.open { call.answer(.failure($0)) }
     let fate = drawFate(of: devices[process.device], hasBody: damage != nil)
+    let refusal = Self.refusal(fate.refusal, number, writes)
     world.schedule(after: Self.timeoutMilliseconds, in: process) {
       guard process.close(number) else { return }
       note("d\(process.device) \(what): no answer")
@@ -59,7 +61,7 @@ struct SimulatedNetwork: WorldPart {
     let arrive = { @Sendable in
       note("d\(process.device) \(what): arrives")
       Task(executorPreference: executor) {
-        let result = await Self.result(fate.refusal, request)
+        let result = await Self.result(refusal, request)
         self.answer(process, number, what, result, fate, damage, call)
       }
     }
@@ -76,20 +78,27 @@ struct SimulatedNetwork: WorldPart {
     }
   }
 
-  private static func result<Answer: Sendable>(
-    _ refusal: CallFate.Refusal?, _ request: Request<Answer>
-  ) async -> Result<Answer, RemoteError> {
+  /// Which of the refusals a call meets: the number of the call decides.
+  private static func refusal(_ refusal: CallFate.Refusal?, _ number: Int, _ writes: Bool) -> RemoteError? {
     switch refusal {
     case .throttled:
-      return .failure(
-        RemoteError(
-          .later, "the remote has too much to do", hint: "come back later",
-          retryAfterMilliseconds: retryAfterMilliseconds))
-    case .unavailable: return .failure(.unreachable)
-    case .denied: return .failure(RemoteError(.denied, "the user is refused", hint: "sign in again"))
-    case nil:
-      do throws(RemoteError) { return .success(try await request()) } catch { return .failure(error) }
+      RemoteError(
+        .later, "the remote has too much to do", hint: "come back later",
+        retryAfterMilliseconds: retryAfterMilliseconds)
+    case .unavailable: .unreachable
+    case .denied:
+      RemoteError(
+        SimulationFault.refusals[number % (writes ? SimulationFault.refusals.count : 3)],
+        "the user is refused", hint: "sign in again")
+    case nil: nil
     }
+  }
+
+  private static func result<Answer: Sendable>(
+    _ refusal: RemoteError?, _ request: Request<Answer>
+  ) async -> Result<Answer, RemoteError> {
+    if let refusal { return .failure(refusal) }
+    do throws(RemoteError) { return .success(try await request()) } catch { return .failure(error) }
   }
 
   private func answer<Answer: Sendable>(

@@ -34,9 +34,16 @@ struct SimulatedObjectsLine: ObjectStore {
 
   func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
     let objects = try objects
-    return try await network.call(process, "put \(name)") { () throws(RemoteError) in
+    return try await network.call(process, "put \(name)", writes: true) { () throws(RemoteError) in
       try BlockedDirectories(world).check(name)
       return try await objects.putIfAbsent(name, bytes)
+    }
+  }
+
+  func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {
+    let objects = try objects
+    return try await network.call(process, "overwrite \(name)", writes: true) { () throws(RemoteError) in
+      try await objects.overwrite(name, bytes)
     }
   }
 
@@ -52,13 +59,13 @@ struct SimulatedObjectsLine: ObjectStore {
 
   func delete(_ name: ObjectName) async throws(RemoteError) {
     let objects = try objects
-    return try await network.call(process, "delete \(name)") { () throws(RemoteError) in
+    return try await network.call(process, "delete \(name)", writes: true) { () throws(RemoteError) in
       try BlockedDirectories(world).check(name)
       try await objects.delete(name)
     }
   }
 
-  func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+  func changes() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
 
   /// The objects that the device sees now. A request goes to them, even if other objects are mounted when it
   /// arrives.

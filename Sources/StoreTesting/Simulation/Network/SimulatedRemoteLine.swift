@@ -19,13 +19,13 @@ struct SimulatedRemoteLine: RemoteLog {
   func createZone(
     _ zone: ZoneID, proposing proposed: IncarnationID
   ) async throws(RemoteError) -> IncarnationID {
-    try await network.call(process, "createZone \(zone)") { [self] () throws(RemoteError) in
+    try await network.call(process, "createZone \(zone)", writes: true) { [self] () throws(RemoteError) in
       try await server.createZone(zone, proposing: proposed)
     }
   }
 
   func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await network.call(process, "deleteZone \(zone)") { [self] () throws(RemoteError) in
+    try await network.call(process, "deleteZone \(zone)", writes: true) { [self] () throws(RemoteError) in
       try await server.deleteZone(zone, incarnation)
     }
   }
@@ -33,7 +33,7 @@ struct SimulatedRemoteLine: RemoteLog {
   func append(_ segment: PackedSegment, after token: ChangeToken) async throws(RemoteError) -> AppendOutcome {
     let sequences = segment.header.sequences
     return try await network.call(
-      process, "append \(token.zone) \(sequences.lowerBound)…\(sequences.upperBound)"
+      process, "append \(token.zone) \(sequences.lowerBound)…\(sequences.upperBound)", writes: true
     ) { [self] () throws(RemoteError) in try await server.append(segment, after: token) }
   }
 
@@ -57,7 +57,7 @@ struct SimulatedRemoteLine: RemoteLog {
   func putAssetChunk(
     _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) {
-    try await network.call(process, "putAssetChunk \(index) of \(asset)") {
+    try await network.call(process, "putAssetChunk \(index) of \(asset)", writes: true) {
       [self] () throws(RemoteError) in
       try await server.putAssetChunk(bytes, at: index, of: asset)
     }
@@ -66,7 +66,7 @@ struct SimulatedRemoteLine: RemoteLog {
   func finishAsset(
     _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
   ) async throws(RemoteError) -> RemoteAssetState {
-    try await network.call(process, "finishAsset \(manifest.asset.hash)") {
+    try await network.call(process, "finishAsset \(manifest.asset.hash)", writes: true) {
       [self] () throws(RemoteError) in
       try await server.finishAsset(manifest, of: zone, incarnation)
     }
@@ -81,7 +81,26 @@ struct SimulatedRemoteLine: RemoteLog {
       request: { [self] () throws(RemoteError) in try await server.assetChunk(at: index, of: asset) })
   }
 
-  func changes() -> AsyncStream<Void> { AsyncStream { $0.finish() } }
+  func changes() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
+
+  func heads(
+    of tokens: [ChangeToken], list: DatabaseToken
+  ) async throws(RemoteError) -> RemoteHeads? {
+    let heads = try await network.call(process, "heads") { [self] () throws(RemoteError) in
+      try await server.heads(of: tokens, list: list)
+    }
+    return HintFaults(world).heads(heads, of: tokens, to: world.devices[process.device])
+  }
+
+  func announce() async {
+    do throws(RemoteError) {
+      try await network.call(process, "announce") { [self] () throws(RemoteError) in
+        await (try server).announce()
+      }
+    } catch {
+      // Others learn of it later.
+    }
+  }
 
   /// The remote that answers, as the device sees it now.
   private var server: any RemoteLog {

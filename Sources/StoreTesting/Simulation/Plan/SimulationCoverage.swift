@@ -5,7 +5,7 @@ public struct SimulationCoverage: Sendable {
     case deviceStarts, deviceStartsFailed, writes, writesFailed, losersRestored
     case rounds, roundsFailed, appended, appendedAlreadyThere, appendedToClosed
     case folded, foldedKnown, foldedBeside, conflicts, retimed
-    case zonesParked, zonesPaused, zonesRemoved, zonesFailed, zonesUnfinished
+    case zonesParked, zonesPaused, zonesRemoved, zonesFailed, zonesUnfinished, zonesUnchanged
     case readsHeld, reclaimed, verified, settlingRounds
   }
 

@@ -1,3 +1,5 @@
+internal import Replicator
+
 /// What can go wrong in a simulated world, and rare ways of use.
 public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   // The network.
@@ -36,6 +38,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case remoteDamaged
   case remoteTakenBack
   case assetInTheWay
+  case hintsLost
   case zoneDeleted
   case zoneRecreated
   // Ways of use.
@@ -47,6 +50,11 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case newerSegment
   // Peers.
   case peerThatLies
+
+  /// How ``denied`` refuses a call: one that only reads by the first three.
+  static let refusals: [RemoteError.Code] = [
+    .denied, .unauthenticated, .moved, .readOnly, .keyOutdated, .segmentRefused,
+  ]
 
   /// What it is, and how often it occurs in a world that has it.
   public var summary: String {
@@ -60,7 +68,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .bodyFlipped: "a bit of bytes that are read is wrong: 0 to 2 %"
     case .throttled: "the remote asks to come back later: 0 to 10 %"
     case .unavailable: "the remote fails: 0 to 10 %"
-    case .denied: "the remote refuses the user: 0 to 10 %"
+    case .denied: "the remote refuses the user, the call or the segment: 0 to 10 %"
     case .partition: "a device does not reach the remote for a while: half of the seeds"
     case .crash: "a process ends between two effects: 0 to 2 % of the steps"
     case .crashInCommit: "a process ends in a commit, before or after it lasts: 0 to 2 % of the commits"
@@ -95,6 +103,8 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .assetInTheWay:
       "a file is in the place of a directory of assets, and nothing can be put there: half of the worlds "
         + "with assets"
+    case .hintsLost:
+      "devices write no hints, and a server tells them for ever that nothing has changed: a third of the seeds"
     case .zoneDeleted: "a zone is deleted, while others write to it: 10 % of the seeds"
     case .zoneRecreated: "a zone is made again under the name of a deleted one: half of the seeds"
     case .groupCommit: "several writes wait and share a commit, one of which may fail"

@@ -16,6 +16,7 @@ struct SimulationPlan: Hashable, Sendable {
     case bounds
     case lostZone
     case inTheWay
+    case hints
   }
 
   let seed: UInt64

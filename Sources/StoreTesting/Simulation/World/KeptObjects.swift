@@ -1,7 +1,7 @@
 import Replicator
 import Synchronization
 
-/// An object store that records the order of its puts.
+/// An object store that records the order of its puts, except those of the object that is overwritten.
 final class KeptObjects: ObjectStore {
   private let objects: any ObjectStore
   private let puts: Mutex<[(name: ObjectName, bytes: [UInt8])]>
@@ -28,10 +28,14 @@ final class KeptObjects: ObjectStore {
     return isPut
   }
 
+  func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {
+    try await objects.overwrite(name, bytes)
+  }
+
   func makeLasting(_ name: ObjectName) async throws(RemoteError) { try await objects.makeLasting(name) }
   func list() async throws(RemoteError) -> [ObjectEntry] { try await objects.list() }
   func delete(_ name: ObjectName) async throws(RemoteError) { try await objects.delete(name) }
-  func changes() -> AsyncStream<Void> { objects.changes() }
+  func changes() -> AsyncStream<RemoteHint> { objects.changes() }
 
   /// Replaces an object's bytes, or removes the object.
   func replace(_ name: ObjectName, with bytes: [UInt8]?) async throws(RemoteError) {

@@ -20,8 +20,12 @@ struct ReadOnlyObjects: ObjectStore {
     throw RemoteError(.denied, "\(self.name) may only be read", hint: "mount it for writing")
   }
 
+  func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {
+    throw RemoteError(.denied, "\(self.name) may only be read", hint: "mount it for writing")
+  }
+
   func makeLasting(_ name: ObjectName) async throws(RemoteError) { try await objects.makeLasting(name) }
   func list() async throws(RemoteError) -> [ObjectEntry] { try await objects.list() }
   func delete(_ name: ObjectName) async throws(RemoteError) {}
-  func changes() -> AsyncStream<Void> { objects.changes() }
+  func changes() -> AsyncStream<RemoteHint> { objects.changes() }
 }

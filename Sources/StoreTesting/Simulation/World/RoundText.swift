@@ -16,6 +16,7 @@ enum RoundText {
   static func text(_ status: ZoneStatus) -> String {
     switch status {
     case .inSync: "in sync"
+    case .unchanged: "unchanged"
     case .local: "local"
     case .unfinished: "unfinished"
     case .parked(let offset, let failure): "parked at \(offset): \(failure.code)"
@@ -28,6 +29,7 @@ enum RoundText {
 
   static func text(_ effect: RoundEffect) -> String {
     switch effect {
+    case .askHeads(let tokens, _): "asks for the heads of \(tokens.count) logs"
     case .readState: "reads its state"
     case .fetchZoneEvents(let token): "fetches the list of zones after \(token?.offset ?? 0)"
     case .applyZoneEvents(let page): "applies \(page.events.count) events of the list of zones"
@@ -52,6 +54,7 @@ enum RoundText {
       "appends \(segment.header.sequences.lowerBound)…\(segment.header.sequences.upperBound) after \(offset)"
     case .acknowledge(let header, let place):
       "acknowledges \(header.sequences.lowerBound)…\(header.sequences.upperBound) at \(place.offset)"
+    case .forgetCut: "forgets its cut"
     case .withdraw: "withdraws it"
     case .deleteAtRemote: "deletes it at the remote"
     case .finishDeletion: "finishes its deletion"

@@ -13,6 +13,7 @@ final class SimulatedPlace: Sendable {
   let server: any RemoteLog
   private let foreign: MemoryObjects
   private let receivedMilliseconds: (@Sendable () -> UInt64)?
+  private let makeRandom: @Sendable () -> UInt64
   /// The number of objects at the last call of ``takeChange()``.
   private let seen = Mutex(0)
   /// The remote without a network in front of it.
@@ -22,19 +23,22 @@ final class SimulatedPlace: Sendable {
 
   init(
     _ objects: any ObjectStore, marker: [UInt8], foreign: MemoryObjects,
-    receivedMilliseconds: (@Sendable () -> UInt64)?
+    receivedMilliseconds: (@Sendable () -> UInt64)?, makeRandom: @escaping @Sendable () -> UInt64
   ) {
     let kept = KeptObjects(objects, marker: marker)
     self.objects = kept
     self.receivedMilliseconds = receivedMilliseconds
-    server = ObjectRemote(kept, receivedMilliseconds: receivedMilliseconds)
+    self.makeRandom = makeRandom
+    server = ObjectRemote(kept, receivedMilliseconds: receivedMilliseconds, makeRandom: makeRandom)
     observer = ObjectRemote(objects, isReadOnly: true)
     self.foreign = foreign
   }
 
   /// A remote of the app's own, on a server.
-  private init(_ remote: any RemoteLog, foreign: MemoryObjects) {
+  private init(_ remote: any RemoteLog, foreign: MemoryObjects, makeRandom: @escaping @Sendable () -> UInt64)
+  {
     objects = nil
+    self.makeRandom = makeRandom
     receivedMilliseconds = nil
     server = remote
     observer = remote
@@ -82,7 +86,7 @@ final class SimulatedPlace: Sendable {
 
   /// The log's algorithm over objects.
   func makeLog(over objects: any ObjectStore) -> ObjectRemote {
-    ObjectRemote(objects, receivedMilliseconds: receivedMilliseconds)
+    ObjectRemote(objects, receivedMilliseconds: receivedMilliseconds, makeRandom: makeRandom)
   }
 
   /// The object store that a device with a mount calls.
@@ -108,7 +112,9 @@ extension SimulatedPlace {
     let identity = RemoteID(rawValue: UInt128(random.next()) << 64 | UInt128(random.next()))
     let other = RemoteID(rawValue: UInt128(random.next()) << 64 | UInt128(random.next()))
     let foreign = MemoryRemote(identity: other, name: "foreign").objects
-    if let makeRemote { return SimulatedPlace(makeRemote(), foreign: foreign) }
+    if let makeRemote {
+      return SimulatedPlace(makeRemote(), foreign: foreign, makeRandom: { random.next() })
+    }
     let memory = MemoryRemote(identity: identity).objects
     let marker = memory.contents[.marker]!
     var objects: any ObjectStore = memory
@@ -123,7 +129,8 @@ extension SimulatedPlace {
       { @Sendable in UInt64(start + offset + clock.milliseconds) }
     }
     return SimulatedPlace(
-      objects, marker: marker, foreign: foreign, receivedMilliseconds: receivedMilliseconds)
+      objects, marker: marker, foreign: foreign, receivedMilliseconds: receivedMilliseconds,
+      makeRandom: { random.next() })
   }
 }
 
