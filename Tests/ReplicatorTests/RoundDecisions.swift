@@ -104,7 +104,7 @@ struct RoundDecisions {
     }
     #expect((0..<20).map { _ in timers() }.reduce(0, +) == 1)
     #expect(!machine.step(.timerFired(.commit)).isEmpty)
-    for result in [RoundResult.state(state), .zoneEvents(page(at: 1)), .state(state)] {
+    for result in [RoundResult.state(state), .heads(nil), .zoneEvents(page(at: 1)), .state(state)] {
       _ = machine.step(.completed(result))
     }
     #expect(timers() == 1)
