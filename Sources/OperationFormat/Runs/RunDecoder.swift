@@ -16,6 +16,10 @@ package struct RunDecoder: ~Copyable, ~Escapable {
   /// For each name of the run, the transaction that used it last, and its index there.
   private var indexes: [(transaction: Int, index: Int)] = []
   private var transaction = 0
+  /// For each maker of units, the operation that named it last, and its index there.
+  private var makerIndexes: [(operation: Int, index: Int)] = []
+  private var operation = 0
+  private var makerCount = 0
   /// The shape of the only operation of the last transaction, if that has three names.
   private var onlyShape: RunShape?
 
@@ -292,14 +296,11 @@ package struct RunDecoder: ~Copyable, ~Escapable {
 
   private mutating func readOperand(_ shape: RunShape) throws(FormatError) {
     let (parts, mode) = (RunOperand(shape.kind), shape.mode)
-    var units = UnitWriter()
+    operation += 1
+    makerCount = 0
     if parts.hasKey { try readString() }
-    if parts.hasUnit { units.appendUnit(try readUnit(), to: &payload) }
-    var origin: UnitReference?
-    if parts.hasOrigin {
-      origin = mode.hasExpectedUnit ? state.cursor.origin : try readOrigin()
-      units.appendOrigin(origin, to: &payload)
-    }
+    if parts.hasUnit { _ = try readUnit() }
+    let origin = parts.hasOrigin ? try readOrigin(mode) : nil
     switch parts.tail {
     case .nothing:
       if parts.hasUnit { state.cursor.noteMove() }
@@ -310,7 +311,7 @@ package struct RunDecoder: ~Copyable, ~Escapable {
       // Each takes a byte at least, so the bytes end this loop.
       for _ in 0..<count { try reader.copyPlainValue(to: &payload) }
       state.cursor.noteInsertion(of: count, after: origin)
-    case .runs: try readRuns(mode, &units)
+    case .runs: try readRuns(mode)
     case .text:
       let count = try reader.copyLetters(to: &payload)
       state.cursor.noteInsertion(of: count, after: origin)
@@ -319,36 +320,59 @@ package struct RunDecoder: ~Copyable, ~Escapable {
     }
   }
 
-  private mutating func readRuns(_ mode: RunMode, _ units: inout UnitWriter) throws(FormatError) {
+  private mutating func readRuns(_ mode: RunMode) throws(FormatError) {
     let runCount = mode.hasExpectedUnit ? 1 : try reader.readVarint(.units, "run.runs")
     payload.append(varint: runCount)
     // Each takes a byte at least, so the bytes end this loop.
     for _ in 0..<runCount {
-      let explicit: UnitReference? = mode.hasExpectedUnit ? nil : try readUnit()
-      let count = try reader.readVarint(.units, "run.runs")
-      let first = explicit ?? state.cursor.removal(of: count)
-      units.appendRun(UnitSpan(first: first, count: count), to: &payload)
-      if first.maker == nil { state.cursor.noteRemoval(from: first.number) }
+      let first: UInt64?
+      let count: UInt64
+      if mode.hasExpectedUnit {
+        count = try reader.readVarint(.units, "run.runs")
+        first = state.cursor.removal(of: count)
+        appendOwnUnit(first!)
+      } else {
+        first = try readUnit()
+        count = try reader.readVarint(.units, "run.runs")
+      }
+      payload.append(varint: count)
+      if let first { state.cursor.noteRemoval(from: first) }
     }
   }
 
-  private mutating func readOrigin() throws(FormatError) -> UnitReference? {
+  /// Copies an origin, and returns its number if it is an own unit.
+  private mutating func readOrigin(_ mode: RunMode) throws(FormatError) -> UInt64? {
     let start = reader.position(.units)
+    if mode.hasExpectedUnit {
+      guard let unit = state.cursor.unit else {
+        payload.append(0)
+        return nil
+      }
+      appendOwnUnit(unit)
+      return unit
+    }
     let code = try reader.readVarint(.units, "run.unit")
-    return code == 0 ? nil : try readUnit(code, at: start)
+    if code == 0 {
+      payload.append(0)
+      return nil
+    }
+    return try readUnit(code, at: start)
   }
 
-  private mutating func readUnit() throws(FormatError) -> UnitReference {
+  /// Copies a unit, and returns its number if it is an own unit.
+  private mutating func readUnit() throws(FormatError) -> UInt64? {
     let start = reader.position(.units)
     let code = try reader.readVarint(.units, "run.unit")
     return try readUnit(code, at: start)
   }
 
-  private mutating func readUnit(_ code: UInt64, at start: Int) throws(FormatError) -> UnitReference {
+  private mutating func readUnit(_ code: UInt64, at start: Int) throws(FormatError) -> UInt64? {
     switch code {
     case 1:
       let difference = try reader.readZigzag(.units, "run.unit")
-      return UnitReference(number: state.cursor.expectedNumber &+ UInt64(bitPattern: difference))
+      let number = state.cursor.expectedNumber &+ UInt64(bitPattern: difference)
+      appendOwnUnit(number)
+      return number
     case 2:
       var identity = ByteReader(try reader.readBytes(16, .random, "run.unit"))
       let replica = try ReplicaID.read(from: &identity, "run.unit")
@@ -356,21 +380,41 @@ package struct RunDecoder: ~Copyable, ~Escapable {
       guard let epoch = UInt32(exactly: epoch) else {
         throw reader.fail(.invalid, at: start, "run.unit", expected: "an epoch of 32 bits", found: "\(epoch)")
       }
-      let unit = UnitReference(
-        maker: UnitMaker(replica: replica, epoch: epoch), number: try reader.readVarint(.units, "run.unit"))
-      if state.makers.count < RunFormat.makersMax { state.makers.append((unit.maker!, unit.number)) }
-      return unit
+      state.makers.append(
+        (UnitMaker(replica: replica, epoch: epoch), try reader.readVarint(.units, "run.unit")))
+      makerIndexes.append((-1, 0))
+      appendUnit(ofMaker: state.makers.count - 1)
     default:
       guard code >= 3, code - 3 < UInt64(state.makers.count) else {
         throw reader.fail(
           .invalid, at: start, "run.unit", expected: "one of \(state.makers.count) makers",
           found: "code \(code)")
       }
-      let index = Int(code - 3)
       let difference = try reader.readZigzag(.units, "run.unit")
-      state.makers[index].number &+= UInt64(bitPattern: difference)
-      return UnitReference(maker: state.makers[index].maker, number: state.makers[index].number)
+      state.makers[Int(code - 3)].number &+= UInt64(bitPattern: difference)
+      appendUnit(ofMaker: Int(code - 3))
     }
+    return nil
+  }
+
+  private mutating func appendOwnUnit(_ number: UInt64) {
+    payload.append(UInt8(UnitCode.ownMaker))
+    payload.append(varint: number)
+  }
+
+  /// Appends the unit with the last number of a maker.
+  private mutating func appendUnit(ofMaker maker: Int) {
+    let unit = state.makers[maker]
+    if makerIndexes[maker].operation == operation {
+      payload.append(varint: UnitCode.firstKnownMaker + UInt64(makerIndexes[maker].index))
+    } else {
+      makerIndexes[maker] = (operation, makerCount)
+      makerCount += 1
+      payload.append(UInt8(UnitCode.newMaker))
+      payload.append(bigEndian: unit.maker.replica.rawValue)
+      payload.append(varint: UInt64(unit.maker.epoch))
+    }
+    payload.append(varint: unit.number)
   }
 
   // MARK: A value

@@ -14,6 +14,7 @@ package struct RunEncoder: ~Copyable {
   /// The shape that probably comes next: for each, the one that followed it last.
   private var successors: [Int] = [0]
   private var lastShape = 0
+  private var makers: [UnitMaker: Int] = [:]
   private var operand = RunOperandRanges()
   private var scratch = ByteWriter()
 
@@ -287,13 +288,13 @@ package struct RunEncoder: ~Copyable {
     case .values:
       writer.append(count: operand.values.count, to: .units)
       for value in operand.values { writer.append(bytes.extracting(value), to: .plain) }
-      state.cursor.noteInsertion(of: UInt64(operand.values.count), after: operand.origin)
+      state.cursor.noteInsertion(of: UInt64(operand.values.count), after: operand.ownOrigin)
     case .runs: appendRuns(mode)
     case .text:
       let text = bytes.extracting(operand.text)
       writer.append(count: text.byteCount, to: .lengths)
       writer.append(text, to: .letters)
-      state.cursor.noteInsertion(of: scalarCount(text), after: operand.origin)
+      state.cursor.noteInsertion(of: scalarCount(text), after: operand.ownOrigin)
     case .place:
       for text in operand.texts { appendWord(bytes.extracting(text)) }
     }
@@ -315,23 +316,24 @@ package struct RunEncoder: ~Copyable {
 
   private mutating func append(_ unit: UnitReference) {
     guard let maker = unit.maker else {
-      writer.append(1, to: .units)
+      writer.append(varint: UnitCode.ownMaker, to: .units)
       return writer.append(
         zigzag: Int64(bitPattern: unit.number &- state.cursor.expectedNumber), to: .units)
     }
-    if let index = state.makers.firstIndex(where: { $0.maker == maker }) {
-      writer.append(count: index + 3, to: .units)
+    if let index = makers[maker] {
+      writer.append(varint: UnitCode.firstKnownMaker + UInt64(index), to: .units)
       writer.append(zigzag: Int64(bitPattern: unit.number &- state.makers[index].number), to: .units)
       state.makers[index].number = unit.number
       return
     }
-    writer.append(2, to: .units)
+    writer.append(varint: UnitCode.newMaker, to: .units)
     scratch.removeAll()
     scratch.append(bigEndian: maker.replica.rawValue)
     writer.append(scratch, to: .random)
     writer.append(varint: UInt64(maker.epoch), to: .units)
     writer.append(varint: unit.number, to: .units)
-    if state.makers.count < RunFormat.makersMax { state.makers.append((maker, unit.number)) }
+    makers[maker] = state.makers.count
+    state.makers.append((maker, unit.number))
   }
 
   // MARK: A value

@@ -94,7 +94,7 @@
 /// | random, units | 16 bytes, varint | with 2, the maker: replica, big-endian; epoch |
 /// | units | zigzag | number, minus: of an own unit, what ``UnitCursor`` expects; of another maker's, its last number, 0 at first |
 ///
-/// A run keeps its first 1,024 makers. The number after a new maker is a varint.
+/// The number after a new maker is a varint.
 ///
 /// ## A value
 ///
@@ -118,6 +118,4 @@ enum RunFormat {
   static let stringBytesMax = 64
   /// The most shapes of operations.
   static let shapesMax = 1 << 16
-  /// The most makers of units. Each new one is compared with those before.
-  static let makersMax = Limits.operationMakersMax
 }

@@ -32,6 +32,9 @@ struct RunOperandRanges: OperandVisitor {
     }
   }
 
+  /// The number of the origin if it is an own unit.
+  var ownOrigin: UInt64? { origin.flatMap { $0.maker == nil ? $0.number : nil } }
+
   mutating func key(_ text: Range<Int>, _ reader: borrowing ByteReader) { key = text }
   mutating func unit(_ unit: UnitReference) { units.append(unit) }
   mutating func origin(_ unit: UnitReference?) { origin = unit }
@@ -52,9 +55,10 @@ extension UnitCursor {
   /// Whether it expects the first unit of an operand.
   func expects(_ operand: borrowing RunOperandRanges, _ parts: RunOperand) -> Bool {
     if parts.tail == .runs {
-      return operand.runs.count == 1 && operand.runs[0].first == removal(of: operand.runs[0].count)
+      return operand.runs.count == 1
+        && operand.runs[0].first == UnitReference(number: removal(of: operand.runs[0].count))
     }
-    return parts.hasOrigin && !parts.hasUnit && operand.origin == origin
+    return parts.hasOrigin && !parts.hasUnit && operand.origin == unit.map { UnitReference(number: $0) }
   }
 }
 

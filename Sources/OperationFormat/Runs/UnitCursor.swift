@@ -26,17 +26,11 @@ struct UnitCursor {
   /// The number that a unit of this replica is compared with.
   var expectedNumber: UInt64 { unit ?? 0 }
 
-  /// Where it inserts next.
-  var origin: UnitReference? { unit.map { UnitReference(number: $0) } }
-
   /// The first of `count` units that it removes next.
-  func removal(of count: UInt64) -> UnitReference {
-    UnitReference(number: expectedNumber &- count &+ 1)
-  }
+  func removal(of count: UInt64) -> UInt64 { expectedNumber &- count &+ 1 }
 
-  /// Notes that `count` units were inserted after `origin`.
-  mutating func noteInsertion(of count: UInt64, after origin: UnitReference?) {
-    let previous = origin.flatMap { $0.maker == nil ? $0.number : nil }
+  /// Notes that `count` units were inserted after an own unit; nil for the start, or another's unit.
+  mutating func noteInsertion(of count: UInt64, after previous: UInt64?) {
     // The number is known to exist, so the next one is greater.
     if let previous, previous >= next { next = previous &+ 1 }
     if previous != (next == 0 ? nil : next &- 1) {
