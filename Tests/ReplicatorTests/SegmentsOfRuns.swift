@@ -66,6 +66,24 @@ struct SegmentsOfRuns {
     #expect(try SegmentPacker.unpack(packed.bytes).transactions == cut.transactions)
   }
 
+  @Test("A transaction with a parent, which a run cannot share, is packed so that it can be read")
+  func parents() throws {
+    for length in [1, 20, 200, 2000] {
+      let transaction = try LogTransaction(
+        replica: SegmentExamples.replica, epoch: 1, sequence: 1, zone: SegmentExamples.zone,
+        parent: TransactionID(replica: ReplicaID(rawValue: 7), epoch: 0, sequence: 5),
+        timestamp: Timestamp(rawValue: 9),
+        operations: [
+          .set(
+            record: "r", type: "T", field: "f", value: .string(String(repeating: "a", count: length)))
+        ]
+      ).encoded()
+      let cut = try SegmentExamples.cut([transaction])
+      let packed = try SegmentPacker.pack(cut)
+      #expect(try SegmentPacker.unpack(packed.bytes).transactions == [transaction])
+    }
+  }
+
   @Test("The example is valid")
   func control() throws {
     let cut = try SegmentExamples.cut(SegmentExamples.transactions(20))

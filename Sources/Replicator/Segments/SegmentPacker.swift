@@ -49,6 +49,8 @@ package enum SegmentPacker {
       for transaction in cut.transactions { encoder.append(transaction.span.bytes) }
       var run = ByteWriter()
       let ends = encoder.appendColumns(to: &run)
+      // A run of one transaction that is written as it is may be larger; a reader refuses that.
+      guard run.count <= body.byteCount else { return nil }
       return Zstandard.pack(run.span, endingBlocksAt: ends, bytesMax: body.byteCount - 1)
     case .zstandard: return Zstandard.pack(body, bytesMax: body.byteCount - 1)
     default: return nil
