@@ -26,7 +26,7 @@ struct SegmentHeaderTests {
         #expect(Self.error(header) { $0.flags = 1 << bit }?.code == .newerFormat)
       }
     }
-    #expect(Self.error { $0.codec = 2 }?.code == .newerFormat)
+    #expect(Self.error { $0.codec = 3 }?.code == .newerFormat)
     #expect(Self.error { $0.codec = 255 }?.code == .newerFormat)
     let encrypted = Self.error { $0.keyID = Self.varint(7) }
     #expect(encrypted?.code == .newerFormat && encrypted?.subject == "segment.keyID")
@@ -149,6 +149,11 @@ struct SegmentHeaderTests {
     #expect(code(packedMax + 1, packedMax + 1, 0) == .limitExceeded)
     #expect(code(100, 99, 1) == nil)
     #expect(code(100, 100, 1) == .invalid)
+    #expect(code(100, 99, 2) == nil)
+    #expect(code(100, 100, 2) == .invalid)
+    // A run says much in few bytes.
+    #expect(code(unpackedMax, 300, 2) == nil)
+    #expect(code(unpackedMax + 1, 300, 2) == .limitExceeded)
     #expect(code(100, 101, 1) == .invalid)
     #expect(code(unpackedMax, packedMax, 1) == nil)
     #expect(code(unpackedMax + 1, packedMax, 1) == .limitExceeded)

@@ -111,6 +111,12 @@ package struct ByteWriter: ~Copyable, @unchecked Sendable {
     span.withUnsafeBytes { append(copying: $0) }
   }
 
+  /// Appends the byte count of what another writer holds, and a copy of it.
+  package mutating func append(counted other: borrowing ByteWriter) {
+    append(count: other.count)
+    append(other.span)
+  }
+
   /// Appends a copy of bytes.
   @inlinable
   package mutating func append(_ bytes: [UInt8]) { append(bytes.span.bytes) }

@@ -54,7 +54,7 @@
 /// | 1–3 | count of operations: varint, 1 to 65,536 |
 /// | 8 | least timestamp, little-endian |
 /// | 8 | greatest timestamp, little-endian |
-/// | 1 | codec: 0 none, 1 Zstandard |
+/// | 1 | codec: 0 none, 1 Zstandard, 2 a run and Zstandard |
 /// | 1 | key id: varint, 0 for a body that is not encrypted |
 /// | 1–4 | bytes of the unpacked body: varint |
 /// | 1–4 | bytes of the packed body: varint |
@@ -70,6 +70,9 @@
 /// |---|---|
 /// | 1–4 | byte count of the transaction: varint |
 /// | | the transaction: ``TransactionFormat`` |
+///
+/// With the codec 1, it is packed as one Zstandard frame (RFC 8878); with 2, its transactions are a run in
+/// columns (``RunFormat``), and the run is packed as one such frame. The frame states its content's size.
 ///
 /// The other files of a remote log are a ``LogSeal``, a ``LogTombstone`` and the ``ZoneEvent``s of its list of zones.
 enum SegmentFormat {

@@ -51,8 +51,8 @@ extension SegmentHeader {
         "segment.packedBytes", expected: "at most \(Limits.segmentSealedBytesMax)", found: packedBytes,
         .limitExceeded)
     }
-    guard codec == .none || codec == .zstandard else {
-      throw Self.fail("segment.codec", expected: "0 or 1", found: UInt64(codec.rawValue), .newerFormat)
+    guard [.none, .zstandard, .shared].contains(codec) else {
+      throw Self.fail("segment.codec", expected: "0 to 2", found: UInt64(codec.rawValue), .newerFormat)
     }
   }
 
@@ -90,20 +90,21 @@ extension SegmentHeader {
       guard packedBytes == unpackedBytes else {
         throw Self.fail("segment.packedBytes", expected: "\(unpackedBytes), as unpacked", found: packedBytes)
       }
-    case .zstandard:
+    case .zstandard, .shared:
       guard packedBytes < unpackedBytes else {
         throw Self.fail(
           "segment.packedBytes", expected: "fewer than the \(unpackedBytes) unpacked", found: packedBytes)
       }
-      // A block of a Zstandard frame gives at most 128 KiB and takes at least 4 bytes (RFC 8878, 3.1.1.2).
-      guard unpackedBytes >> 15 <= packedBytes else {
+      // A block of a Zstandard frame gives at most 128 KiB and takes at least 4 bytes (RFC 8878, 3.1.1.2). The
+      // unpacker checks what the frame of a run says.
+      guard codec == .shared || unpackedBytes >> 15 <= packedBytes else {
         throw Self.fail(
           "segment.unpackedBytes", expected: "what \(packedBytes) bytes can be unpacked to",
           found: unpackedBytes)
       }
     default:
       throw Self.fail(
-        "segment.codec", expected: "0 or 1", found: UInt64(codec.rawValue), .newerFormat)
+        "segment.codec", expected: "0 to 2", found: UInt64(codec.rawValue), .newerFormat)
     }
   }
 

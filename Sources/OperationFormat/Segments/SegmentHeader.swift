@@ -10,6 +10,8 @@ public struct SegmentHeader: Hashable, Sendable {
     public static let none = Codec(rawValue: 0)
     /// A Zstandard frame (RFC 8878).
     public static let zstandard = Codec(rawValue: 1)
+    /// A run of transactions, which share what they have alike, in a Zstandard frame.
+    public static let shared = Codec(rawValue: 2)
   }
 
   /// The version of the header's bytes: 2, or 1 for a segment of an earlier program.

@@ -2,7 +2,7 @@
 // for each operation, because a maker is written in full only once in an operation.
 
 /// The codes before a unit. A greater code is the index, from 0, of a maker that was written before.
-private enum UnitCode {
+enum UnitCode {
   static let none: UInt64 = 0
   static let ownMaker: UInt64 = 1
   static let newMaker: UInt64 = 2

@@ -26,9 +26,9 @@ package enum SegmentPacker {
         found: "another")
     }
     var header = cut.header
-    let staysUnpacked = cut.isStored && header.codec == .none
-    if !staysUnpacked, let packed = Zstandard.pack(body.span) {
-      header.codec = .zstandard
+    for codec in cut.isStored ? [header.codec] : [.shared, .zstandard] {
+      guard let packed = pack(body.span, cut, codec) else { continue }
+      header.codec = codec
       header.packedBytes = UInt64(packed.count)
       let bytes = try SegmentFrame.encode(header, packedBody: packed.span.bytes)
       return PackedSegment(header: header, bytes: bytes)
@@ -37,6 +37,24 @@ package enum SegmentPacker {
     header.packedBytes = header.unpackedBytes
     let bytes = try SegmentFrame.encode(header, packedBody: body.span)
     return PackedSegment(header: header, bytes: bytes)
+  }
+
+  /// The packed body; nil if it would not be smaller.
+  private static func pack(
+    _ body: RawSpan, _ cut: SegmentCut, _ codec: SegmentHeader.Codec
+  ) -> [UInt8]? {
+    switch codec {
+    case .shared:
+      var encoder = RunEncoder(RunContext(cut.header), layout: .columns)
+      for transaction in cut.transactions { encoder.append(transaction.span.bytes) }
+      var run = ByteWriter()
+      let ends = encoder.appendColumns(to: &run)
+      // A run of one transaction that is written as it is may be larger; a reader refuses that.
+      guard run.count <= body.byteCount else { return nil }
+      return Zstandard.pack(run.span, endingBlocksAt: ends, bytesMax: body.byteCount - 1)
+    case .zstandard: return Zstandard.pack(body, bytesMax: body.byteCount - 1)
+    default: return nil
+    }
   }
 
   /// Unpacks a segment, and checks everything that its header says.
@@ -60,15 +78,41 @@ package enum SegmentPacker {
       throw FormatError(
         .keyUnknown, at: 0, in: "segment.keyID", expected: "a key that is here", found: "key \(header.keyID)")
     }
+    let byteCount = Int(header.unpackedBytes)
     switch header.codec {
+    case .shared:
+      let run = try Zstandard.unpack(
+        span.bytes.extracting(packedBody), sizes: 1...byteCount, origin: packedBody.lowerBound)
+      let body = try body(ofRun: run, header)
+      return try unpack(body.span, header)
     case .zstandard:
       let body = try Zstandard.unpack(
-        span.bytes.extracting(packedBody), byteCount: Int(header.unpackedBytes),
-        origin: packedBody.lowerBound)
+        span.bytes.extracting(packedBody), sizes: byteCount...byteCount, origin: packedBody.lowerBound)
       return try unpack(body.span.bytes, header)
     default:
       return try unpack(span.bytes.extracting(packedBody), header)
     }
+  }
+
+  /// Decodes a run in columns to an unpacked body, which is never larger than the header says.
+  private static func body(ofRun run: [UInt8], _ header: SegmentHeader) throws(FormatError) -> ByteWriter {
+    let byteCount = Int(header.unpackedBytes)
+    var body = ByteWriter()
+    body.reserve(min(byteCount, 32 * run.count))
+    let span = run.span
+    var decoder = try RunDecoder(columns: span.bytes, RunContext(header), bytesMax: byteCount)
+    var transaction = ByteWriter()
+    for _ in 0..<header.transactionCount {
+      transaction.removeAll()
+      _ = try decoder.next(into: &transaction)
+      body.append(counted: transaction)
+    }
+    try decoder.finish()
+    guard body.count == byteCount else {
+      throw FormatError(
+        .invalid, at: 0, in: "segment.unpackedBytes", expected: "\(byteCount)", found: "\(body.count)")
+    }
+    return body
   }
 
   private static func unpack(
@@ -91,5 +135,14 @@ package enum SegmentPacker {
     }
     try header.check(summary)
     return UnpackedSegment(header: header, transactions: transactions, steps: summary.steps)
+  }
+}
+
+extension RunContext {
+  /// The context of the run in a segment.
+  init(_ header: SegmentHeader) {
+    self.init(
+      replica: header.replica, epoch: header.epoch, firstSequence: header.sequences.lowerBound,
+      zone: header.zone, incarnation: header.incarnation)
   }
 }

@@ -10,31 +10,52 @@ enum Zstandard {
   private static let level: Int32 = 3
   private static let magic: UInt32 = 0xFD2F_B528
 
-  /// Packs bytes into one frame that names its content's size; nil if that is not smaller.
-  ///
-  /// - Complexity: O(n), and as much memory again
-  static func pack(_ bytes: RawSpan) -> [UInt8]? {
-    var byteCount = 0
-    let packed = [UInt8](unsafeUninitializedCapacity: ZSTD_compressBound(bytes.byteCount)) { buffer, count in
-      byteCount = bytes.withUnsafeBytes {
-        ZSTD_compress(buffer.baseAddress, buffer.count, $0.baseAddress, $0.count, level)
-      }
-      count = ZSTD_isError(byteCount) == 0 ? byteCount : 0
-    }
-    // It fails only if memory is short. An unpacked body is valid too, only larger.
-    return ZSTD_isError(byteCount) == 0 && byteCount < bytes.byteCount ? packed : nil
-  }
+  /// The shortest block worth a code of its own. Its header and table take some 50 bytes.
+  private static let blockBytesMin = 512
 
-  /// Unpacks one frame that takes all of `bytes`. No more than `byteCount` bytes are made, whatever the frame
-  /// says.
+  /// Packs bytes into one frame that names its content's size; nil if it is too large.
   ///
   /// - Parameters:
-  ///   - byteCount: what the frame must give, no more than a limit of the caller's.
+  ///   - ends: where bytes of another sort begin. A block ends there, if it is not too short: each block has a
+  ///     code that fits its bytes.
+  ///   - bytesMax: how large the frame may be.
+  /// - Complexity: O(n), and as much memory again
+  static func pack(_ bytes: RawSpan, endingBlocksAt ends: [Int] = [], bytesMax: Int) -> [UInt8]? {
+    guard let context = ZSTD_createCCtx() else { return nil }
+    defer { ZSTD_freeCCtx(context) }
+    guard
+      ZSTD_isError(ZSTD_CCtx_setParameter(context, ZSTD_c_compressionLevel, level)) == 0,
+      ZSTD_isError(ZSTD_CCtx_setPledgedSrcSize(context, UInt64(bytes.byteCount))) == 0
+    else { return nil }
+    var isPacked = true
+    let packed = [UInt8](unsafeUninitializedCapacity: bytesMax) { buffer, count in
+      var output = ZSTD_outBuffer(dst: buffer.baseAddress, size: buffer.count, pos: 0)
+      var start = 0
+      for end in ends.filter({ $0 < bytes.byteCount }) + [bytes.byteCount] where isPacked {
+        let isLast = end == bytes.byteCount
+        guard isLast || end - start >= blockBytesMin else { continue }
+        isPacked = bytes.extracting(start..<end).withUnsafeBytes {
+          var input = ZSTD_inBuffer(src: $0.baseAddress, size: $0.count, pos: 0)
+          // 0 if all is written. It is not if the frame would be too large, or memory is short.
+          return ZSTD_compressStream2(context, &output, &input, isLast ? ZSTD_e_end : ZSTD_e_flush) == 0
+        }
+        start = end
+      }
+      count = output.pos
+    }
+    // An unpacked body is valid too, only larger.
+    return isPacked ? packed : nil
+  }
+
+  /// Unpacks one frame that takes all of `bytes`. No more bytes are made than the frame says.
+  ///
+  /// - Parameters:
+  ///   - sizes: how many bytes the frame may give, no more than a limit of the caller's.
   ///   - origin: the offset of `bytes` in the decoded thing, for errors.
   /// - Throws: ``FormatError`` with `invalid` for anything else than such a frame, `outOfMemory` if memory is
   ///   short.
   static func unpack(
-    _ bytes: RawSpan, byteCount: Int, origin: Int
+    _ bytes: RawSpan, sizes: ClosedRange<Int>, origin: Int
   ) throws(FormatError) -> [UInt8] {
     func fail(_ expected: String, _ found: String) -> FormatError {
       FormatError(.invalid, at: origin, in: "segment.body", expected: expected, found: found)
@@ -50,8 +71,13 @@ enum Zstandard {
       throw fail("one frame of \(bytes.byteCount) bytes", "one of \(frameBytes), and more after it")
     }
     let declared = bytes.withUnsafeBytes { ZSTD_getFrameContentSize($0.baseAddress, $0.count) }
-    guard declared == UInt64(byteCount) else {
-      throw fail("a frame that says it has \(byteCount) bytes", declared > 1 << 62 ? "none" : "\(declared)")
+    // A block gives at most 128 KiB and takes at least 4 bytes (RFC 8878, 3.1.1.2).
+    guard let byteCount = Int(exactly: declared), sizes.contains(byteCount),
+      byteCount >> 15 <= bytes.byteCount
+    else {
+      throw fail(
+        "a frame that says it has \(sizes.lowerBound) to \(sizes.upperBound) bytes",
+        declared > 1 << 62 ? "none" : "\(declared)")
     }
     // All the memory that the library takes. Too little memory must not look like damaged bytes.
     guard let context = ZSTD_createDCtx() else {
