@@ -55,7 +55,8 @@ struct FrameCodecTests {
   func largestEnvelope() {
     func code(_ segmentBytes: Int) -> FormatError.Code? {
       let empty = [UInt8]()
-      var bytes = SegmentEnvelope.encode(offset: 1, receivedMilliseconds: nil, chain: nil, segment: empty.span.bytes)
+      var bytes = SegmentEnvelope.encode(
+        offset: 1, receivedMilliseconds: nil, chain: nil, segment: empty.span.bytes)
       bytes.replaceSubrange(22..<30, with: NaiveTransaction.littleEndian(UInt64(segmentBytes)))
       return Codec.envelope.code(withChecksum(bytes))
     }

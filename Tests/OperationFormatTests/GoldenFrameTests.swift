@@ -60,7 +60,8 @@ struct GoldenFrameTests {
     (packed.codec, packed.packedBytes) = (.zstandard, 99)
     #expect(packed.statement == statement)
     #expect(
-      packed.formerStatement?.hash == hash("4c92df0338aceda214b00c861dd197bf53f665fc990a3e682325a128cea82713"))
+      packed.formerStatement?.hash == hash("4c92df0338aceda214b00c861dd197bf53f665fc990a3e682325a128cea82713")
+    )
     #expect(FrameExamples.header.formerStatement == nil)
     var first = FrameExamples.header
     first.version = 1

@@ -80,7 +80,9 @@ struct SegmentHeaderTests {
   func former() {
     let header = FrameExamples.reofferedHeader
     #expect(Self.error(header) { _ in } == nil)
-    for (offset, base, isSigned) in [(0, 0, 1), (4, 4, 1), (300, 300, 1), (300, 4, 2)] as [(UInt64, UInt64, UInt8)] {
+    for (offset, base, isSigned) in [(0, 0, 1), (4, 4, 1), (300, 300, 1), (300, 4, 2)]
+      as [(UInt64, UInt64, UInt8)]
+    {
       var naive = NaiveSegmentHeader(header)
       let rest = Array(naive.former[19...])
       naive.former = Array(naive.former[..<16]) + Self.varint(offset) + Self.varint(base) + rest
@@ -187,7 +189,9 @@ struct SegmentHeaderTests {
     var random = SeededGenerator(94)
     for round in 0..<50_000 {
       var bytes = random.bytes(random.below(200))
-      if round % 2 == 0 { bytes = Array("TRSG".utf8) + [UInt8(1 + round / 2 % 2), 0, UInt8(random.below(200)), 0] + bytes }
+      if round % 2 == 0 {
+        bytes = Array("TRSG".utf8) + [UInt8(1 + round / 2 % 2), 0, UInt8(random.below(200)), 0] + bytes
+      }
       #expect(Codec.segmentHeader.code(bytes) != nil, "seed \(random.seed)")
       #expect(Codec.segment.code(bytes) != nil, "seed \(random.seed)")
     }

@@ -136,7 +136,9 @@ private struct DictionaryLogs {
     note(.deleted, zone, incarnation)
   }
 
-  mutating func append(_ segment: PackedSegment, after token: ChangeToken) throws(RemoteError) -> AppendOutcome {
+  mutating func append(_ segment: PackedSegment, after token: ChangeToken) throws(RemoteError)
+    -> AppendOutcome
+  {
     let log = try log(token.zone, token.incarnation)
     try segment.checkIsOf(token)
     let count = UInt64(log.segments.count)
@@ -169,7 +171,8 @@ private struct DictionaryLogs {
       if !page.isEmpty && bytes > bytesMax { break }
       let offset = token.offset + UInt64(page.count) + 1
       let chain = StatedChain(log.chains[Int(offset)])
-      page.append(StoredSegment(offset: offset, receivedMilliseconds: nil, chain: chain, bytes: segment.bytes))
+      page.append(
+        StoredSegment(offset: offset, receivedMilliseconds: nil, chain: chain, bytes: segment.bytes))
     }
     return .segments(page, hasMore: start + page.count < log.segments.count || log.isClosed)
   }

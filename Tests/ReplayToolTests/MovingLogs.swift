@@ -214,7 +214,7 @@ struct MovingLogs {
       replace(4, #""offset":"#, #""offset":9223372036854775808,"was":"#)
     case 17:
       expected = "the number of a reason that this version knows was expected"
-      replace(4, #""first":1"#, #""rejected":9,"first":1"#)
+      replace(4, #""first":1"#, #""rejected":10,"first":1"#)
     default:
       expected = "line 8"
       lines.insert(lines[6], at: 7)

@@ -201,7 +201,8 @@ struct FolderHostile {
     if rmdir(folder.entry(2)) != 0 { unlink(folder.entry(2)) }
     let segment = folder.segments[HostileFolder.notes]![1].bytes
     let span = segment.span
-    let envelope = SegmentEnvelope.encode(offset: 2, receivedMilliseconds: nil, chain: nil, segment: span.bytes)
+    let envelope = SegmentEnvelope.encode(
+      offset: 2, receivedMilliseconds: nil, chain: nil, segment: span.bytes)
     folder.write(envelope, folder.entry(2))
     let repaired = await folder.count(HostileFolder.notes)
     #expect(repaired == 3)

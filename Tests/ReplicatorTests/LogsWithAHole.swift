@@ -53,7 +53,9 @@ struct LogsWithAHole {
     let right = try await place.copy()
     var log: [[UInt8]] = []
     while let bytes = right[.entry(of: token.incarnation, UInt64(log.count + 1))] { log.append(bytes) }
-    let headers = try log.map { try SegmentPacker.unpack(Array($0[SegmentEnvelope.headerBytesMax...])).header }
+    let headers = try log.map {
+      try SegmentPacker.unpack(Array($0[SegmentEnvelope.headerBytesMax...])).header
+    }
     // A later segment notices a missing one if it is of the same writer, or of one who had it.
     let holes = (token.offset + 1..<UInt64(log.count)).filter { offset in
       let (left, next) = (headers[Int(offset) - 1], headers[Int(offset)])

@@ -186,7 +186,9 @@ struct RemoteIngest {
       return try known(entry, receivedMilliseconds: segment.receivedMilliseconds)
     }
     guard header.sequence == last + 1 else { throw StoreError.missing(last + 1, segment.zone) }
-    let timestamp = try segment.parsing { try store.timestamp(ofArrived: body, in: ZoneID(name: header.zone.name)) }
+    let timestamp = try segment.parsing {
+      try store.timestamp(ofArrived: body, in: ZoneID(name: header.zone.name))
+    }
     let wall = store.wallMilliseconds()
     let numbered = try store.entryHeader(
       for: header, replica, zone, arrivalDelay: wall &- Int64(timestamp.milliseconds))

@@ -89,7 +89,8 @@ struct SegmentRules {
       ? found?.hash : try storage.segments.chain(at: segment.base, in: log.zone, log.incarnation)?.hash
     guard segment.base < segment.offset, found != nil, proof ?? expected == expected else {
       throw segment.invalid(
-        .base, .mismatch, "its writer had seen another log up to offset \(segment.base): it lies, or the remote "
+        .base, .mismatch,
+        "its writer had seen another log up to offset \(segment.base): it lies, or the remote "
           + "shows each store another log")
     }
   }
@@ -121,7 +122,8 @@ struct SegmentRules {
     let link = try link(of: segment, log)
     guard link.continues else {
       throw segment.invalid(
-        .chain, .mismatch, "it does not continue the log that is before it: the remote was changed by hand, was "
+        .chain, .mismatch,
+        "it does not continue the log that is before it: the remote was changed by hand, was "
           + "put together from two copies, or shows each store another log")
     }
     return link.chain

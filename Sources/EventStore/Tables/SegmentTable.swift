@@ -63,11 +63,16 @@ struct SegmentTable<Source: TableReading>: TableView {
     if first == 0 { chain = .start(of: id) }
     guard chain != nil, first < offset else { return }
     for next in first + 1...offset {
-      guard let row = try row(at: next, in: zone, incarnation) else { return chain = nil }
-      let statement = try row.isQuarantined
+      guard let row = try row(at: next, in: zone, incarnation) else {
+        chain = nil
+        return
+      }
+      let statement =
+        try row.isQuarantined
         ? row.hash
         : SegmentStatement(
-          firstVersion: id, replicas.identity(of: row.replica), row.epoch, row.first...max(row.first, row.last),
+          firstVersion: id, replicas.identity(of: row.replica), row.epoch,
+          row.first...max(row.first, row.last),
           row.hash
         ).hash
       let link = LogChain(statement, at: next, after: chain)

@@ -6,18 +6,20 @@
 ///
 /// ## The envelope
 ///
-/// A remote log of files or objects writes it before a segment: the offset, and the time of receipt.
-/// ``SegmentEnvelope``
+/// A remote log of files or objects writes it before a segment: the offset, the time of receipt, and the log's
+/// chain. ``SegmentEnvelope``, ``LogChain``
 ///
 /// | bytes | field |
 /// |---|---|
 /// | 4 | magic: `TRLE` |
-/// | 1 | version: 1 |
-/// | 1 | flags: 0 |
+/// | 1 | version: 2, or 1 |
+/// | 1 | flags: with version 2, 1 if the chain begins again here |
 /// | 8 | offset in the zone's log, from 1, little-endian |
 /// | 8 | milliseconds since 1970 of its first arrival, plus 1; 0 for none; little-endian |
 /// | 8 | byte count of the segment, little-endian |
 /// | 4 | CRC-32C of the bytes before, little-endian |
+/// | 32 | with version 2, the log's chain at the offset |
+/// | 4 | with version 2, CRC-32C of all bytes before, little-endian |
 /// | | the segment, which has its own hash |
 ///
 /// ## A segment as it is sent
@@ -26,8 +28,10 @@
 ///
 /// | bytes | field |
 /// |---|---|
-/// | 136–464 | header |
+/// | 136–470 | header |
 /// | | body, packed as the header says |
+/// | 64 | if signed, the signature of the device |
+/// | 64 | if offered again and signed before, the signature of the former device |
 /// | 32 | SHA-256 of the bytes before |
 ///
 /// ## The header
@@ -39,10 +43,10 @@
 /// | bytes | field |
 /// |---|---|
 /// | 4 | magic: `TRSG` |
-/// | 1 | version: 1 |
-/// | 1 | flags: 0 |
+/// | 1 | version: 2, or 1 |
+/// | 1 | flags: with version 2, 1 sealed, 2 signed, 4 offered again |
 /// | 2 | byte count of the whole header, little-endian |
-/// | 1–130 | zone's owner: byte count, varint; UTF-8, 0 to 128 bytes |
+/// | 1–130 | with version 1, zone's owner: byte count, varint; UTF-8, 0 to 128 bytes |
 /// | 2–130 | zone's name: byte count, varint; UTF-8, 1 to 128 bytes |
 /// | 16 | incarnation, big-endian |
 /// | 16 | replica, big-endian |
@@ -50,16 +54,18 @@
 /// | 1–9 | first sequence: varint, from 1 |
 /// | 1–9 | last sequence: varint, at most 2^63 − 1 |
 /// | 1–10 | base: varint, 0 for none |
-/// | 32 | with a base, the content hash of the segment there |
-/// | 1–3 | count of operations: varint, 1 to 65,536 |
-/// | 8 | least timestamp, little-endian |
-/// | 8 | greatest timestamp, little-endian |
+/// | 32 | with a base, the log's chain there; with version 1, the content hash of the segment there |
+/// | 1–3 | unless sealed, count of operations: varint, 1 to 65,536 |
+/// | 8 | unless sealed, least timestamp, little-endian |
+/// | 8 | unless sealed, greatest timestamp, little-endian |
 /// | 1 | codec: 0 none, 1 Zstandard, 2 a run and Zstandard |
-/// | 1 | key id: varint, 0 for a body that is not encrypted |
-/// | 1–4 | bytes of the unpacked body: varint |
+/// | 1–5 | key id: varint, from 1 if sealed, else 0 |
+/// | 1–4 | unless sealed, bytes of the unpacked body: varint |
 /// | 1–4 | bytes of the packed body: varint |
-/// | 32 | content hash: SHA-256 of the unpacked body |
+/// | 32 | content hash: SHA-256 of the unpacked body; of a sealed one, its HMAC |
 /// | 32 | content hash of this replica's segment before it; zeros for the first |
+/// | 16 | if signed, device, big-endian |
+/// | 67–120 | if offered again, ``FormerPlace``: incarnation (16, big-endian), offset and base (varints), with a base the chain there (32), previous hash (32), key id (varint), 1 and the device (16) if it was signed, else 0 |
 /// | 4 | CRC-32C of the bytes before, little-endian |
 ///
 /// ## The body, unpacked

@@ -133,7 +133,8 @@ extension SegmentHeader {
     let base = try reader.readVarint("segment.base")
     let baseProof = base == 0 ? .zero : try ContentHash.read(from: &reader, "segment.baseProof")
     let operationCount = isSealed ? 0 : try reader.readVarint("segment.operationCount")
-    let timestamps = isSealed ? Timestamp(rawValue: 0)...Timestamp(rawValue: 0) : try readTimestamps(from: &reader)
+    let timestamps =
+      isSealed ? Timestamp(rawValue: 0)...Timestamp(rawValue: 0) : try readTimestamps(from: &reader)
     let codec = Codec(rawValue: try reader.readUInt8("segment.codec"))
     let keyID = try reader.readVarint32("segment.keyID")
     return SegmentHeader(

@@ -34,7 +34,8 @@ extension SegmentHeader {
       preconditionFailure("a cut without transactions")
     }
     let header = SegmentHeader(
-      version: version, zone: first.zone, incarnation: incarnation, replica: first.replica, epoch: first.epoch,
+      version: version, zone: first.zone, incarnation: incarnation, replica: first.replica,
+      epoch: first.epoch,
       sequences: first.sequence...summary.lastSequence, base: summary.base,
       baseProof: summary.base == 0 ? .zero : try baseProof(summary.base),
       operationCount: summary.operationCount, timestamps: timestamps, unpackedBytes: UInt64(unpackedBytes),

@@ -13,7 +13,8 @@ extension SegmentHeader {
     precondition(version > 1 || (!isSealed && device == nil && former == nil), "flags of version 2")
     guard isSealed == (keyID > 0) else {
       throw Self.fail(
-        "segment.keyID", expected: isSealed ? "1 or more, for a sealed body" : "0, for a body that is not sealed",
+        "segment.keyID",
+        expected: isSealed ? "1 or more, for a sealed body" : "0, for a body that is not sealed",
         found: UInt64(keyID), version == 1 ? .newerFormat : .invalid)
     }
     try zone.check("segment.zone")

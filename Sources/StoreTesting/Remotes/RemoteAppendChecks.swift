@@ -71,7 +71,8 @@ enum RemoteAppendChecks {
         let base = offset > 2 ? (offset: offset - 2, chain: places[Int(offset) - 3].chain!.chain) : nil
         let segment = try makers[Int(offset % 2)].next(base: base)
         chain = LogChain(segment.header.statement.hash, at: offset, after: chain)
-        places.append(try await trial.append(segment, after: offset % 3 == 0 ? 0 : offset - 1, door: Int(offset % 2)))
+        places.append(
+          try await trial.append(segment, after: offset % 3 == 0 ? 0 : offset - 1, door: Int(offset % 2)))
         try trial.expect(places[places.count - 1].chain, StatedChain(chain), "the chain at \(offset)")
       }
       let read = try await trial.readAll(incarnation, door: 1).segments
@@ -151,7 +152,9 @@ enum RemoteAppendChecks {
       let segment = try maker.next()
       try await trial.expect(.zoneUnknown, "an append") { try await trial.doors[0].append(segment, after: 0) }
       let token = ChangeToken.start(of: RemoteTrial.zone, notes)
-      try await trial.expect(.mismatch, "an append") { try await trial.doors[0].append(segment, after: token) }
+      try await trial.expect(.mismatch, "an append") {
+        try await trial.doors[0].append(segment, after: token)
+      }
       try trial.expect(try await trial.readAll(notes).segments.count, 0, "the segments")
     },
     Check("A segment whose bytes are not what its header says is refused") { trial in

@@ -9,7 +9,8 @@ enum FrameExamples {
   static var plainHeader: SegmentHeader {
     let body = plainBody
     return SegmentHeader(
-      version: 1, zone: ZoneID(name: "z"), incarnation: IncarnationID(rawValue: 5), replica: ReplicaID(rawValue: 1),
+      version: 1, zone: ZoneID(name: "z"), incarnation: IncarnationID(rawValue: 5),
+      replica: ReplicaID(rawValue: 1),
       epoch: 0, sequences: 1...1, base: 0, baseProof: .zero, operationCount: 1,
       timestamps: Timestamp(rawValue: 0)...Timestamp(rawValue: 0), unpackedBytes: UInt64(body.count),
       packedBytes: UInt64(body.count), contentHash: ContentHash(ofBytes: body), previousHash: .zero)

@@ -89,7 +89,9 @@ struct LogAppender: Sendable {
       throw error
     }
     if case .tombstone? = entry { return nil }
-    guard case .segment? = entry else { throw .unreadable(.entry(of: token.incarnation, place.offset)).ofSegment }
+    guard case .segment? = entry else {
+      throw .unreadable(.entry(of: token.incarnation, place.offset)).ofSegment
+    }
     // Its writer may have crashed before it was durable. An amendment is durable before it counts.
     if !isAmended {
       _ = try await objects.putIfAbsent(

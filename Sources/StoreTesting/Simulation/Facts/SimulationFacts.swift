@@ -69,7 +69,8 @@ final class SimulationFacts: @unchecked Sendable {
     for life in lives {
       let last = UInt64(life.segments.count)
       let token = ChangeToken(
-        zone: life.zone, incarnation: life.incarnation!, offset: last, hash: life.segments.last?.hash ?? .zero,
+        zone: life.zone, incarnation: life.incarnation!, offset: last,
+        hash: life.segments.last?.hash ?? .zero,
         chain: life.chain)
       guard case .segments(let segments, _) = try await remote.segments(after: token, bytesMax: .max) else {
         continue

@@ -79,7 +79,8 @@ final class ZoneFacts {
     try chain(header, place)
     chain = LogChain(header.statement.hash, at: UInt64(offset), after: chain)
     guard stated == StatedChain(chain) else {
-      throw SimulationFailure(.sequencesAreGapless, "\(place) has another chain than follows from the log before it")
+      throw SimulationFailure(
+        .sequencesAreGapless, "\(place) has another chain than follows from the log before it")
     }
     segments.append(
       SegmentFacts(

@@ -1,0 +1,188 @@
+import EventStore
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("The chain of a log")
+struct ChainsOfLogs {
+  let scratch = TemporaryDirectory()
+
+  /// Two devices that have each sent two segments of one zone.
+  private func world(_ kind: RemotePlace.Kind) async throws -> (RemotePlace, [Device], ChangeToken) {
+    let place = try await RemotePlace(kind, in: scratch.path)
+    let devices = try (1...2).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
+    for number in 0..<4 {
+      try await devices[number % 2].set("title", of: Name("\(number)"), to: .int(Int64(number)))
+      try await settle(devices, place.remote)
+    }
+    let token = try #require(try devices[0].store.syncState().zones.first?.token)
+    try #require(token.offset == 4)
+    return (place, devices, token)
+  }
+
+  private func failure(_ report: SyncReport) -> SyncFailure? {
+    guard case .failed(let failure)? = report.zones.first(where: { $0.zone == zone })?.status else {
+      return nil
+    }
+    return failure
+  }
+
+  @Test(
+    "Two copies of a remote that went different ways: who comes to the other one is told the offset",
+    arguments: RemotePlace.Kind.allCases)
+  func forked(kind: RemotePlace.Kind) async throws {
+    let (place, devices, _) = try await world(kind)
+    let copy = try await place.copy()
+    try await devices[0].set("title", of: "here", to: 1)
+    try await devices[0].sync(place.remote)
+    try await place.restore(copy)
+    try await devices[1].set("title", of: "there", to: 1)
+    try await devices[1].sync(place.remote)
+    // The same offset, and another log.
+    try await devices[0].set("title", of: "later", to: 1)
+    let found = try #require(failure(try await devices[0].sync(place.remote)))
+    #expect(found.code == "wentBack" && found.offset == 5)
+    #expect(devices[0].pendingCount == 1)
+    try await place.restore(copy)
+    // Rolled back: nothing is at the offset.
+    let rolledBack = try #require(failure(try await devices[0].sync(place.remote)))
+    #expect(rolledBack.code == "wentBack" && rolledBack.offset == 5)
+    for device in devices { device.store.close() }
+  }
+
+  @Test(
+    "A log in which an entry was replaced, and all chains after it made to fit, is found by its readers",
+    arguments: RemotePlace.Kind.allCases)
+  func rewritten(kind: RemotePlace.Kind) async throws {
+    let (place, devices, token) = try await world(kind)
+    var maker = SegmentMaker(zone, token.incarnation, replica: ReplicaID(rawValue: 0xBAD))
+    var chain = LogChain.start(of: token.incarnation)
+    for offset in 1...4 as ClosedRange<UInt64> {
+      let name = ObjectName.entry(of: token.incarnation, offset)
+      let bytes = try #require(try await place.get(name))
+      let right = Array(bytes[try SegmentEnvelope.read(bytes.span.bytes).segment])
+      let segment = offset == 2 ? try maker.next().bytes : right
+      let statement = try SegmentFrame.readHeader(segment.span.bytes).statement.hash
+      chain = LogChain(statement, at: offset, after: chain)
+      let again = SegmentEnvelope.encode(
+        offset: offset, receivedMilliseconds: nil, chain: StatedChain(chain), segment: segment.span.bytes)
+      try await place.replace(name, with: again)
+    }
+    // The last entry is the same one. Only the log before it is another.
+    for device in devices {
+      let found = try #require(failure(try await device.sync(place.remote)))
+      #expect(found.code == "wentBack" && found.offset == 4)
+      device.store.close()
+    }
+  }
+
+  @Test(
+    "What does not continue the log is left out by everybody, and its writer sends it again",
+    arguments: RemotePlace.Kind.allCases)
+  func replaced(kind: RemotePlace.Kind) async throws {
+    let (place, devices, token) = try await world(kind)
+    var maker = SegmentMaker(zone, token.incarnation, replica: ReplicaID(rawValue: 0xBAD))
+    let foreign = try maker.next().bytes
+    try await place.replace(
+      .entry(of: token.incarnation, 2),
+      with: SegmentEnvelope.encode(
+        offset: 2, receivedMilliseconds: nil, chain: nil, segment: foreign.span.bytes))
+    let newcomers = try (3...4).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
+    try await settle(newcomers, place.remote)
+    for device in newcomers {
+      let rejected = try device.store.read { try $0.rejectedSegments(in: zone) }
+      #expect(rejected.map(\.offset) == [3, 4] && rejected.allSatisfy { $0.reason == .chain })
+    }
+    let audit = try await RemoteAudit(of: place.remote, objects: try await place.objects.list())
+    #expect(audit.problems.isEmpty && audit.logs[0].consequences.count == 2)
+    for device in devices { try await device.store.beginRereading(zone, from: 1) }
+    try await settle(devices + newcomers, place.remote)
+    for device in devices + newcomers {
+      #expect(try device.digests() == newcomers[0].digests())
+      #expect(try device.recordNames().count >= 4)
+      device.store.close()
+    }
+  }
+
+  @Test(
+    "A log of an earlier program is read and continued, and its chain is known from its start",
+    arguments: RemotePlace.Kind.allCases)
+  func firstVersion(kind: RemotePlace.Kind) async throws {
+    let (place, devices, token) = try await world(kind)
+    var previous: [ReplicaID: ContentHash] = [:]
+    var hashes: [ContentHash] = []
+    var chain = LogChain.start(of: token.incarnation)
+    for offset in 1...4 as ClosedRange<UInt64> {
+      let name = ObjectName.entry(of: token.incarnation, offset)
+      let bytes = try #require(try await place.get(name))
+      let unpacked = try SegmentPacker.unpack(
+        Array(bytes[try SegmentEnvelope.read(bytes.span.bytes).segment]))
+      let replica = unpacked.header.replica
+      let header = try SegmentHeader.describing(
+        unpacked.transactions, incarnation: token.incarnation, version: 1,
+        baseProof: { [hashes] in hashes[Int($0) - 1] }, previousHash: previous[replica] ?? .zero)
+      let packed = try SegmentPacker.pack(
+        SegmentCut(header: header, isStored: false, transactions: unpacked.transactions))
+      (previous[replica], chain) = (
+        header.contentHash, LogChain(header.statement.hash, at: offset, after: chain)
+      )
+      hashes.append(header.contentHash)
+      let first = SegmentEnvelope.encode(
+        offset: offset, receivedMilliseconds: nil, chain: nil, segment: packed.bytes.span.bytes)
+      try await place.replace(name, with: first)
+    }
+    let readers = try (3...4).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
+    try await readers[0].sync(place.remote)
+    #expect(try readers[0].store.syncState().zones[0].token?.chain == chain)
+    try await readers[0].set("title", of: "0", to: 7)
+    try await settle(readers, place.remote)
+    let last = try #require(try await place.get(.entry(of: token.incarnation, 5)))
+    let (envelope, segment) = try SegmentEnvelope.read(last.span.bytes)
+    let header = try SegmentFrame.readHeader(Array(last[segment]).span.bytes)
+    #expect(header.version == 2 && header.base == 4 && header.baseProof == chain.hash)
+    #expect(envelope.chain == StatedChain(header.statement.hash, at: 5, after: chain))
+    try await expectAgreement(readers)
+    let audit = try await RemoteAudit(of: place.remote, objects: try await place.objects.list())
+    #expect(audit.problems.isEmpty && audit.logs[0].consequences.isEmpty)
+    for device in devices + readers { device.store.close() }
+  }
+
+  @Test(
+    "A sealed segment parks its zone, with the reason; what is pending is sent nevertheless",
+    arguments: [true, false])
+  func sealed(isSigned: Bool) async throws {
+    let (place, devices, token) = try await world(.memory)
+    var maker = SegmentMaker(zone, token.incarnation, replica: ReplicaID(rawValue: 0x5EA1))
+    var header = try maker.next().header
+    (header.isSealed, header.keyID) = (true, 1)
+    (header.operationCount, header.unpackedBytes, header.packedBytes, header.codec) = (0, 0, 100, .none)
+    header.timestamps = Timestamp(rawValue: 0)...Timestamp(rawValue: 0)
+    header.device = isSigned ? DeviceID(rawValue: 7) : nil
+    let body = [UInt8](repeating: 3, count: 100)
+    let bytes = try SegmentFrame.encode(
+      header, packedBody: body.span.bytes, signatures: isSigned ? [UInt8](repeating: 1, count: 64) : [])
+    let outcome = try await place.remote.append(PackedSegment(header: header, bytes: bytes), after: token)
+    guard case .appended(let sealed) = outcome else {
+      Issue.record("\(outcome)")
+      return
+    }
+    try await devices[0].set("title", of: "later", to: 1)
+    let report = try await devices[0].sync(place.remote)
+    guard case .parked(offset: 5, let failure)? = report.zones.first?.status else {
+      Issue.record("\(report)")
+      return
+    }
+    #expect(failure.code == (isSigned ? "keyUnknown" : "signatureMissing") && sealed.offset == 5)
+    #expect(report.sent == 1 && devices[0].pendingCount == 0)
+    // Nothing is dropped: the entry is there, and what follows it waits.
+    let again = try await devices[1].sync(place.remote)
+    #expect(again.zones.first?.received == 0)
+    for device in devices { device.store.close() }
+  }
+}
+
+extension Device {
+  fileprivate var pendingCount: UInt64? { try? pending() }
+}
