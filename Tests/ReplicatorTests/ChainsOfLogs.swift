@@ -140,10 +140,11 @@ struct ChainsOfLogs {
     try await settle(readers, place.remote)
     let last = try #require(try await place.get(.entry(of: token.incarnation, 5)))
     let (envelope, segment) = try SegmentEnvelope.read(last.span.bytes)
-    let header = try SegmentFrame.readHeader(Array(last[segment]).span.bytes)
+    let bytes = Array(last[segment])
+    let header = try SegmentFrame.readHeader(bytes.span.bytes)
     #expect(header.version == 2 && header.base == 4 && header.baseProof == chain.hash)
     #expect(envelope.chain == StatedChain(header.statement.hash, at: 5, after: chain))
-    try await expectAgreement(readers)
+    try await expectAgreement(readers, place.remote)
     let audit = try await RemoteAudit(of: place.remote, objects: try await place.objects.list())
     #expect(audit.problems.isEmpty && audit.logs[0].consequences.isEmpty)
     for device in devices + readers { device.store.close() }
