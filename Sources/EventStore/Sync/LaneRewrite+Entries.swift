@@ -10,7 +10,7 @@ extension LaneRewrite {
   ) throws -> UInt64? {
     for bytes in segment.transactions {
       var reader = ByteReader(bytes.span.bytes)
-      let header = try TransactionHeader.read(from: &reader)
+      let header = try TransactionHeader.read(from: &reader, in: segment.zone)
       guard header.replica == id.replica, header.epoch == id.epoch else { return nil }
       guard header.sequence > lane.placed,
         let entry = try store.entry(lane.replica, lane.epoch, header.sequence, zone)

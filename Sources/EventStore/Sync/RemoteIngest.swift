@@ -50,12 +50,10 @@ struct RemoteIngest {
     for bytes in segment.transactions {
       let (header, bodyStart) = try segment.parsing {
         var reader = ByteReader(bytes.span.bytes)
-        return (try TransactionHeader.read(from: &reader), reader.position)
+        return (try TransactionHeader.read(from: &reader, in: segment.zone), reader.position)
       }
       try rules.check(header, in: segment, lane, next, log, &seen)
-      var local = header
-      (local.zone, local.statesOwner) = (segment.zone, false)
-      try body(local, bytes.span.bytes.extracting(bodyStart...))
+      try body(header, bytes.span.bytes.extracting(bodyStart...))
       next = header.sequence + 1
     }
     return next - 1

@@ -65,9 +65,16 @@ extension ReadTransaction {
     let chain = try readView.segments.chain(at: offset, in: number, found)
     let before = try readView.segments.chain(at: offset - 1, in: number, found)
     // The chain shows which version its header has; not after an entry that was given up, over which it is.
-    let newest: UInt8 = row.isOfFirstVersion ? 1 : SegmentHeader.newestVersion
-    for version in Set([newest, 1]) {
-      let cut = try segmentCut(row, of: zone, number, found, version)
+    let cuts = try (row.isOfFirstVersion ? [1] : [SegmentHeader.newestVersion, 1]).compactMap {
+      try segmentCut(row, of: zone, number, found, $0)
+    }
+    guard let first = cuts.first else {
+      throw StoreError(
+        .mismatch,
+        "the store's transactions are not those of the segment at offset \(offset) of zone “\(zone)”",
+        hint: "try another store that has read the zone")
+    }
+    for cut in cuts {
       for before in [before, nil] {
         let stated = StatedChain(cut.header.statement.hash, at: offset, after: before)
         if stated.chain == chain {
@@ -76,15 +83,14 @@ extension ReadTransaction {
       }
     }
     return SegmentCopy(
-      cut: try segmentCut(row, of: zone, number, found, newest),
-      receivedMilliseconds: row.receivedMilliseconds, chain: chain.map { StatedChain($0) })
+      cut: first, receivedMilliseconds: row.receivedMilliseconds, chain: chain.map { StatedChain($0) })
   }
 
-  /// Makes the cut of a segment again, with a header of a version.
+  /// Makes the cut of a segment again, with a header of a version; nil if it is not that segment.
   private func segmentCut(
     _ row: SegmentRow, of zone: ZoneID, _ number: ZoneNumber, _ incarnation: IncarnationNumber,
     _ version: UInt8
-  ) throws -> SegmentCut {
+  ) throws -> SegmentCut? {
     let reader = LogReader(readView)
     var transactions: [[UInt8]] = []
     // A row that was damaged may name any sequences; those that are there are no more than the store has.
@@ -107,12 +113,7 @@ extension ReadTransaction {
           ? try readView.segments.hash(at: $0, in: number, incarnation)
           : try readView.segments.proof(of: $0, in: number, incarnation)
       }, previousHash: previous)
-    guard header.contentHash == row.hash else {
-      throw StoreError(
-        .mismatch,
-        "the store's transactions are not those of a segment of zone “\(zone)” that it has read",
-        hint: "try another store that has read the zone")
-    }
+    guard header.contentHash == row.hash else { return nil }
     return SegmentCut(header: header, isStored: false, transactions: transactions)
   }
 

@@ -162,7 +162,7 @@ struct SegmentRules {
     func mismatch(_ what: String, _ reason: SegmentRejection = .content) -> StoreError {
       segment.invalid(reason, .mismatch, "its transaction \(header.id) \(what)")
     }
-    guard header.zone.name == segment.zone.name else { throw mismatch("is of zone “\(header.zone)”") }
+    guard header.zone == segment.zone else { throw mismatch("is of zone “\(header.zone)”") }
     guard header.replica == lane.id.replica, header.epoch == lane.epoch else {
       throw mismatch("is not of its replica")
     }

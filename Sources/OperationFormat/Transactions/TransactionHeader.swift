@@ -84,6 +84,16 @@ package struct TransactionHeader: Hashable, Sendable {
     return header
   }
 
+  /// Reads the header of a transaction of a zone's log: it has the zone's owner, whether or not the bytes state
+  /// one.
+  package static func read(
+    from reader: inout ByteReader, in zone: ZoneID
+  ) throws(FormatError) -> TransactionHeader {
+    var header = try read(from: &reader)
+    (header.zone.owner, header.statesOwner) = (zone.owner, false)
+    return header
+  }
+
   private static func encode(_ id: TransactionID, into writer: inout ByteWriter) {
     writer.append(bigEndian: id.replica.rawValue)
     writer.append(varint: UInt64(id.epoch))
