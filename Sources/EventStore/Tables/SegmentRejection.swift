@@ -24,7 +24,7 @@ public enum SegmentRejection: UInt8, Hashable, Sendable, CaseIterable {
   case laneClosed = 7
   /// Folding it would take more steps than a segment may: see `Limits.foldStepsMax`.
   case work = 8
-  /// It was written after another log than the one before it: see ``LogChain``.
+  /// It was written after another log than the one before it: see `LogChain`.
   case chain = 9
 }
 
