@@ -151,6 +151,59 @@ struct ChainsOfLogs {
     for device in devices + readers { device.store.close() }
   }
 
+  /// An entry that was given up, and up to where the writer that appends next has read.
+  struct GivenUp {
+    var offset: UInt64
+    var read: UInt64
+  }
+
+  @Test(
+    "What is appended after an entry that was given up continues the log, wherever its writer has read to",
+    arguments: RemotePlace.Kind.allCases,
+    [GivenUp(offset: 2, read: 1), GivenUp(offset: 2, read: 2), GivenUp(offset: 4, read: 3)])
+  func afterTombstone(kind: RemotePlace.Kind, entry: GivenUp) async throws {
+    let (place, devices, token) = try await world(kind)
+    let log = try #require((place.remote as? any LogOfObjects)?.log)
+    try await place.replace(.entry(of: token.incarnation, entry.offset), with: [1, 2, 3])
+    // The note is longer than what an append reads of an entry.
+    _ = try await log.amendments.quarantine(
+      EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: entry.offset), last: 4,
+      note: String(repeating: "n", count: Limits.noteBytesMax), milliseconds: 1_700_000_000_000)
+    let start = ChangeToken.start(of: zone, token.incarnation)
+    guard case .segments(let page, _) = try await place.remote.segments(after: start, bytesMax: .max) else {
+      Issue.record("the log is closed")
+      return
+    }
+    // What a reader computes.
+    var chains = [LogChain.start(of: token.incarnation)]
+    for stored in page {
+      let bytes = stored.bytes
+      let isTombstone = FrameKind(of: bytes.span.bytes) == .tombstone
+      let statement =
+        try isTombstone
+        ? ContentHash(ofBytes: bytes) : SegmentFrame.readHeader(bytes.span.bytes).statement.hash
+      let link = ChainLink(
+        statement, at: stored.offset, stated: stored.chain, after: chains.last,
+        followsTombstone: stored.offset == entry.offset + 1)
+      chains.append(try #require(link.chain))
+    }
+    var known = start
+    (known.offset, known.chain) = (entry.read, chains[Int(entry.read)])
+    var maker = SegmentMaker(zone, token.incarnation, replica: ReplicaID(rawValue: 0xA))
+    let segment = try maker.next()
+    guard case .appended(let last) = try await place.remote.append(segment, after: known) else {
+      Issue.record("not appended")
+      return
+    }
+    #expect(last.offset == 5)
+    #expect(last.chain == StatedChain(segment.header.statement.hash, at: 5, after: chains[4]))
+    let reader = try Device(in: scratch.path, "d3", seed: 3)
+    try await reader.sync(place.remote)
+    let rejected = try reader.store.read { try $0.rejectedSegments(in: zone) }
+    #expect(rejected.allSatisfy { $0.reason != .chain && $0.offset != 5 })
+    for device in devices + [reader] { device.store.close() }
+  }
+
   @Test(
     "A sealed segment parks its zone, with the reason; what is pending is sent nevertheless",
     arguments: [true, false])

@@ -27,9 +27,14 @@ struct LogAppender: Sendable {
       switch try await entries.find(incarnation, zone, next) {
       case .segment(let found, let isAmended):
         // A reader that has read up to here computes the same.
-        let link = ChainLink(
-          found.header.statement.hash, at: next, stated: found.chain, after: chain,
-          followsTombstone: followsTombstone)
+        let statement = found.header.statement.hash
+        var link = ChainLink(
+          statement, at: next, stated: found.chain, after: chain, followsTombstone: followsTombstone)
+        if !link.continues, next == token.offset + 1, token.offset > 0,
+          case .tombstone = try await entries.find(incarnation, zone, token.offset)
+        {
+          link = ChainLink(statement, at: next, stated: found.chain, after: chain, followsTombstone: true)
+        }
         let place = SegmentPlace(
           offset: next, receivedMilliseconds: found.receivedMilliseconds,
           chain: link.chain.map { StatedChain($0, beginsHere: found.chain?.beginsHere ?? false) })
