@@ -62,7 +62,7 @@ extension LocalStore {
   /// Does for one zone what the event of its deletion, or of its revocation, does, where a round of
   /// replication meets it first.
   ///
-  /// - Parameter isRevoked: whether the log goes on without this account. If the account may read it again,
+  /// - Parameter isRevoked: whether the log continues without this account. If the account may read it again,
   ///   the zone comes back.
   /// - Returns: whether the zone is gone; if not, it has what was never shipped, or is not of that
   ///   incarnation.

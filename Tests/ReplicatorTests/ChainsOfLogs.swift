@@ -22,6 +22,15 @@ struct ChainsOfLogs {
     return (place, devices, token)
   }
 
+  /// An entry's name, and its segment.
+  private func entry(
+    _ offset: UInt64, of token: ChangeToken, _ place: RemotePlace
+  ) async throws -> (ObjectName, segment: [UInt8]) {
+    let name = ObjectName.entry(of: token.incarnation, offset)
+    let bytes = try #require(try await place.get(name))
+    return (name, Array(bytes[try SegmentEnvelope.read(bytes.span.bytes).segment]))
+  }
+
   private func failure(_ report: SyncReport) -> SyncFailure? {
     guard case .failed(let failure)? = report.zones.first(where: { $0.zone == zone })?.status else {
       return nil
@@ -60,9 +69,7 @@ struct ChainsOfLogs {
     var maker = SegmentMaker(zone, token.incarnation, replica: ReplicaID(rawValue: 0xBAD))
     var chain = LogChain.start(of: token.incarnation)
     for offset in 1...4 as ClosedRange<UInt64> {
-      let name = ObjectName.entry(of: token.incarnation, offset)
-      let bytes = try #require(try await place.get(name))
-      let right = Array(bytes[try SegmentEnvelope.read(bytes.span.bytes).segment])
+      let (name, right) = try await entry(offset, of: token, place)
       let segment = offset == 2 ? try maker.next().bytes : right
       let statement = try SegmentFrame.readHeader(segment.span.bytes).statement.hash
       chain = LogChain(statement, at: offset, after: chain)
@@ -116,10 +123,8 @@ struct ChainsOfLogs {
     var hashes: [ContentHash] = []
     var chain = LogChain.start(of: token.incarnation)
     for offset in 1...4 as ClosedRange<UInt64> {
-      let name = ObjectName.entry(of: token.incarnation, offset)
-      let bytes = try #require(try await place.get(name))
-      let unpacked = try SegmentPacker.unpack(
-        Array(bytes[try SegmentEnvelope.read(bytes.span.bytes).segment]))
+      let (name, right) = try await entry(offset, of: token, place)
+      let unpacked = try SegmentPacker.unpack(right)
       let replica = unpacked.header.replica
       let header = try SegmentHeader.describing(
         unpacked.transactions, incarnation: token.incarnation, version: 1,

@@ -64,26 +64,26 @@ extension ReadTransaction {
     else { return nil }
     let chain = try readView.segments.chain(at: offset, in: number, found)
     let before = try readView.segments.chain(at: offset - 1, in: number, found)
+    var newest: SegmentCut?
     // The chain shows which version its header has; not after an entry that was given up, over which it is.
-    let cuts = try (row.isOfFirstVersion ? [1] : [SegmentHeader.newestVersion, 1]).compactMap {
-      try segmentCut(row, of: zone, number, found, $0)
-    }
-    guard let first = cuts.first else {
-      throw StoreError(
-        .mismatch,
-        "the store's transactions are not those of the segment at offset \(offset) of zone “\(zone)”",
-        hint: "try another store that has read the zone")
-    }
-    for cut in cuts {
+    for version in row.isOfFirstVersion ? [1] : [SegmentHeader.newestVersion, 1] {
+      guard let cut = try segmentCut(row, of: zone, number, found, version) else { continue }
       for before in [before, nil] {
         let stated = StatedChain(cut.header.statement.hash, at: offset, after: before)
         if stated.chain == chain {
           return SegmentCopy(cut: cut, receivedMilliseconds: row.receivedMilliseconds, chain: stated)
         }
       }
+      newest = newest ?? cut
+    }
+    guard let newest else {
+      throw StoreError(
+        .mismatch,
+        "the store's transactions are not those of the segment at offset \(offset) of zone “\(zone)”",
+        hint: "try another store that has read the zone")
     }
     return SegmentCopy(
-      cut: first, receivedMilliseconds: row.receivedMilliseconds, chain: chain.map { StatedChain($0) })
+      cut: newest, receivedMilliseconds: row.receivedMilliseconds, chain: chain.map { StatedChain($0) })
   }
 
   /// Makes the cut of a segment again, with a header of a version; nil if it is not that segment.

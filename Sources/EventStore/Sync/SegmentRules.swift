@@ -90,7 +90,7 @@ struct SegmentRules {
     guard segment.base < segment.offset, found != nil, proof ?? expected == expected else {
       throw segment.invalid(
         .base, .mismatch,
-        "its writer had seen another log up to offset \(segment.base): it lies, or the remote "
+        "its writer had seen another log up to offset \(segment.base): its header is false, or the remote "
           + "shows each store another log")
     }
   }

@@ -17,7 +17,7 @@ import OperationFormat
 /// A row of the log that holds consecutive entries of one lane.
 ///
 /// An entry takes a few bytes more in a run than what it has of its own: see ``RunEncoder``. In the run, the
-/// number of a replica or an incarnation stands for its identity, and the zone has no name.
+/// number of a replica or an incarnation represents its identity, and the zone has no name.
 struct LogRun: ~Copyable {
   private var header: LogRunHeader
   private var encoder: RunEncoder
@@ -213,7 +213,7 @@ private struct LogRunHeader {
 }
 
 extension LogEntryHeader {
-  /// Stands for the zone, which the row says once.
+  /// Represents the zone, which the row says once.
   fileprivate static let anyZone = ZoneID(name: "z")
 
   /// The header of a transaction, with numbers for identities.

@@ -39,6 +39,7 @@ struct SegmentTable<Source: TableReading>: TableView {
   func chain(
     at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> LogChain? {
+    if let chain = try row(at: offset, in: zone, incarnation)?.chain { return chain }
     var chain: LogChain?
     try forEachLinkWithoutChain(upTo: offset, in: zone, incarnation, from: &chain) { _, _, _ in }
     return chain
@@ -87,7 +88,8 @@ struct SegmentTable<Source: TableReading>: TableView {
     at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> LogChain? {
     let row = try row(at: offset, in: zone, incarnation)
-    return row?.rejection == .chain ? nil : try chain(at: offset, in: zone, incarnation)
+    if row?.rejection == .chain { return nil }
+    return try row?.chain ?? chain(at: offset, in: zone, incarnation)
   }
 
   /// What shows in the header of a new segment that its writer had seen the log up to an offset.

@@ -175,29 +175,14 @@ package struct RunDecoder: ~Copyable, ~Escapable {
 
   // MARK: Texts by number
 
+  /// Appends a word after its byte count.
   private mutating func readWord() throws(FormatError) {
-    let number = try reader.readIndex(.words, below: state.words.count + 1, "run.word")
-    if number == 0 {
-      text.removeAll()
-      try reader.copyText(after: state.words, to: &text)
-      state.words.add(text)
-      payload.append(counted: text)
-    } else {
-      state.words.appendText(number - 1, to: &payload)
-    }
+    try reader.copyNumbered(.words, "run.word", in: &state.words, &text, to: &payload)
   }
 
   /// Appends a string after its byte count.
   private mutating func readString() throws(FormatError) {
-    let number = try reader.readIndex(.strings, below: state.strings.count + 1, "run.string")
-    if number == 0 {
-      text.removeAll()
-      try reader.copyText(after: state.strings, to: &text)
-      state.strings.add(text)
-      payload.append(counted: text)
-    } else {
-      state.strings.appendText(number - 1, to: &payload)
-    }
+    try reader.copyNumbered(.strings, "run.string", in: &state.strings, &text, to: &payload)
   }
 
   /// Reads a name, and returns its number.

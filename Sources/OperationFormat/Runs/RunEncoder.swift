@@ -121,7 +121,7 @@ package struct RunEncoder: ~Copyable {
   /// Where a body has its timestamp.
   private static let timestampBytes = 2..<10
 
-  /// At most so many new names are in the transaction: its own, and those in references.
+  /// The most new names in the transaction: its own, and those in references.
   private var namesMax: Int { body.names.count + body.operations.count }
 
   private mutating func appendHead(_ base: Base?, _ bytes: RawSpan, _ arrivalDelay: Int64) {
@@ -178,17 +178,11 @@ package struct RunEncoder: ~Copyable {
   // MARK: Texts by number
 
   private mutating func appendWord(_ text: RawSpan) {
-    if let number = state.words.find(text) { return writer.append(count: number + 1, to: .words) }
-    writer.append(count: 0, to: .words)
-    writer.append(text: text, after: state.words)
-    state.words.addFindable(text)
+    writer.append(text, to: .words, numberedIn: &state.words)
   }
 
   private mutating func appendString(_ text: RawSpan) {
-    if let number = state.strings.find(text) { return writer.append(count: number + 1, to: .strings) }
-    writer.append(count: 0, to: .strings)
-    writer.append(text: text, after: state.strings)
-    state.strings.addFindable(text)
+    writer.append(text, to: .strings, numberedIn: &state.strings)
   }
 
   /// Appends a name by its number, and returns it.

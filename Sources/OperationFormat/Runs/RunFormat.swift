@@ -43,7 +43,7 @@
 ///
 /// At the start, milliseconds, offset and schema version are 0, and the incarnation is the context's. A plain
 /// transaction, which has no other bits in its head than 6, is its byte count (lengths, varint) and its bytes
-/// (plain). It stands for what the other form cannot give back: operations of unknown kinds, a parent, another
+/// (plain). It is for what the other form cannot give back: operations of unknown kinds, a parent, another
 /// zone or sequence, any other bytes.
 ///
 /// ## An operation

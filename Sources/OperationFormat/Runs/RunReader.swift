@@ -179,6 +179,23 @@ struct RunReader: ~Escapable {
     }
   }
 
+  /// Reads the number of a text, or another text, and appends it after its byte count.
+  ///
+  /// - Parameters:
+  ///   - texts: the texts of this sort that the run has said. Another one is added.
+  ///   - scratch: a writer whose content does not matter.
+  mutating func copyNumbered(
+    _ column: RunColumn, _ subject: StaticString, in texts: inout RunDictionary, _ scratch: inout ByteWriter,
+    to writer: inout ByteWriter
+  ) throws(FormatError) {
+    let number = try readIndex(column, below: texts.count + 1, subject)
+    guard number == 0 else { return texts.appendText(number - 1, to: &writer) }
+    scratch.removeAll()
+    try copyText(after: texts, to: &scratch)
+    texts.add(scratch)
+    writer.append(counted: scratch)
+  }
+
   private func append(digits bytes: RawSpan, isUpperCase: Bool, to writer: inout ByteWriter) {
     for offset in 0..<bytes.byteCount {
       Hexadecimal.append(

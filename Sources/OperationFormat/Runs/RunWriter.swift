@@ -61,6 +61,14 @@ struct RunWriter: ~Copyable {
     append(UInt8(truncatingIfNeeded: number), to: RunColumn(rawValue: column.rawValue + 1)!)
   }
 
+  /// Appends the number of a text, or 0 and the text, which then has a number.
+  mutating func append(_ text: RawSpan, to column: RunColumn, numberedIn texts: inout RunDictionary) {
+    if let number = texts.find(text) { return append(count: number + 1, to: column) }
+    append(count: 0, to: column)
+    append(text: text, after: texts)
+    texts.addFindable(text)
+  }
+
   /// Appends a text.
   ///
   /// - Parameter texts: the texts before it. It may begin like the last of them.

@@ -52,7 +52,8 @@ package enum ReplicatorTimer: Hashable, Sendable, CaseIterable {
 /// The machine gives at most one effect of a zone at a time, and one of the list of zones. What it keeps:
 ///
 /// 1. The remote's list of zones MUST be read to its end and applied BEFORE any zone's log is fetched,
-///    shipped or deleted, unless the remote says that it has nothing new. If the list cannot be read, the round ends: a missing zone never counts as
+///    shipped or deleted, unless the remote says that it has nothing new. If the list cannot be read, the
+///    round ends: a missing zone never counts as
 ///    deleted.
 /// 2. A zone's deletion MUST be recorded as done BEFORE a new zone of its name is made at the remote.
 /// 3. A zone MUST be made at the remote and tied to that incarnation here BEFORE anything of it is fetched or

@@ -118,7 +118,7 @@ public protocol RemoteLog: Sendable {
   /// tell. Without an implementation it is nil.
   ///
   /// The answer may be late or incomplete: see ``RemoteHeads``. A remote should answer cheaply rather than
-  /// exactly. Whoever needs the truth reads the log.
+  /// exactly. A caller that needs the truth reads the log.
   ///
   /// - Parameters:
   ///   - tokens: up to where the caller has the logs; at most ``SyncPolicy/headsMax``.

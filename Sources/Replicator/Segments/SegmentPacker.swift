@@ -3,6 +3,12 @@ package import OperationFormat
 
 /// Packs a cut into a segment, and unpacks a segment into transactions.
 package enum SegmentPacker {
+  /// Whether an error of ``unpack(_:)`` says that a segment which arrived whole is malformed for every reader. A
+  /// later version may understand what this one does not, and a key, a signature or memory may come.
+  static func isMalformed(_ error: FormatError) -> Bool {
+    ![.newerFormat, .outOfMemory, .keyUnknown, .signatureMissing].contains(error.code)
+  }
+
   /// Packs a cut.
   ///
   /// The codec of a stored header is kept as long as it makes the body smaller. Sizes and codec of the result

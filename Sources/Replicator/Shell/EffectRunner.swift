@@ -352,9 +352,7 @@ private struct FoldBatch {
     } catch {
       // The frame's hash covers all of it: it arrived whole.
       let (header, _) = try SegmentFrame.read(stored.bytes.span.bytes)
-      guard ![.newerFormat, .outOfMemory, .keyUnknown, .signatureMissing].contains(error.code) else {
-        throw error
-      }
+      guard SegmentPacker.isMalformed(error) else { throw error }
       return (RemoteSegment(malformed: header, stored, of: zone), header, 0)
     }
   }

@@ -196,8 +196,7 @@ struct LogAuditor {
 
   /// Whether the content is malformed for every reader.
   private static func isMalformed(_ error: any Error) -> Bool {
-    guard let error = error as? FormatError else { return false }
-    return ![.newerFormat, .outOfMemory, .keyUnknown, .signatureMissing].contains(error.code)
+    (error as? FormatError).map { SegmentPacker.isMalformed($0) } ?? false
   }
 
   /// Checks a segment that cannot be unpacked. If it arrived as its writer made it, every reader rejects it.

@@ -9,7 +9,8 @@ internal import EventStore
 ///
 /// Each put ends with the removal of its temporary file: one watch of that folder sees the appends of all
 /// zones, but not which ones. Those of this process are known otherwise. The ``HintObject`` is renamed out of
-/// that folder: then it says what has changed. A network file system does not notify of changes by other machines: callers also poll.
+/// that folder: then it says what has changed. A network file system does not notify of changes by other
+/// machines: callers also poll.
 ///
 /// The call that begins a watch may block if the file system does not answer: it runs on a thread of the
 /// remote. All changes before the watch has begun are one hint.

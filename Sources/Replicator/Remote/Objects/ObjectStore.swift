@@ -1,7 +1,7 @@
 /// Keeps objects under names: files of a folder, objects in memory, or later S3 objects.
 ///
-/// An object is written once and never changed, except by ``overwrite(_:_:)``. Many tasks may make calls at once, and several processes and
-/// machines may use one place at the same time.
+/// An object is written once and never changed, except by ``overwrite(_:_:)``. Many tasks may make calls at
+/// once, and several processes and machines may use one place at the same time.
 ///
 /// **What must hold.** An object is visible whole or not at all. Of all puts under one name exactly one
 /// succeeds, and every later call sees its object. After an error the effect of the call is unknown; the

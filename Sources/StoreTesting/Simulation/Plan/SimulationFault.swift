@@ -104,7 +104,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
       "a file is in the place of a directory of assets, and nothing can be put there: half of the worlds "
         + "with assets"
     case .hintsLost:
-      "devices write no hints, and a server tells them for ever that nothing has changed: a third of the seeds"
+      "devices write no hints, and a server always tells them that nothing has changed: a third of the seeds"
     case .zoneDeleted: "a zone is deleted, while others write to it: 10 % of the seeds"
     case .zoneRecreated: "a zone is made again under the name of a deleted one: half of the seeds"
     case .groupCommit: "several writes wait and share a commit, one of which may fail"

@@ -1,6 +1,6 @@
 import Replicator
 
-/// Hints that are late for ever: some devices announce nothing, as an older version does, and to them a server
+/// Hints that never come: some devices announce nothing, as an older version does, and to them a server
 /// always says that nothing has changed. Nothing may depend on hints but time.
 struct HintFaults: WorldPart {
   unowned let world: SimulatedWorld
