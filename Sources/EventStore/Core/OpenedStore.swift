@@ -7,8 +7,11 @@ struct OpenedStore {
   let tables: Tables
   let identity: StoreIdentity
 
-  /// The version of the format of a store that this code reads and writes.
-  static let formatVersion: UInt64 = 2
+  /// The version of the format of a store that this code writes. One of format 2 becomes a store of it when
+  /// it is opened for writing: its rows stay as they are, and are read, until they are written anew.
+  static let formatVersion: UInt64 = 3
+  /// The versions that it reads.
+  static let formatVersions: ClosedRange<UInt64> = 2...formatVersion
 
   init(_ directory: String, _ durability: Durability, _ configuration: StoreConfiguration) throws {
     let creates = configuration.createsStore && !configuration.isReadOnly
@@ -46,6 +49,7 @@ struct OpenedStore {
         if !configuration.isUnsynced { try environment.sync() }
         try mark.write(isSynced: !configuration.isUnsynced)
       }
+      if !configuration.isReadOnly { try raiseFormat() }
     } catch {
       environment.close()
       throw error
@@ -151,6 +155,22 @@ struct OpenedStore {
     return (tables, identity)
   }
 
+  /// Says that the store may have rows that former versions cannot read.
+  private func raiseFormat() throws {
+    func isCurrent(_ transaction: borrowing LMDBTransaction) throws -> Bool {
+      try transaction.withValue(of: TableKey.meta(.format).span, in: tables.meta) { row in
+        var reader = ByteReader(row)
+        return try reader.readVarint("format") == Self.formatVersion
+      } ?? false
+    }
+    if try isCurrent(environment.beginRead()) { return }
+    let transaction = try environment.beginWrite()
+    var writer = ByteWriter()
+    writer.append(varint: Self.formatVersion)
+    try transaction.put(writer.span, for: TableKey.meta(.format).span, in: tables.meta)
+    try transaction.commit()
+  }
+
   private static func foreign(_ directory: String) -> StoreError {
     StoreError(
       .notAStore, "“\(directory)” has a data file of another program", hint: "choose another directory")
@@ -167,17 +187,17 @@ struct OpenedStore {
     guard let version else {
       throw foreign(directory)
     }
-    guard version >= Self.formatVersion else {
+    guard version >= Self.formatVersions.lowerBound else {
       throw StoreError(
         .olderFormat,
         "the store “\(directory)” has format \(version), from before the first release; this program reads "
-          + "\(Self.formatVersion)",
+          + "\(Self.formatVersions.lowerBound) and \(Self.formatVersion)",
         hint: "export its log with the program that made it, and import it into a new store")
     }
-    guard version == Self.formatVersion else {
+    guard version <= Self.formatVersion else {
       throw StoreError(
         .newerFormat,
-        "the store “\(directory)” has format \(version); this program reads \(Self.formatVersion)",
+        "the store “\(directory)” has format \(version); this program reads up to \(Self.formatVersion)",
         hint: "use a newer version of the program")
     }
     // A store with a part of a log does not know what is missing: it would say “in sync”, and claim to have

@@ -91,7 +91,7 @@ public struct StoreInformation: Hashable, Sendable {
 
   /// Which replica the store is, and its epoch.
   public let identity: StoreIdentity
-  /// The version of the store's format: see ``LocalStore/formatVersion``.
+  /// The version of the store's format: see ``LocalStore/formatVersion``. A former one may be opened read-only.
   public let formatVersion: UInt64
   /// Bytes of the data file.
   public let fileBytes: Int
@@ -149,7 +149,7 @@ extension ReadTransaction {
     var zones: [StoreInformation.Zone] = []
     for zone in try self.zones() { zones.append(try information(of: zone)) }
     return StoreInformation(
-      identity: identity, formatVersion: OpenedStore.formatVersion, fileBytes: fileBytes,
+      identity: identity, formatVersion: try readView.meta.formatVersion() ?? OpenedStore.formatVersion, fileBytes: fileBytes,
       clock: try readView.meta.clock(), firstPosition: first, lastPosition: try lastPosition(),
       isFoldingAgain: try isFoldingAgain(), zones: zones, assets: assets,
       tables: try tables.all.map { name, table in

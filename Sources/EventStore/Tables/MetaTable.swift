@@ -13,6 +13,14 @@ import OperationFormat
 struct MetaTable<Source: TableReading>: TableView {
   let source: Source
 
+  /// The version of the store's format; nil if the row is not there.
+  func formatVersion() throws -> UInt64? {
+    try transaction.withValue(of: TableKey.meta(.format).span, in: tables.meta) { row in
+      var reader = ByteReader(row)
+      return try reader.readVarint("format")
+    }
+  }
+
   /// The last timestamp that the clock gave out or saw.
   func clock() throws -> Timestamp {
     try transaction.withValue(of: TableKey.meta(.clock).span, in: tables.meta) { row in
