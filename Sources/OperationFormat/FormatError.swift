@@ -33,6 +33,8 @@ public struct FormatError: Error, Equatable, Sendable, CustomStringConvertible {
     public static let keyUnknown = Code(rawValue: "keyUnknown")
     /// The bytes are not signed, and must be.
     public static let signatureMissing = Code(rawValue: "signatureMissing")
+    /// The log of another owner's zone is to name a zone of this store's user, whose account is not known.
+    public static let accountUnknown = Code(rawValue: "accountUnknown")
     /// There was not enough memory to read the bytes, which may be valid.
     public static let outOfMemory = Code(rawValue: "outOfMemory")
 

@@ -65,11 +65,22 @@ extension StoreError {
   static func unstorable(_ field: Name, _ record: RecordID, _ error: FormatError) -> StoreError {
     StoreError(
       .valueInvalid, "the change of field “\(field)” of \(record) cannot be stored: \(error)",
-      hint:
-        "keep values within 1 MiB and a depth of 32, and keys within 255 bytes; "
-        + "keep larger bytes as an asset",
+      hint: error.code == .accountUnknown
+        ? ownerHint
+        : "keep values within 1 MiB and a depth of 32, and keys within 255 bytes; "
+          + "keep larger bytes as an asset",
       underlying: error)
   }
+
+  /// - Parameter place: the other place of a record that moves.
+  static func unstorable(_ place: RecordID, in zone: ZoneID, _ error: FormatError) -> StoreError {
+    StoreError(
+      .valueInvalid, "the log of zone “\(zone)” cannot name the record \(place): \(error)", hint: ownerHint,
+      underlying: error)
+  }
+
+  private static let ownerHint =
+    "a zone of another owner can name zones of that owner, not one of your own: put the record into your zone"
 
   static func missing(_ sequence: UInt64, _ zone: ZoneID) -> StoreError {
     StoreError(

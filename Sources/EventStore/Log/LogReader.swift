@@ -10,8 +10,8 @@ struct LogReader<Source: TableReading> {
   func entry(at position: Position) throws -> LogEntry {
     let (header, bytes) = try canonical(at: position)
     do {
-      var decoded = try LogTransaction(decoding: bytes.span.bytes)
-      decoded.zone = try source.zoneNumbers.identity(of: header.zone)
+      let decoded = try LogTransaction(decoding: bytes.span.bytes)
+        .seen(inLogOf: source.zoneNumbers.identity(of: header.zone))
       let arrived = Int64(decoded.timestamp.milliseconds).addingReportingOverflow(header.arrivalDelay)
       return LogEntry(
         position: position, arrivedMilliseconds: arrived.overflow ? 0 : arrived.partialValue,

@@ -3,7 +3,7 @@ package import OperationFormat
 /// Reading of all that a record shows, as changes that give it to an empty record.
 extension RecordReader {
   /// The changes that make an empty record show what a record shows, cell by cell; nil if the record is not
-  /// visible. References in values stay as they were written.
+  /// visible. References in values stay as they were written, those that are nullified too.
   func changes(showing record: RecordID) throws -> [(field: Name, changes: [FieldChange])]? {
     try view.withRow(of: record) { row, state in
       guard try view.visible(row, state) != nil else { return nil }
@@ -14,6 +14,7 @@ extension RecordReader {
   /// As ``changes(showing:)``, for a row.
   func changes(in row: RawSpan, _ state: StateNumber) throws -> [(field: Name, changes: [FieldChange])] {
     let index = try CellIndex(row)
+    let zone = try view.zone(of: state)
     return try index.entries.filter { $0.cell != .existence }.map { entry in
       let field = try view.name(entry.cell.field)
       return try index.withRow(of: entry, in: row) {
@@ -23,7 +24,7 @@ extension RecordReader {
             .newerFormat, "the field “\(field)” is of a kind that this version does not know",
             hint: "move the record with the version that wrote it")
         }
-        return (field, changes)
+        return (field, changes.map { $0.seen(inLogOf: zone) })
       }
     }
   }
@@ -32,8 +33,9 @@ extension RecordReader {
   ///
   /// Losers of conflicts are left out. A reference that names no zone gets that of the record.
   ///
-  /// - Throws: ``StoreError`` `valueInvalid` if a value becomes too large by that; `damaged`.
-  func content(of record: RecordID) throws -> RecordContent? {
+  /// - Throws: ``StoreError`` `valueInvalid` if a value becomes too large by that, or names a zone that the
+  ///   other zone's log cannot name; `damaged`.
+  func content(of record: RecordID, for zone: ZoneID) throws -> RecordContent? {
     try view.withRow(of: record) { row, state -> RecordContent? in
       guard let (type, _) = try view.visible(row, state) else { return nil }
       var content = RecordContent(type: try view.name(type))
@@ -47,7 +49,7 @@ extension RecordReader {
           for value in change.values { value.appendAssets(to: &content.assets) }
           var operand = ByteWriter()
           do throws(FormatError) {
-            try change.encode(into: &operand)
+            try change.stated(inLogOf: zone).encode(into: &operand)
           } catch {
             throw StoreError.unstorable(field, record, error)
           }

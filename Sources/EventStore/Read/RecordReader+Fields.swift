@@ -28,17 +28,20 @@ extension RecordReader {
   }
 
   func contains(_ element: Value, in field: Name, of record: RecordID) throws -> Bool {
-    let encoded: [UInt8]
-    do {
-      encoded = try element.encoded()
+    let (stated, encoded): (Value, [UInt8])
+    do throws(FormatError) {
+      stated = try element.stated(inLogOf: record.zone)
+      encoded = try stated.encoded()
     } catch {
+      // What the zone's log cannot name is in none of its sets.
+      if error.code == .accountUnknown { return false }
       throw StoreError(
         .valueInvalid, "a value that cannot be stored is no element: \(error)",
         hint: "keep values within 1 MiB and a depth of 32", underlying: error)
     }
     return try withCell(.set, of: field, in: record) { cell in
       let identity = encoded
-      return try cell.element(identity.span.bytes) == nil ? nil : cell.shown(element)
+      return try cell.element(identity.span.bytes) == nil ? nil : cell.shown(stated)
     } != nil
   }
 

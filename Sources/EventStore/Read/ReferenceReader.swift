@@ -103,11 +103,11 @@ struct ReferenceReader {
       let count = try reader.readCount("reference.target")
       return target.extracting(try reader.readBytes(count, "reference.target")).bytes
     }
-    let reference = try Reference(target: target, rule: .cascade)
+    let reference = try Reference(target: target, rule: .cascade).seen(inLogOf: view.zone(of: state))
     return try isLocal(reference, state) ? Array(reference.record.rawValue.utf8) : nil
   }
 
-  /// Whether a reference names a record of the holder's zone.
+  /// Whether a reference, as this store's user sees it, names a record of the holder's zone.
   private func isLocal(_ reference: Reference, _ state: StateNumber) throws -> Bool {
     guard let zone = reference.zone else { return true }
     return try zone == view.zone(of: state)
@@ -134,15 +134,19 @@ struct ReferenceReader {
 
   // MARK: Values
 
-  /// What a value that may have references reads in a state: nil for a reference that is nullified, null for
-  /// one inside.
+  /// What a value of a row that may have references reads in a state, as this store's user sees it: nil for a
+  /// reference that is nullified, null for one inside.
   func shown(_ value: Value, _ state: StateNumber) throws -> Value? {
+    try shown(seen: view.seen(value, in: state), state)
+  }
+
+  private func shown(seen value: Value, _ state: StateNumber) throws -> Value? {
     switch value {
     case .reference(let reference):
       guard reference.rule == .nullify, try isLocal(reference, state) else { return value }
       return try isThere(Array(reference.record.rawValue.utf8), state) ? value : nil
-    case .array(let elements): return .array(try elements.map { try shown($0, state) ?? .null })
-    case .map(let entries): return .map(try entries.mapValues { try shown($0, state) ?? .null })
+    case .array(let elements): return .array(try elements.map { try shown(seen: $0, state) ?? .null })
+    case .map(let entries): return .map(try entries.mapValues { try shown(seen: $0, state) ?? .null })
     default: return value
     }
   }
@@ -156,7 +160,9 @@ struct ReferenceReader {
     var found: [(name: [UInt8], field: Name, cell: CellNumber, rule: ReferenceRule)] = []
     // A reference within the zone may name it, or not.
     for named in zone == target.zone ? [nil, zone] : [target.zone] {
-      guard let bytes = try? Reference(zone: named, record: target.name).encodedTarget() else { continue }
+      let reference = Reference(zone: named, record: target.name)
+      // The zone's log has no reference that it cannot name.
+      guard let bytes = try? reference.stated(inLogOf: zone).encodedTarget() else { continue }
       let prefix = ReferenceKey.holders(of: bytes.span.bytes, in: state)
       try view.rows.forEachReference(under: prefix) { key, row in
         let name = row.bytes

@@ -23,7 +23,7 @@ extension RecordReading where Self: ~Copyable {
       // The commonest case: one head says that the record exists.
       guard RecordRow.plainType(in: row) == nil, try view.visible(row, state) != nil else { return true }
       let copies: [RecordID] = try view.existences(in: row, state).compactMap {
-        if case .moved(let place) = $0 { place } else { nil }
+        if case .moved(let place) = $0 { place.seen(inLogOf: zone) } else { nil }
       }
       if !copies.isEmpty {
         found.append(SurvivingSource(record: RecordID(zone: zone, name: name), copies: copies))

@@ -6,9 +6,10 @@ extension LocalWrite {
   /// The change to store: large bytes become an asset. Elements of sets stay as they are.
   func storing(_ change: FieldChange) throws -> FieldChange {
     if change.fieldKind.with({ $0.identityIsValue }) { return change }
-    return try change.mapValues { try storing($0) }
+    return try change.mapValues { value throws(any Error) in try storing(value) }
   }
 
+  /// The value to store: see ``storing(_:)-(FieldChange)``.
   @inline(__always)
   func storing(_ value: Value) throws -> Value {
     guard case .bytes(let bytes) = value, bytes.count > assetThresholdBytes, let assetFiles = store.assetFiles

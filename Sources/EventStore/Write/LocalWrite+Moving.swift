@@ -7,7 +7,7 @@ extension LocalWrite {
     let source = try draft(for: record.zone)
     let target = try draft(for: zone)
     let reader = try reader()
-    guard let content = try reader.content(of: record) else { throw StoreError.unknown(record) }
+    guard let content = try reader.content(of: record, for: zone) else { throw StoreError.unknown(record) }
     guard try !reader.contains(copy) else {
       throw StoreError(
         .recordExists, "the record \(copy) is there already",
@@ -25,8 +25,8 @@ extension LocalWrite {
   ) throws {
     var origin = ByteWriter()
     var destination = ByteWriter()
-    try record.encodeOtherPlace(into: &origin)
-    try copy.encodeOtherPlace(into: &destination)
+    try encode(record, inLogOf: copy.zone, into: &origin)
+    try encode(copy, inLogOf: record.zone, into: &destination)
     let moving = FoldWork.steps(ofPayload: 1024)
     try checkRoom(for: 1, name.byteCount + destination.count, moving, in: source)
     let made = content.size
@@ -43,6 +43,17 @@ extension LocalWrite {
     for (field, text) in content.texts { _ = try insert(text, at: 0, field, of: name, in: target) }
     target.content.assets += content.assets
     try applyDelete(name, movedTo: destination.span, in: source)
+  }
+
+  /// Encodes the other place of a record that moves, for the log of a zone.
+  ///
+  /// - Throws: ``StoreError`` `valueInvalid` if that log cannot name the place's zone.
+  func encode(_ place: RecordID, inLogOf zone: ZoneID, into writer: inout ByteWriter) throws {
+    do throws(FormatError) {
+      try place.stated(inLogOf: zone).encodeOtherPlace(into: &writer)
+    } catch {
+      throw StoreError.unstorable(place, in: zone, error)
+    }
   }
 
   /// Refuses operations that do not fit into a zone's transaction, before the first one is made.

@@ -33,7 +33,11 @@ extension LocalWrite {
     let value = try storing(newValue)
     try withOperand { operand in
       do throws(FormatError) {
-        try value.encode(into: &operand)
+        if value.mayNameRecords {
+          try value.stated(inLogOf: record.zone).encode(into: &operand)
+        } else {
+          try value.encode(into: &operand)
+        }
       } catch {
         throw StoreError.unstorable(field, record, error)
       }
@@ -48,7 +52,7 @@ extension LocalWrite {
     let change = try storing(change)
     try withOperand { operand in
       do throws(FormatError) {
-        try change.encode(into: &operand)
+        try change.stated(inLogOf: record.zone).encode(into: &operand)
       } catch {
         throw StoreError.unstorable(field, record, error)
       }

@@ -9,7 +9,7 @@ extension LocalWrite {
       case .alive(let type): try revive(name, type: type, in: draft)
       case .moved(let destination):
         var bytes = ByteWriter()
-        try destination.encodeOtherPlace(into: &bytes)
+        try encode(destination, inLogOf: record.zone, into: &bytes)
         try applyDelete(name, movedTo: bytes.span, in: draft)
       default: try applyDelete(name, in: draft)
       }

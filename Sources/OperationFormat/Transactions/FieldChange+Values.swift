@@ -11,7 +11,9 @@ extension FieldChange {
   }
 
   /// The same change with each stored value replaced. The summand of a counter stays as it is.
-  package func mapValues(_ transform: (Value) throws -> Value) rethrows -> FieldChange {
+  package func mapValues<Failure>(
+    _ transform: (Value) throws(Failure) -> Value
+  ) throws(Failure) -> FieldChange {
     switch self {
     case .set(let value): .set(try transform(value))
     case .insert(let value): .insert(try transform(value))

@@ -32,8 +32,10 @@ extension LogTransaction {
     }
     var value = ByteWriter()
     for operation in operations {
+      // An earlier program, which stated the zone's owner, named other zones as its own user saw them.
       try encoder.append(
-        operation, in: statesOwner ? zone : ZoneID(name: zone.name), scratch: &value)
+        statesOwner ? operation : operation.stated(inLogOf: zone),
+        in: statesOwner ? zone : ZoneID(name: zone.name), scratch: &value)
       // A bound without the optional fields; the exact check follows at the end.
       try TransactionFormat.checkSize(headerBytes + encoder.byteCount - TransactionFormat.bodyFieldsBytesMax)
     }

@@ -15,7 +15,7 @@
 /// | 16 | replica, big-endian |
 /// | 1–5 | epoch: at most 2^32 − 1 |
 /// | 1–10 | sequence: from 1 |
-/// | 1–130 | zone's owner: text of 0 to 128 bytes |
+/// | 1–130 | zone's owner: text of 0 to 128 bytes; empty: the owner of the log |
 /// | 2–130 | zone's name: text of 1 to 128 bytes |
 /// | 17–26 | with the flag 1, base: incarnation, 16 bytes big-endian; offset, from 1 |
 /// | 18–31 | with the flag 2, parent: replica, 16 bytes big-endian; epoch and sequence as above |
@@ -90,7 +90,7 @@
 ///
 /// | bytes | field |
 /// |---|---|
-/// | 1–130 | zone's owner: text of 0 to 128 bytes |
+/// | 1–130 | zone's owner: text of 0 to 128 bytes; empty: the owner of the zone that the bytes are in |
 /// | 2–130 | zone's name: text of 1 to 128 bytes |
 /// | 2–257 | record's name in that zone: text of 1 to 255 bytes |
 ///

@@ -20,7 +20,8 @@ import EventStore
 // | end | the last line: "lines", the number of lines before it. A file of version 1 has none |
 //
 // If the line of a transaction would be too long, it has instead of the transaction's parts "bytes": its
-// bytes in base64.
+// bytes in base64, and its "zone", since the bytes do not state the zone's owner. An earlier program wrote no
+// "zone" there.
 
 /// The kinds of lines of an exported log: the name of the line's one member.
 enum LineWord: String {
@@ -100,7 +101,7 @@ extension LogEntry {
     LineWord.transaction.json(
       .object([
         "position": .number(position.rawValue), "arrived": .number(arrivedMilliseconds),
-        "bytes": .string(Data(bytes).base64EncodedString()),
+        "zone": .text(transaction.zone), "bytes": .string(Data(bytes).base64EncodedString()),
         "sha256": .text(ContentHash(of: bytes.span.bytes)),
       ]))
   }

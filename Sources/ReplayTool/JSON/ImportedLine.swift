@@ -151,9 +151,14 @@ extension ImportedTransaction {
     let path = members.path
     if let text = try members.stringIfPresent("bytes") {
       guard let data = Data(base64Encoded: text) else { throw members.wrong("bytes", "base64") }
-      transaction = try Self.checked(path) { () throws(FormatError) in
+      let decoded = try Self.checked(path) { () throws(FormatError) in
         try LogTransaction(decoding: data.bytes)
       }
+      let zone = members.isMissing("zone") ? nil : try members.zone("zone")
+      guard zone?.name ?? decoded.zone.name == decoded.zone.name else {
+        throw members.wrong("zone", "the zone that the bytes name, “\(decoded.zone.name)”")
+      }
+      transaction = decoded.seen(inLogOf: zone ?? decoded.zone)
     } else {
       transaction = try LogTransaction(&members)
     }

@@ -6,6 +6,8 @@ protocol CellReading: RowReading {
 
   /// The name of a type or a field.
   func name(_ number: NameNumber) throws -> Name
+  /// The zone whose records are in a state.
+  func zone(of state: StateNumber) throws -> ZoneID
   /// What a value reads in the record whose row it is: nil for a reference that is nullified, null for one
   /// inside.
   func shown(_ value: Value, in row: RawSpan, _ state: StateNumber) throws -> Value?
@@ -18,6 +20,12 @@ extension CellReading {
   func reference(_ unit: UnitID) throws -> UnitReference {
     UnitReference(
       maker: UnitMaker(replica: try replicaID(unit.replica), epoch: unit.epoch), number: unit.number)
+  }
+
+  /// A value of a row with its references as this store's user sees them.
+  @inline(__always)
+  func seen(_ value: Value, in state: StateNumber) throws -> Value {
+    value.mayNameRecords ? value.seen(inLogOf: try zone(of: state)) : value
   }
 }
 
@@ -56,12 +64,14 @@ struct CellReader<Rows: CellReading>: ~Escapable {
   func shown(_ value: Value) throws -> Value? { try rows.shown(value, in: row, state) }
 
   /// A head in public terms.
+  ///
+  /// - Parameter content: what it says, as its bytes say it.
   func head(_ owned: OwnedHead, _ content: CellHead.Content) throws -> CellHead {
     let id = owned.head.id
     let transaction = TransactionID(
       replica: try rows.replicaID(id.replica), epoch: id.epoch, sequence: id.sequence)
     return CellHead(
       operation: OperationID(transaction: transaction, index: id.index), timestamp: owned.head.timestamp,
-      content: content)
+      content: content.mayNameRecords ? content.seen(inLogOf: try rows.zone(of: state)) : content)
   }
 }

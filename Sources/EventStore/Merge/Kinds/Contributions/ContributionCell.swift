@@ -122,7 +122,7 @@ struct ContributionCell<Rows: CellReading> {
       replica: try rows.replicaID(id.replica), epoch: id.epoch, sequence: id.sequence)
     return Contribution(
       operation: OperationID(transaction: transaction, index: id.index), timestamp: key.head.timestamp,
-      payload: try payload(of: id))
+      payload: try rows.seen(payload(of: id), in: state))
   }
 
   private func payload(of id: HeadID) throws -> Value {

@@ -109,9 +109,10 @@ extension CellReader {
 
   /// Appends the parts of a list or a text to a digest.
   func appendParts(items: [UnitID: Item], to digest: inout CellDigest) throws {
+    let zone = try rows.zone(of: state)
     // A text may be long: its bytes need not stand together.
     try forEachPart(items: items) { part in
-      try part.append(to: &digest)
+      try part.append(to: &digest, inLogOf: zone)
       digest.flush()
     }
     digest.writer.append(0)
@@ -119,7 +120,8 @@ extension CellReader {
 }
 
 extension UnitOrderPart {
-  fileprivate func append(to digest: inout CellDigest) throws {
+  /// - Parameter zone: whose log has them: its bytes name other zones as its owner sees them.
+  fileprivate func append(to digest: inout CellDigest, inLogOf zone: ZoneID) throws {
     digest.writer.append(1)
     digest.append(first)
     digest.writer.append(varint: count)
@@ -142,7 +144,9 @@ extension UnitOrderPart {
       try digest.append(item.places) { head, payload in
         if case .item(let unit, _) = head.content { payload.append(varint: unit.number) }
       }
-      try digest.append(item.values) { head, payload in try head.content.value?.encode(into: &payload) }
+      try digest.append(item.values) { head, payload in
+        try head.content.value?.stated(inLogOf: zone).encode(into: &payload)
+      }
     }
   }
 }
