@@ -96,9 +96,9 @@ let package = Package(
     .testTarget(
       name: "ReplicatorTests",
       dependencies: [
-        "ChildProcesses", "Replicator", "EventStore", "OperationFormat", "StoreTesting", "RemoteWriter",
+        "ChildProcesses", "Replicator", "EventStore", "LMDB", "OperationFormat", "StoreTesting", "RemoteWriter",
       ],
-      exclude: ["Scripts"], swiftSettings: settings),
+      exclude: ["Golden", "Scripts"], swiftSettings: settings),
     // The replicator's tests start it as separate processes: many at one remote, some of which they kill.
     .executableTarget(
       name: "RemoteWriter", dependencies: ["Replicator", "EventStore", "OperationFormat", "StoreTesting"],

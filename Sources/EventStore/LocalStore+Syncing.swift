@@ -134,6 +134,14 @@ extension LocalStore {
     try read { try $0.place(before: segment, of: zone, atLeast: offset) }
   }
 
+  /// The place of a zone's remote log at an offset of it, as this store knows the log; nil if it does not
+  /// know the chain there.
+  package func place(
+    at offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID
+  ) throws -> ChangeToken? {
+    try read { try $0.place(at: offset, of: zone, incarnation) }
+  }
+
   // MARK: Segments of others
 
   /// Ingests segments of remote logs, in the order given: transactions and token in one commit, or nothing.

@@ -25,11 +25,27 @@ extension ReadTransaction {
         of: replica, segment.epoch, segment.sequences.lowerBound - 1, in: number, incarnation)
       place = max(place, before?.offset ?? 0)
     }
-    guard place > 0 else { return token }
-    token.offset = place
-    token.hash = try readView.segments.row(at: place, in: number, incarnation)?.hash ?? .zero
-    token.chain = try readView.segments.chain(at: place, in: number, incarnation)
+    if place > 0 { try move(&token, to: place, of: number, incarnation) }
     return token
+  }
+
+  /// A place in a zone's remote log, as the store knows the log; nil if it does not know the chain there.
+  func place(
+    at offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID
+  ) throws -> ChangeToken? {
+    let (number, _) = try readView.zones.visible(zone)
+    guard let found = try readView.incarnations.number(of: incarnation) else { return nil }
+    var token = ChangeToken.start(of: zone, incarnation)
+    try move(&token, to: offset, of: number, found)
+    return token.chain == nil ? nil : token
+  }
+
+  private func move(
+    _ token: inout ChangeToken, to offset: UInt64, of zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws {
+    token.offset = offset
+    token.hash = try readView.segments.row(at: offset, in: zone, incarnation)?.hash ?? .zero
+    token.chain = try readView.segments.chain(at: offset, in: zone, incarnation)
   }
 
   /// The incarnation of each synced zone's remote log, and the last offset of it where the store knows a

@@ -74,7 +74,8 @@ package struct EffectRunner: Sendable {
           guard try store.isGone(incarnation) else { throw error }
           return .deletedMeanwhile(incarnation)
         }
-      case .fetch(let token): return try await fetch(zone, after: token)
+      case .fetch(let token):
+        return try await locatingParting(of: zone, token.incarnation) { try await fetch(zone, after: token) }
       case .fold(let segments, let token, let isMoreToCome):
         return .folded(try await foldPage(segments, after: token, isMoreToCome: isMoreToCome))
       case .prepare:
@@ -95,7 +96,9 @@ package struct EffectRunner: Sendable {
           try await assets.download(RemoteAsset(asset, of: zone, incarnation), chunksMax: chunksMax))
       case .append(let segment, let offset):
         let token = try store.place(before: segment.header, of: zone, atLeast: offset)
-        return .appended(try await remote.append(segment, after: token))
+        return try await locatingParting(of: zone, token.incarnation) {
+          .appended(try await remote.append(segment, after: token))
+        }
       case .acknowledge(let header, let place):
         return .acknowledged(try await acknowledge(header, of: zone, place))
       case .forgetCut(let header):
@@ -112,6 +115,17 @@ package struct EffectRunner: Sendable {
       }
     } catch {
       return .failed(SyncFailure(error))
+    }
+  }
+
+  /// Runs a call on a zone's log. If the log is not what the store has read, the error says from where on.
+  private func locatingParting(
+    of zone: ZoneID, _ incarnation: IncarnationID, _ call: () async throws -> ZoneResult
+  ) async throws -> ZoneResult {
+    do {
+      return try await call()
+    } catch let error as RemoteError {
+      throw await LogParting(store: store, remote: remote).located(error, in: zone, incarnation)
     }
   }
 

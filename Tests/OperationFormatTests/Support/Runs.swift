@@ -75,10 +75,12 @@ extension SeededGenerator {
       next.replica = example.context.replica
       next.epoch = example.context.epoch
       next.sequence = example.context.firstSequence + UInt64(index)
-      next.zone = example.context.zone
+      (next.zone, next.statesOwner) = (example.context.zone, false)
       if below(10) > 0 { next.parent = nil }
       switch below(20) {
-      case 0: next.zone = zone()
+      case 0:
+        next.zone = zone()
+        next.statesOwner = next.zone.owner.byteCount > 0
       case 1: next.sequence = max(1, number())
       case 2..<8: next.base = last.base
       case 8..<12: next.base?.incarnation = example.context.incarnation

@@ -68,7 +68,8 @@ final class FolderWriter: Sendable {
     return isPut
   }
 
-  /// Writes an object, and replaces the one that has that name. It is not durable.
+  /// Writes an object, and replaces the one that has that name. A hint is not durable; of any other object,
+  /// the one before or the new one is there after a crash.
   func overwrite(_ name: ObjectName, _ bytes: [UInt8]) throws(RemoteError) {
     let mode = try tree.mode()
     let parent = try tree.makeParent(of: name, mode)
@@ -78,7 +79,9 @@ final class FolderWriter: Sendable {
       let file = try calls.createFile(temporary, in: temporaries, temporaryPath(temporary))
       try calls.write(file, bytes, temporaryPath(temporary))
       try mode.give(toFile: file, calls, temporaryPath(temporary))
+      if name != .hint { try calls.sync(file, temporaryPath(temporary)) }
       try calls.rename(temporary, in: temporaries, to: name.last, in: parent, tree.path(name))
+      if name != .hint { try calls.sync(parent, tree.path(name)) }
     } catch {
       remove(temporary, in: temporaries)
       throw refusal(error)

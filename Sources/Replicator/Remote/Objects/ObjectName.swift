@@ -7,7 +7,7 @@ internal import OperationFormat
 /// | name | the object |
 /// |---|---|
 /// | `remote` | the ``RemoteMarker`` |
-/// | `hint` | the ``HintObject``: the only one that is overwritten |
+/// | `hint` | the ``HintObject``: the only one that is overwritten, but for entries that ``RemoteUpgrade`` writes again |
 /// | `zones/<directory>/<offset>` | an event of the list of zones |
 /// | `zones/amendments/<offset>` | the amendment of an event that cannot be read |
 /// | `logs/<incarnation>/<directory>/<offset>` | a segment of a zone's log, or the seal that closes it |

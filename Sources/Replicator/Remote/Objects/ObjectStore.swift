@@ -28,7 +28,7 @@ package protocol ObjectStore: Sendable {
   func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool
 
   /// Writes an object, and replaces the one of that name. Readers see one of the two whole. Of several that
-  /// overwrite at once, one lasts. It need not survive a power cut.
+  /// overwrite at once, one lasts. A hint need not survive a power cut; of any other object, one of the two does.
   ///
   /// - Throws: ``RemoteError``, as ``putIfAbsent(_:_:)``.
   func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError)

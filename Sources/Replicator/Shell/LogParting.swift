@@ -1,0 +1,42 @@
+import EventStore
+
+/// Finds where a remote's log parts from what a store has read of it: a remote that lost its last entries, or
+/// whose history was forked or rewritten.
+///
+/// The chain of an entry covers all entries before it. So the two logs are alike up to some offset and differ
+/// from then on, and that offset is found in as many calls as the last one has bits.
+struct LogParting {
+  let store: LocalStore
+  let remote: any RemoteLog
+
+  /// The error with the first offset at which the remote has something else, or nothing. As it is if that
+  /// cannot be told, since an entry before cannot be read, or the store does not know the chain there.
+  func located(_ error: RemoteError, in zone: ZoneID, _ incarnation: IncarnationID) async -> RemoteError {
+    guard error.code == .wentBack, let known = error.offset, known > 1 else { return error }
+    var (alike, other): (UInt64, UInt64) = (0, known)
+    while other - alike > 1 {
+      let middle = alike + (other - alike) / 2
+      guard let isAlike = await isAlike(at: middle, in: zone, incarnation) else { return error }
+      if isAlike { alike = middle } else { other = middle }
+    }
+    guard other < known else { return error }
+    return RemoteError(
+      error.code, "\(error.message); the logs are alike up to offset \(alike), and differ from \(other) on",
+      hint: error.hint, retryAfterMilliseconds: error.retryAfterMilliseconds, underlying: error.underlying,
+      offset: other)
+  }
+
+  /// Whether the remote has, up to an offset, the log that the store has read; nil if that cannot be told.
+  private func isAlike(
+    at offset: UInt64, in zone: ZoneID, _ incarnation: IncarnationID
+  ) async -> Bool? {
+    guard !Task.isCancelled, let token = try? store.place(at: offset, of: zone, incarnation) else { return nil }
+    do throws(RemoteError) {
+      // A closed log answers without a look at the entry.
+      if case .gone = try await remote.segments(after: token, bytesMax: 1) { return nil }
+      return true
+    } catch {
+      return error.code == .wentBack ? false : nil
+    }
+  }
+}
