@@ -149,7 +149,8 @@ extension ReadTransaction {
     var zones: [StoreInformation.Zone] = []
     for zone in try self.zones() { zones.append(try information(of: zone)) }
     return StoreInformation(
-      identity: identity, formatVersion: try readView.meta.formatVersion() ?? OpenedStore.formatVersion, fileBytes: fileBytes,
+      identity: identity, formatVersion: try readView.meta.formatVersion() ?? OpenedStore.formatVersion,
+      fileBytes: fileBytes,
       clock: try readView.meta.clock(), firstPosition: first, lastPosition: try lastPosition(),
       isFoldingAgain: try isFoldingAgain(), zones: zones, assets: assets,
       tables: try tables.all.map { name, table in
