@@ -74,3 +74,21 @@ extension LocalStore {
     try read { try $0.readView.meta.unfoldedKinds().contains(kind) }
   }
 }
+
+extension LocalStore {
+  /// Lets transactions that have rows of their own share rows, as new ones do: earlier programs wrote one row
+  /// for each.
+  ///
+  /// Repeat it with what it returns until that is ``JoiningStep/done``. Rows that are joined already stay as
+  /// they are, so it may begin again at any time. Damaged rows stay as they are too.
+  ///
+  /// - Parameters:
+  ///   - step: where to begin.
+  ///   - rowsMax: how many rows one commit reads at most, from 2.
+  /// - Returns: where to go on.
+  /// - Throws: ``StoreError`` `closed`, `readOnly`, `full`, `system`.
+  package func joinRows(from step: JoiningStep = .start, rowsMax: Int = 8192) async throws -> JoiningStep {
+    precondition(rowsMax > 1, "a row joins another one")
+    return try await core.perform { try RowJoining($0.storage).run(step, rowsMax) }
+  }
+}

@@ -69,6 +69,43 @@ struct GoldenRows {
     }
   }
 
+  @Test("a run of log entries, and rows of sequences, as format 3 writes them")
+  func runs() throws {
+    let headers = [(3, 0), (4, -11)].map { sequence, delay in
+      LogEntryHeader(
+        zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: 2), epoch: 0,
+        sequence: UInt64(sequence), base: nil, parent: nil, arrivalDelay: Int64(delay))
+    }
+    let body: [UInt8] = [0xb0, 0xd1]
+    var run = LogRun(startingWith: headers[0])
+    for header in headers { run.append(header, body: body.span.bytes) }
+    var writer = ByteWriter()
+    run.write(at: Position(rawValue: 12), to: &writer)
+    let transaction = "0100" + String(repeating: "0", count: 31) + "2" + "00"
+    let golden =
+      "03010200030002" + "000019" + transaction + "03" + "00017a" + "b0d1" + "40001519" + transaction + "04"
+      + "00017a" + "b0d1" + "de107d79"
+    #expect(hex(writer.bytes) == golden)
+    let decoded = try DecodedRun(writer.span, at: Position(rawValue: 12))
+    for (index, header) in headers.enumerated() {
+      let position = Position(rawValue: 12 + UInt64(index))
+      let isSame = decoded.withEntry(at: position) { $0 == header && $1.bytes == body }
+      #expect(isSame)
+    }
+    let lane = Lane(zone: ZoneNumber(rawValue: 1), replica: ReplicaNumber(rawValue: 2), epoch: 0)
+    let key = TableKey.sequence(lane, 3)
+    for (count, golden) in [(1, "0c" + "7faf9910"), (300, "0c" + "ac02" + "dbfbf4e3")] as [(UInt64, String)] {
+      var sequences = SequenceRun(3, at: Position(rawValue: 12))
+      sequences.count = count
+      writer.removeAll()
+      sequences.append(to: &writer)
+      writer.appendChecksum(under: key.span)
+      #expect(hex(writer.bytes) == golden)
+      let read = try SequenceRun(CheckedRow.content(of: writer.span, under: key.span), under: key.span)
+      #expect(read == sequences)
+    }
+  }
+
   @Test("a record with a field")
   func recordRow() throws {
     let storage = MemoryFoldStorage(replicas: [ReplicaID(rawValue: 1)]) { _, _, _, _, _ in nil }

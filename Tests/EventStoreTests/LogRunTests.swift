@@ -8,11 +8,13 @@ struct LogRunTests {
   private typealias Entry = (header: LogEntryHeader, body: [UInt8])
 
   /// Entries of one lane, as of someone who types; some have another base, a late arrival, or a long text.
-  private static func entries(_ count: Int, from first: UInt64 = 1, seed: UInt64 = 1) throws -> [Entry] {
+  private static func entries(_ count: Int, from first: UInt64 = 1, seed: UInt64 = 1, longPercent: Int = 3)
+    throws -> [Entry]
+  {
     var random = SeededGenerator(seed: seed)
     return try (0..<UInt64(count)).map { index in
       let sequence = first + index
-      let text = random.chance(3) ? String(repeating: "long", count: random.below(300) + 1) : "a"
+      let text = random.chance(longPercent) ? String(repeating: "long", count: random.below(300) + 1) : "a"
       let transaction = LogTransaction(
         replica: ReplicaID(rawValue: 1), epoch: 0, sequence: sequence, zone: ZoneID(name: "z"),
         timestamp: Timestamp(milliseconds: 1_764_000_000_000 + 150 * index, counter: 0), author: "ann",
@@ -52,14 +54,12 @@ struct LogRunTests {
 
   private static func read(_ row: [UInt8], at position: UInt64) throws -> [Entry] {
     let span = row.span
-    let position = Position(rawValue: position)
-    var entries: [Entry] = []
-    for index in 0..<(try LogRun.count(in: span.bytes, at: position)) {
-      var body = ByteWriter()
-      let header = try LogRun.read(index, of: span.bytes, at: position, into: &body)
-      entries.append((header, body.bytes))
+    let run = try DecodedRun(span.bytes, at: Position(rawValue: position))
+    let positions = try LogRun.positions(of: span.bytes, at: Position(rawValue: position))
+    #expect(positions.upperBound.rawValue == position + UInt64(run.count) - 1)
+    return (0..<UInt64(run.count)).map { index in
+      run.withEntry(at: Position(rawValue: position + index)) { ($0, $1.bytes) }
     }
-    return entries
   }
 
   private static func expectSame(_ found: [Entry], _ expected: some Collection<Entry>) {
@@ -69,11 +69,11 @@ struct LogRunTests {
 
   /// As many entries as one row takes, and the row.
   private static func full() throws -> (entries: [Entry], row: [UInt8]) {
-    let entries = try entries(1000)
+    let entries = try entries(1000, longPercent: 0)
     var run = LogRun(startingWith: entries[0].header)
     for entry in entries {
       let body = entry.body.span
-      guard run.accepts(entry.header, body: body.bytes) else { break }
+      guard run.accepts(entry.header) else { break }
       run.append(entry.header, body: body.bytes)
     }
     return (Array(entries.prefix(run.count)), row(run, at: 40))
@@ -82,7 +82,7 @@ struct LogRunTests {
   @Test("give back each entry")
   func giveBack() throws {
     let (entries, row) = try Self.full()
-    #expect(entries.count > 1 && row.count < 2048)
+    #expect(entries.count > 1 && row.count < 680)
     Self.expectSame(try Self.read(row, at: 40), entries)
   }
 
@@ -115,21 +115,20 @@ struct LogRunTests {
   func accept() throws {
     let entries = try Self.entries(3)
     let run = Self.run(entries[..<2])
-    let next = entries[2].body
-    let body = next.span
-    let large = [UInt8](repeating: 1, count: 600)
+    let large = [UInt8](repeating: 1, count: LogRun.bodyBytesMax + 1)
     let largeSpan = large.span
     var header = entries[2].header
-    let accepted = run.accepts(header, body: body.bytes)
-    let acceptedLarge = run.accepts(header, body: largeSpan.bytes)
-    #expect(accepted && !acceptedLarge)
+    let accepted = run.accepts(header)
+    let taken = LogRun.takes(header, body: largeSpan.bytes.extracting(1...))
+    let takenLarge = LogRun.takes(header, body: largeSpan.bytes)
+    #expect(accepted && taken && !takenLarge)
     for change: (inout LogEntryHeader) -> Void in [
       { $0.zone = ZoneNumber(rawValue: 4) }, { $0.replica = ReplicaNumber(rawValue: 6) }, { $0.epoch = 3 },
       { $0.sequence = 4 }, { $0.sequence = 2 },
     ] {
       header = entries[2].header
       change(&header)
-      let accepted = run.accepts(header, body: body.bytes)
+      let accepted = run.accepts(header)
       #expect(!accepted)
     }
   }

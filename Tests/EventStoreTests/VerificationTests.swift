@@ -193,7 +193,8 @@ struct VerificationTests {
   @Test("an unreadable entry is a typed error with its position; the others stay readable")
   func damagedEntry() async throws {
     let store = try await makeStore()
-    let row = try store.rows(\.log)[2]
+    // The first two share a row.
+    let row = try store.rows(\.log)[1]
     var value = row.value
     value[10] ^= 1
     try store.overwrite(row.key, value, in: \.log)

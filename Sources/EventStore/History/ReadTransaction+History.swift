@@ -78,7 +78,13 @@ extension ReadTransaction {
   /// - Complexity: linear in what is pending; nothing is scanned.
   public func pending(in zone: ZoneID, limit: Int = .max) throws -> [LogEntry] {
     let reader = LogReader(readView)
-    return try reader.pending(in: zone, identity).prefix(max(0, limit)).map { try reader.entry(at: $0) }
+    var entries: [LogEntry] = []
+    try reader.forEachPending(in: zone, identity) { position in
+      guard entries.count < limit else { return false }
+      entries.append(try reader.entry(at: position))
+      return true
+    }
+    return entries
   }
 
   /// How many transactions of a zone are pending.

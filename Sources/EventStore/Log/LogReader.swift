@@ -48,28 +48,39 @@ struct LogReader<Source: TableReading> {
   func forEachPosition(after position: Position, in zone: ZoneID?, _ body: (Position) throws -> Bool) throws {
     if let zone {
       let number = try source.zones.number(of: zone)
-      for found in try positions(of: number, after: position).sorted() {
-        guard try body(found) else { return }
-      }
+      _ = try Self.forEachPosition(in: runs(of: number, after: position), body)
       return
     }
     guard position.rawValue < .max else { return }
+    let first = position.next
     var isGone: [ZoneNumber: Bool] = [:]
     var cursor = try source.transaction.openCursor(source.tables.log)
-    var isThere = try cursor.seek(atOrAfter: TableKey.log(position.next).span)
+    // The row before may have positions after its key.
+    var isThere = try cursor.seek(atMost: TableKey.log(first).span)
+    if !isThere { isThere = try cursor.seek(atOrAfter: TableKey.log(first).span) }
     while isThere {
-      let (found, zone) = try cursor.withEntry { key, row in
-        let found = Position(rawValue: try key.bigEndian64(at: 0))
-        return (found, try shownZone(row, at: found))
-      }
+      let (row, zone) = try cursor.withEntry { key, row in try Self.shown(row, under: key) }
       isThere = try cursor.next()
-      guard let zone else { continue }
+      guard let zone, row.positions.upperBound >= first else { continue }
       if isGone[zone] == nil {
         isGone[zone] = try source.zoneRowIfThere(zone)?.status.isGone ?? false
       }
       if isGone[zone] == true { continue }
-      guard try body(found) else { return }
+      let shown = max(first, row.positions.lowerBound)...row.positions.upperBound
+      guard try Self.forEachPosition(in: [shown], body) else { return }
     }
+  }
+
+  /// Calls a closure with the positions in some runs, until it returns false. Returns whether it never did.
+  private static func forEachPosition(
+    in runs: [ClosedRange<Position>], _ body: (Position) throws -> Bool
+  ) throws -> Bool {
+    for run in runs {
+      for position in run.lowerBound.rawValue...run.upperBound.rawValue {
+        guard try body(Position(rawValue: position)) else { return false }
+      }
+    }
+    return true
   }
 
   /// The position of the last entry before another, or of the whole log; nil if there is none.
@@ -78,61 +89,50 @@ struct LogReader<Source: TableReading> {
     var isThere =
       if let position { try cursor.seek(before: TableKey.log(position).span) } else { try cursor.last() }
     while isThere {
-      let (found, zone) = try cursor.withEntry { key, row in
-        let found = Position(rawValue: try key.bigEndian64(at: 0))
-        return (found, try shownZone(row, at: found))
+      let (row, zone) = try cursor.withEntry { key, row in try Self.shown(row, under: key) }
+      if let zone, try !(source.zoneRowIfThere(zone)?.status.isGone ?? false) {
+        let last = row.positions.upperBound
+        return position.map { min(last, Position(rawValue: $0.rawValue - 1)) } ?? last
       }
-      if let zone, try !(source.zoneRowIfThere(zone)?.status.isGone ?? false) { return found }
       isThere = try cursor.previous()
     }
     return nil
   }
 
-  /// The zone of a row of the log; nil if the row stands for removed entries.
-  private func shownZone(_ row: RawSpan, at position: Position) throws -> ZoneNumber? {
+  /// The positions of a row of the log, and its zone; no zone if the row stands for removed entries.
+  private static func shown(_ row: RawSpan, under key: RawSpan) throws -> (LogRow, ZoneNumber?) {
+    let shown = try LogRow(row, under: key)
+    if shown.kind == .removed { return (shown, nil) }
     do {
-      if try LogEntryCodec.removedRun(row, at: position) != nil { return nil }
-      return try LogEntryCodec.zone(ofUnchecked: row)
+      return (shown, try LogEntryCodec.zone(ofUnchecked: row))
     } catch {
-      throw StoreError.damagedEntry(at: position, error)
+      throw StoreError.damagedEntry(at: shown.positions.lowerBound, error)
     }
   }
 
-  /// The positions of a zone's transactions, from `sequences`, by replica.
-  private func positions(of zone: ZoneNumber, after position: Position) throws -> [Position] {
-    var positions: [Position] = []
-    var cursor = try source.transaction.openCursor(source.tables.sequences)
-    // A replica's positions grow with its sequences: going back from the last one reads only what is needed.
-    for lane in try source.lanes.countedLanes(of: zone) {
-      let last = TableKey.sequence(zone, lane.replica, lane.epoch, lane.last)
-      var isThere = try cursor.seek(to: last.span)
-      var left = lane.count
-      while isThere, left > 0 {
-        let found = try cursor.withCheckedEntry { _, row in
-          var reader = ByteReader(row)
-          return Position(rawValue: try reader.readVarint("position"))
-        }
-        guard found > position else { break }
-        positions.append(found)
-        left -= 1
-        isThere = try cursor.previous()
-      }
+  /// The positions of a zone's transactions, from `sequences`, in runs and in order.
+  private func runs(of zone: ZoneNumber, after position: Position) throws -> [ClosedRange<Position>] {
+    try source.lanes.countedLanes(of: zone).flatMap {
+      try source.log.positionRuns(
+        of: Lane(zone: zone, replica: $0.replica, epoch: $0.epoch), after: position)
     }
-    return positions
+    .sorted { $0.lowerBound < $1.lowerBound }
   }
 
-  /// The positions of a zone's pending transactions, in order.
-  func pending(in zone: ZoneID, _ identity: StoreIdentity) throws -> [Position] {
+  /// Calls a closure with the positions of a zone's pending transactions, in order, until it returns false.
+  func forEachPending(
+    in zone: ZoneID, _ identity: StoreIdentity, _ body: (Position) throws -> Bool
+  ) throws {
     let (number, row) = try source.zones.visible(zone)
-    var positions: [Position] = []
-    for lane in try source.lanes.pendingLanes(of: number, row, identity) {
-      for sequence in lane.placed + 1...lane.last {
-        let position = try source.log.position(of: lane.replica, lane.epoch, sequence, in: number)
-        guard let position else { throw StoreError.missing(sequence, zone) }
-        positions.append(position)
+    var runs: [ClosedRange<Position>] = []
+    for pending in try source.lanes.pendingLanes(of: number, row, identity) {
+      let lane = Lane(zone: number, replica: pending.replica, epoch: pending.epoch)
+      guard let found = try source.log.positionRuns(of: lane, pending.placed + 1...pending.last) else {
+        throw StoreError.missing(pending.placed + 1, zone)
       }
+      runs += found
     }
-    return positions.sorted()
+    _ = try Self.forEachPosition(in: runs.sorted { $0.lowerBound < $1.lowerBound }, body)
   }
 }
 

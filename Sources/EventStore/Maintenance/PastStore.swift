@@ -102,19 +102,22 @@ public final class PastStore: Sendable {
       let replay = try LogReplay(store)
       var byteCount = 0
       while isThere, byteCount < LogReplay.stepBytesMax {
-        let at = try cursor.withEntry { key, _ in Position(rawValue: try key.bigEndian64(at: 0)) }
-        guard at <= position else {
+        let row = try cursor.withEntry { key, row in try LogRow(row, under: key) }
+        guard row.positions.lowerBound <= position else {
           isThere = false
           break
         }
-        _ = try source.readView.log.withEntryUnlessRemoved(at: at) { header, body in
-          let state = try store.storage.zoneRow(header.zone).state
-          // Of a zone that is gone nothing is left to be seen.
-          if state != .none { try replay.fold(header, body: body, into: state) }
-          byteCount += body.byteCount
-        }
-        done += 1
         isThere = try cursor.next()
+        guard row.kind != .removed else { continue }
+        for at in row.positions.lowerBound.rawValue...min(row.positions.upperBound, position).rawValue {
+          try source.readView.log.withEntry(at: Position(rawValue: at)) { header, body in
+            let state = try store.storage.zoneRow(header.zone).state
+            // Of a zone that is gone nothing is left to be seen.
+            if state != .none { try replay.fold(header, body: body, into: state) }
+            byteCount += body.byteCount
+          }
+          done += 1
+        }
       }
       try store.commit()
       try progress(done, position.rawValue)

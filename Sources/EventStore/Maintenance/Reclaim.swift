@@ -60,39 +60,60 @@ struct Reclaim {
   ///
   /// - Returns: how many.
   private func reclaimLog(_ zone: ZoneNumber, _ budget: inout Budget) throws -> UInt64 {
-    let tables = storage.tables
-    var positions: [Position] = []
-    do {
-      let prefix = TableKey.state(StateNumber(rawValue: zone.rawValue))
-      let bytes = prefix.span.bytes
-      var cursor = try storage.transaction.openCursor(tables.sequences)
-      while !budget.isSpent, try cursor.seek(atOrAfter: prefix.span) {
-        let position = try cursor.withCheckedEntry { key, row in
-          guard key.hasPrefix(bytes) else { return Position?.none }
-          var reader = ByteReader(row)
-          return Position(rawValue: try reader.readVarint("position"))
-        }
-        guard let position else { break }
-        let key = TableKey.log(position)
-        budget.bytes -= try storage.transaction.withValue(of: key.span, in: tables.log) { $0.byteCount } ?? 0
-        budget.rows -= 1
-        positions.append(position)
-        try cursor.deleteCurrent()
+    let prefix = TableKey.state(StateNumber(rawValue: zone.rawValue))
+    var runs: [ClosedRange<Position>] = []
+    while !budget.isSpent {
+      var cursor = try storage.transaction.openCursor(storage.tables.sequences)
+      guard try cursor.seek(atOrAfter: prefix.span) else { break }
+      let found = try cursor.withCheckedEntry { key, row -> (lane: Lane, run: SequenceRun)? in
+        guard key.hasPrefix(prefix.span.bytes) else { return nil }
+        let lane = Lane(
+          zone: zone, replica: ReplicaNumber(rawValue: try key.bigEndian32(at: 4)),
+          epoch: try key.bigEndian32(at: 8))
+        return (lane, try SequenceRun(row, under: key))
       }
+      guard let (lane, run) = found else { break }
+      let positions = try reclaimed(run.positions, &budget)
+      runs.append(positions)
+      let count = positions.upperBound.rawValue - positions.lowerBound.rawValue
+      try storage.log.removeSequences(run.first...run.first + count, of: lane)
     }
-    positions.sort()
+    runs.sort { $0.lowerBound < $1.lowerBound }
+    var transactions: UInt64 = 0
     var index = 0
-    while index < positions.count {
-      let first = positions[index]
-      var last = first
+    while index < runs.count {
+      let first = runs[index].lowerBound
+      var last = runs[index].upperBound
       index += 1
-      while index < positions.count, positions[index] == last.next {
-        last = positions[index]
+      while index < runs.count, runs[index].lowerBound == last.next {
+        last = runs[index].upperBound
         index += 1
       }
+      transactions += last.rawValue - first.rawValue + 1
       try storage.log.remove(first...last)
     }
-    return UInt64(positions.count)
+    return transactions
+  }
+
+  /// The first of some positions, as many as may be taken away now: those of whole rows.
+  private func reclaimed(
+    _ positions: ClosedRange<Position>, _ budget: inout Budget
+  ) throws -> ClosedRange<Position> {
+    var last = positions.lowerBound
+    var cursor = try storage.transaction.openCursor(storage.tables.log)
+    var isThere = try cursor.seek(atMost: TableKey.log(last).span)
+    while isThere {
+      let (row, byteCount) = try cursor.withEntry { key, row in (try LogRow(row, under: key), row.byteCount) }
+      guard row.positions.lowerBound <= positions.upperBound else { break }
+      budget.bytes -= byteCount
+      last = max(last, min(row.positions.upperBound, positions.upperBound))
+      guard last < positions.upperBound, !budget.isSpent else { break }
+      budget.rows -= 1
+      isThere = try cursor.next()
+    }
+    budget.rows -= 1
+    // If the rows are lost, so are all of the positions.
+    return positions.lowerBound...(isThere ? last : positions.upperBound)
   }
 }
 

@@ -20,11 +20,20 @@ final class ReadView: TableReading {
   private static let namesMax: UInt32 = 1024
   /// Cached existence of records that others refer to by cascades or nullify references.
   @exclusivity(unchecked) var fates = RecordFates()
+  @exclusivity(unchecked) private var madeLogCache: LogCache?
 
   init(_ transaction: consuming LMDBTransaction, tables: Tables, interned: Interned) {
     self.transaction = transaction
     self.tables = tables
     self.interned = interned
+  }
+
+  /// Made when the log is read, which most reads do not do.
+  var logCache: LogCache {
+    if let madeLogCache { return madeLogCache }
+    let made = LogCache()
+    madeLogCache = made
+    return made
   }
 
   func zoneRowIfThere(_ zone: ZoneNumber) throws -> ZoneRow? { try zones.storedRow(of: zone) }

@@ -117,10 +117,10 @@ extension LaneRewrite {
     _ positions: [Position], _ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber
   ) throws {
     store.fold.reset()
-    for (index, position) in positions.enumerated() {
-      let key = TableKey.sequence(zone, lane.replica, lane.epoch, first + UInt64(index))
-      _ = try storage.transaction.delete(key.span, in: storage.tables.sequences)
-      try storage.log.remove(position...position)
+    if !positions.isEmpty {
+      let lane = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
+      try storage.log.removeSequences(first...first + UInt64(positions.count - 1), of: lane)
+      try storage.log.remove(positions)
     }
     storage.forgetSequences()
   }

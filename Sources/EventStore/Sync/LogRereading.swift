@@ -235,10 +235,18 @@ struct LogRereading {
     var least = order
     for index in least.indices.dropLast().reversed() { least[index] = min(least[index], least[index + 1]) }
     let kept = zip(order, least).prefix { $0 == $1 }.count
-    for position in order[kept...] {
-      let (header, body) = try storage.log.withEntry(at: position) { ($0, $1.bytes) }
-      try storage.log.remove(position...position)
-      _ = try storage.log.append(header, body: body.span.bytes)
+    var left = order[kept...]
+    while !left.isEmpty {
+      var moved: [(header: LogEntryHeader, body: [UInt8])] = []
+      var byteCount = 0
+      while byteCount < LogReplay.stepBytesMax, moved.count < left.count {
+        let entry = try storage.log.withEntry(at: left[left.startIndex + moved.count]) { ($0, $1.bytes) }
+        byteCount += entry.1.count
+        moved.append(entry)
+      }
+      try storage.log.remove(Array(left.prefix(moved.count)))
+      for entry in moved { _ = try storage.log.append(entry.header, body: entry.body.span.bytes) }
+      left = left.dropFirst(moved.count)
     }
     storage.forgetSequences()
   }

@@ -79,10 +79,8 @@ extension LaneTable {
       guard let position = try log.position(of: replica, epoch, sequence, in: zone) else {
         throw StoreError.unmatched("sequence \(sequence) of \(last), which was not sent, has no position")
       }
-      let found = try transaction.withValue(of: TableKey.log(position).span, in: tables.log) { row in
-        try LogEntryCodec.read(row, at: position).header
-      }
-      guard let found, found.zone == zone, found.replica == replica, found.epoch == epoch,
+      guard case .entry(let found) = try log.find(position, { header, _ in header }), found.zone == zone,
+        found.replica == replica, found.epoch == epoch,
         found.sequence == sequence
       else {
         throw StoreError.unmatched("sequence \(sequence), which was not sent, is not at position \(position)")

@@ -9,12 +9,7 @@ struct LaneTable<Source: TableReading>: TableView {
   func lastSequence(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
   ) throws -> UInt64 {
-    var cursor = try transaction.openCursor(tables.sequences)
-    guard try cursor.seek(atMost: TableKey.sequence(zone, replica, epoch, .max).span) else { return 0 }
-    return try cursor.withCheckedEntry { key, _ in
-      try key.bigEndian32(at: 0) == zone.rawValue && key.bigEndian32(at: 4) == replica.rawValue
-        && key.bigEndian32(at: 8) == epoch ? key.bigEndian64(at: 12) : 0
-    }
+    try log.lastSequenceRun(of: Lane(zone: zone, replica: replica, epoch: epoch))?.last ?? 0
   }
 
   /// The parent of a lane; nil if it has none.
@@ -127,9 +122,10 @@ struct LaneTable<Source: TableReading>: TableView {
       let replica = ReplicaNumber(rawValue: found.1)
       let last = try lastSequence(of: replica, found.2, in: zone)
       // Sequences are gapless from the first that the log still has.
-      lanes.append((replica, found.2, last - found.3 + 1, last))
+      let (count, overflows) = (last &- found.3).addingReportingOverflow(1)
+      lanes.append((replica, found.2, overflows ? .max : count, last))
       let next = TableKey.sequence(zone, replica, found.2, .max)
-      isThere = try cursor.seek(atOrAfter: next.span)
+      isThere = try cursor.seek(to: next.span) ? cursor.next() : cursor.seek(atOrAfter: next.span)
     }
     return lanes
   }

@@ -5,24 +5,19 @@ import OperationFormat
 struct LogTable<Source: TableReading>: TableView {
   let source: Source
 
+  /// What the log has at a position.
+  enum Found<R> {
+    case entry(R)
+    /// A removed entry.
+    case removed
+    case nothing
+  }
+
   /// The last position of the log, `.start` if it is empty.
   func lastPosition() throws -> Position {
     var cursor = try transaction.openCursor(tables.log)
     guard try cursor.last() else { return .start }
-    return try cursor.withEntry { key, row in
-      let position = Position(rawValue: try key.bigEndian64(at: 0))
-      return try LogEntryCodec.removedRun(row, at: position)?.upperBound ?? position
-    }
-  }
-
-  func position(
-    of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber
-  ) throws -> Position? {
-    let key = TableKey.sequence(zone, replica, epoch, sequence)
-    return try transaction.withCheckedValue(of: key, in: tables.sequences) { row in
-      var reader = ByteReader(row)
-      return Position(rawValue: try reader.readVarint("row"))
-    }
+    return try cursor.withEntry { key, row in try LogRow(row, under: key).positions.upperBound }
   }
 
   /// The run of removed entries that a position is in; nil if it is in none.
@@ -36,7 +31,11 @@ struct LogTable<Source: TableReading>: TableView {
     return run
   }
 
-  /// Lends an entry's header and body, where they are in the memory map. Its zone may be gone.
+  /// Lends an entry's header and body. Its zone may be gone. The body may be in the memory map: it is valid
+  /// until the transaction's next write.
+  ///
+  /// - Complexity: the first of the entries that share a row decodes them all, for those that are read after
+  ///   it.
   func withEntry<R>(at position: Position, _ body: (LogEntryHeader, RawSpan) throws -> R) throws -> R {
     if let result = try withEntryUnlessRemoved(at: position, body) { return result }
     throw StoreError.takenOut(position)
@@ -44,27 +43,66 @@ struct LogTable<Source: TableReading>: TableView {
 
   /// The same; nil for an entry that was removed from the log.
   func withEntryUnlessRemoved<R>(
-    at position: Position,
-    _ body: (LogEntryHeader, RawSpan) throws -> R
+    at position: Position, _ body: (LogEntryHeader, RawSpan) throws -> R
   ) throws -> R? {
-    let result = try transaction.withValue(of: TableKey.log(position).span, in: tables.log) { entry -> R? in
-      let header: LogEntryHeader
-      let range: Range<Int>
-      do {
-        if try LogEntryCodec.removedRun(entry, at: position) != nil { return nil }
-        (header, range) = try LogEntryCodec.read(entry, at: position)
-      } catch {
-        throw StoreError.damagedEntry(at: position, error)
-      }
-      return try body(header, entry.extracting(range))
-    }
-    guard let result else {
-      if try removedRun(at: position) != nil { return nil }
+    switch try find(position, body) {
+    case .entry(let result): return result
+    case .removed: return nil
+    case .nothing:
       throw StoreError(
         .positionUnknown, "the log has no position \(position)",
         hint: "the last is \(try lastPosition())")
     }
-    return result
+  }
+
+  /// Lends the entry at a position, if there is one: see ``withEntry(at:_:)``.
+  func find<R>(_ position: Position, _ body: (LogEntryHeader, RawSpan) throws -> R) throws -> Found<R> {
+    if let run = try cachedRun(at: position) { return .entry(try run.withEntry(at: position, body)) }
+    let key = TableKey.log(position)
+    let result = try transaction.withValue(of: key.span, in: tables.log) { row -> Found<R>? in
+      if LogRun.isRun(row) { return nil }
+      let header: LogEntryHeader
+      let range: Range<Int>
+      do {
+        if try LogEntryCodec.removedRun(row, at: position) != nil { return .removed }
+        (header, range) = try LogEntryCodec.read(row, at: position)
+      } catch {
+        throw StoreError.damagedEntry(at: position, error)
+      }
+      return .entry(try body(header, row.extracting(range)))
+    }
+    if let result = result.flatMap({ $0 }) { return result }
+    guard let (row, run) = try sharedRow(at: position), row.positions.contains(position) else {
+      return .nothing
+    }
+    guard let run else { return row.kind == .removed ? .removed : .nothing }
+    return .entry(try run.withEntry(at: position, body))
+  }
+
+  /// The decoded row that has a position, if it is cached.
+  private func cachedRun(at position: Position) throws -> DecodedRun? {
+    guard let run = source.logCache.run(at: position) else { return nil }
+    let key = TableKey.log(run.first)
+    let isCurrent = try transaction.withValue(of: key.span, in: tables.log) { run.isMade(from: $0) }
+    return isCurrent ?? false ? run : nil
+  }
+
+  /// Reads the last row whose first position is at most one, and decodes it if it has several entries and one
+  /// at that position.
+  private func sharedRow(at position: Position) throws -> (row: LogRow, run: DecodedRun?)? {
+    var cursor = try transaction.openCursor(tables.log)
+    guard try cursor.seek(atMost: TableKey.log(position).span) else { return nil }
+    return try cursor.withEntry { key, bytes in
+      do {
+        let row = try LogRow(bytes, at: Position(rawValue: try key.bigEndian64(at: 0)))
+        guard row.kind == .run, row.positions.contains(position) else { return (row, nil) }
+        let run = try DecodedRun(bytes, at: row.positions.lowerBound)
+        source.logCache.add(run)
+        return (row, run)
+      } catch {
+        throw StoreError.damagedEntry(at: position, error)
+      }
+    }
   }
 
   /// A header with identities for numbers.
@@ -106,26 +144,36 @@ struct LogTable<Source: TableReading>: TableView {
   /// sent.
   ///
   /// - Throws: ``StoreError`` `damaged`.
-  /// - Complexity: reads at most ``tailEntriesMax`` entries.
+  /// - Complexity: reads at most ``tailEntriesMax`` entries, and those that share rows with them.
   func checkTail() throws {
     var cursor = try transaction.openCursor(tables.log)
     var isThere = try cursor.last()
     var left = Self.tailEntriesMax
     while isThere, left > 0 {
-      try cursor.withEntry { key, row in
-        let position = Position(rawValue: try key.bigEndian64(at: 0))
-        if try LogEntryCodec.removedRun(row, at: position) != nil { return }
-        let header = try LogEntryCodec.read(row, at: position).header
-        let named = try self.position(
-          of: header.replica, header.epoch, header.sequence, in: header.zone)
-        // Of a removed zone, the sequences go first, then the entries.
-        if named == position { return }
-        if try named == nil && source.zoneRowIfThere(header.zone)?.status.isGone ?? true { return }
-        throw StoreError.unmatched("the log has sequence \(header.sequence) at position \(position), unnamed")
+      let row = try cursor.withEntry { key, row in try LogRow(row, under: key) }
+      if row.kind != .removed {
+        var position = row.positions.upperBound
+        while left > 0 {
+          try checkNamed(position)
+          left -= 1
+          guard position > row.positions.lowerBound else { break }
+          position = Position(rawValue: position.rawValue - 1)
+        }
+      } else {
+        left -= 1
       }
       isThere = try cursor.previous()
-      left -= 1
     }
+  }
+
+  private func checkNamed(_ position: Position) throws {
+    let header = try withEntry(at: position) { header, _ in header }
+    let named = try self.position(
+      of: header.replica, header.epoch, header.sequence, in: header.zone)
+    // Of a removed zone, the sequences go first, then the entries.
+    if named == position { return }
+    if try named == nil && source.zoneRowIfThere(header.zone)?.status.isGone ?? true { return }
+    throw StoreError.unmatched("the log has sequence \(header.sequence) at position \(position), unnamed")
   }
 }
 

@@ -11,6 +11,7 @@ protocol TableReading: AnyObject {
   var tables: Tables { get }
   var interned: Interned { get }
   var transaction: LMDBTransaction { get }
+  var logCache: LogCache { get }
 
   /// A zone's row, nil if it has none. A write has rows that are not written yet.
   func zoneRowIfThere(_ zone: ZoneNumber) throws -> ZoneRow?

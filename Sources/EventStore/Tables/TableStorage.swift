@@ -9,6 +9,7 @@ import OperationFormat
 final class TableStorage {
   let tables: Tables
   let interned = Interned()
+  let logCache = LogCache()
   // No access to a field meets another access to the same field. Dynamic checks of that took a twentieth of a
   // small commit.
   @exclusivity(unchecked) var state = State()
@@ -35,13 +36,15 @@ final class TableStorage {
     var touchedRows = 0
     /// The run of placed sequences that was found last.
     var lastPlacement: CachedPlacement?
+    /// The last row of the log; nil if it is to be read.
+    fileprivate var lastRow: LastLogRow?
   }
 
   /// Rows that the transaction has read or written.
   fileprivate struct Caches {
     var zoneRows: [ZoneNumber: ZoneRow] = [:]
     var stateRows: [StateNumber: StateRow] = [:]
-    var lastSequences: [Lane: UInt64] = [:]
+    var lastSequences: [Lane: SequenceRun?] = [:]
     /// Of a lane, what one transaction had seen: the one that was asked for or appended last.
     var bases: [Lane: (sequence: UInt64, base: BaseNumbers?)] = [:]
     var lineages: [Lane: [LaneParent]] = [:]
@@ -66,6 +69,12 @@ final class TableStorage {
   /// Rows of records that were read, and of what belongs to them, since the storage was made: what a fold
   /// really took.
   var touchedRows: Int { state.touchedRows }
+
+  /// The last row of the log; nil if it is to be read.
+  var lastRow: LastLogRow? {
+    _read { yield state.lastRow }
+    _modify { yield &state.lastRow }
+  }
 
   // MARK: The transaction
 
@@ -135,6 +144,7 @@ final class TableStorage {
     state.changedStates.removeAll(keepingCapacity: true)
     state.unfoldedKinds = nil
     state.lastPlacement = nil
+    forgetRows()
   }
 
   private func undo(to numbers: Interned.Caches?) {
@@ -255,10 +265,14 @@ final class TableStorage {
   func lastSequence(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
   ) throws -> UInt64 {
-    let lane = Lane(zone: zone, replica: replica, epoch: epoch)
+    try lastSequenceRun(of: Lane(zone: zone, replica: replica, epoch: epoch))?.last ?? 0
+  }
+
+  /// The last row of `sequences` that a lane has; nil if it has none.
+  func lastSequenceRun(of lane: Lane) throws -> SequenceRun? {
     if let last = state.caches.lastSequences[lane] { return last }
-    let last = try lanes.lastSequence(of: replica, epoch, in: zone)
-    state.caches.lastSequences[lane] = last
+    let last = try log.lastSequenceRun(of: lane)
+    state.caches.lastSequences.updateValue(last, forKey: lane)
     return last
   }
 
@@ -294,11 +308,27 @@ final class TableStorage {
 
   /// Caches what an appended transaction changed.
   func noteAppended(_ header: LogEntryHeader, at position: Position) {
-    let lane = Lane(zone: header.zone, replica: header.replica, epoch: header.epoch)
     state.caches.lastPosition = position
-    state.caches.lastSequences[lane] = header.sequence
-    state.caches.bases[lane] = (header.sequence, header.base)
+    state.caches.bases[header.lane] = (header.sequence, header.base)
     state.zonesVersion += 1
+  }
+
+  /// Caches the last row of `sequences` of a lane.
+  func noteLastSequences(_ run: SequenceRun, of lane: Lane) {
+    state.caches.lastSequences.updateValue(run, forKey: lane)
+    logCache.note(run, of: lane)
+  }
+
+  /// Drops what is cached of the rows of `sequences` of a lane, before they change.
+  func forgetSequences(of lane: Lane) {
+    state.caches.lastSequences.removeValue(forKey: lane)
+    logCache.forgetSequences()
+  }
+
+  /// Drops what is cached of rows of the log, before they change other than by an append.
+  func forgetRows() {
+    state.lastRow = nil
+    logCache.removeAll()
   }
 
   func forgetLineages() {
@@ -318,6 +348,7 @@ final class TableStorage {
     state.caches.bases.removeAll(keepingCapacity: true)
     state.caches.lastPosition = nil
     state.zonesVersion += 1
+    forgetRows()
   }
 }
 

@@ -5,8 +5,8 @@ import OperationFormat
 ///
 /// | table | key | value |
 /// |---|---|---|
-/// | log | position (8) | a framed transaction: `LogEntryCodec` |
-/// | sequences | zone (4), replica (4), epoch (4), sequence (8) | position, varint |
+/// | log | position (8) | a transaction: `LogEntryCodec`; several: `LogRun`; removed ones: `removedRun` |
+/// | sequences | zone (4), replica (4), epoch (4), sequence (8) | position of one or several: `SequenceRun` |
 /// | segments | zone (4), incarnation (4), offset (8) | `SegmentRow` |
 /// | placements | zone (4), incarnation (4), replica (4), epoch (4), last sequence (8) | first sequence, offset |
 /// | records | state (4), record's name | `RecordRow` |
