@@ -13,16 +13,6 @@ extension Transaction {
     return try body(value.bytes)
   }
 
-  /// Copies a key's value into an array, reusing its storage; returns whether the key exists. (mdb_get)
-  package borrowing func copyValue(
-    of key: RawSpan, in table: Table, to bytes: inout [UInt8]
-  ) throws(LMDBError) -> Bool {
-    guard let value = try state.value(of: key, in: table) else { return false }
-    bytes.removeAll(keepingCapacity: true)
-    bytes.append(contentsOf: value)
-    return true
-  }
-
   /// Returns whether a key exists. (mdb_get)
   package borrowing func contains(_ key: RawSpan, in table: Table) throws(LMDBError) -> Bool {
     try state.value(of: key, in: table) != nil

@@ -25,7 +25,7 @@ struct DamagedRows {
         operand: encoded.span.bytes, index: 0)
     }
     try fold.flush()
-    let row = try #require(storage.records[state]?[name])
+    let row = try #require(try storage.row(of: name.span.bytes, in: state))
     let prefix = ElementKey(
       state: state, record: 1, cell: CellNumber(register: NameNumber(rawValue: 2)))
     let element = try #require(storage.elements(under: prefix).first?.row)

@@ -116,8 +116,10 @@ struct DividedRowTests {
       }
       let bytes = try store.read { tx in
         try tx.readView.withRow(of: note("large")) { row, _ in
-          let registers = try RecordRow.cells(of: row).filter { $0.kind == .register && $0 != .existence }
-          return try registers.reduce(0) { try $0 + RecordRow.place(of: $1, in: row).entry.count }
+          try row.withUnpacked { row in
+            let registers = try RecordRow.cells(of: row).filter { $0.kind == .register && $0 != .existence }
+            return try registers.reduce(0) { try $0 + RecordRow.place(of: $1, in: row).entry.count }
+          }
         }
       }
       sizes[try !registers(store).isEmpty, default: []].insert(try #require(bytes))

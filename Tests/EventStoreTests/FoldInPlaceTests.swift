@@ -72,7 +72,9 @@ struct FoldInPlaceTests {
       try fold.flush()
       try general.flush()
       try #require(storage.contents == plainStorage.contents)
-      for row in (storage.records[state] ?? [:]).values { DamagedRows.checkWinners(row) }
+      for row in (storage.records[state] ?? [:]).values {
+        DamagedRows.checkWinners(try unpackedRow(row))
+      }
       try #require(fold.conflictCount == general.conflictCount)
     }
   }

@@ -121,11 +121,13 @@ struct GoldenRows {
       .set, NameNumber(rawValue: 2), of: name.span.bytes, in: state, type: NameNumber(rawValue: 1),
       operand: value.span.bytes, index: 1)
     try fold.flush()
-    let row = storage.records[state]?[name] ?? []
+    let row = try #require(try storage.row(of: name.span.bytes, in: state))
     let head = "0700060504030201" + "01000101"
     #expect(
       hex(row) == "010001000000" + "00" + "10" + "01" + head + "020101" + "20" + "12" + "01" + head + "04"
         + "06026869")
+    let stored = storage.records[state]?[name] ?? []
+    #expect(hex(stored) == "20" + "01" + "06050403021d" + "03" + "01" + "0101" + "06026869")
   }
 
   @Test("rows of sync state")

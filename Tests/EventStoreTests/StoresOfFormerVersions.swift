@@ -35,7 +35,10 @@ struct StoresOfFormerVersions {
         try cursor.withEntry { key, row in
           var row = row.bytes
           // Records had no flag for references.
-          if name == "records" { row[1] = 0 }
+          if name == "records" {
+            row = try unpackedRow(row)
+            row[1] = 0
+          }
           try target.put(row.span.bytes, for: key, in: copy)
         }
       }

@@ -18,9 +18,11 @@ final class CountingFoldStorage: FoldStorage {
   /// How many element rows there are.
   var elementCount: Int { storage.contents.elements.count }
 
-  func readRecord(_ key: RawSpan, into row: inout [UInt8]) -> Bool {
-    defer { bytesMoved += row.count }
-    return storage.readRecord(key, into: &row)
+  func withRecord<R>(_ key: RawSpan, _ body: (StoredRow) throws -> R) throws -> R? {
+    try storage.withRecord(key) { row in
+      bytesMoved += row.byteCount
+      return try body(row)
+    }
   }
 
   func writeRecord(_ row: RawSpan, _ key: RawSpan) {

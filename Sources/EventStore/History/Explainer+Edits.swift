@@ -27,7 +27,7 @@ extension Explainer {
     return try read.readView.withStoredRow(of: record) { row, _ in
       for kind in FieldKind.allCases where kind.layout == .units {
         let cell = CellNumber(number, kind)
-        guard let winner = try RecordRow.winner(of: cell, in: row) else { continue }
+        guard let winner = try row.winner(of: cell) else { continue }
         if try !cell.shows(winner, in: row) { return kind }
       }
       return nil

@@ -15,13 +15,11 @@ struct PartVerification {
     for state in live.sorted() {
       let state = StateNumber(rawValue: state)
       try source.readView.forEachStoredRow(in: state, after: nil) { name, row in
-        guard WideRow.isBase(row) || DividedRow.isBase(row),
-          let number = try? RecordRow.recordNumber(of: row)
-        else { return true }
+        guard row.isWideBase || row.isDividedBase, let number = try? row.recordNumber() else { return true }
         let owner = Self.owner(ElementKey(state: state, record: number, cell: .existence))
-        if WideRow.isBase(row) { wide.insert(owner) } else { divided.insert(owner) }
-        let existence = try? RecordRow.place(of: .existence, in: row)
-        if WideRow.isBase(row), let existence, existence.entry.upperBound < row.byteCount {
+        if row.isWideBase { wide.insert(owner) } else { divided.insert(owner) }
+        let existence = try? RecordRow.place(of: .existence, in: row.bytes)
+        if row.isWideBase, let existence, existence.entry.upperBound < row.bytes.byteCount {
           report.add(.record, "\(name.bytes)", "the row has fields in it and in blocks")
         }
         return true

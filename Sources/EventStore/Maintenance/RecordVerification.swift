@@ -89,19 +89,21 @@ struct RecordVerification {
   }
 
   private static func isInParts(_ row: [UInt8]) -> Bool {
-    WideRow.isBase(row.span.bytes) || DividedRow.isBase(row.span.bytes)
+    let row = StoredRow(row.span.bytes)
+    return row.isWideBase || row.isDividedBase
   }
 
   /// Whether two rows of one record say the same. How a large one is divided into parts depends on when it
-  /// grew.
+  /// grew, and its version on when it was written last.
   private static func isSame(
     _ row: [UInt8], _ source: borrowing ReadTransaction, _ other: [UInt8], _ fresh: borrowing ReadTransaction,
     _ key: [UInt8]
   ) -> Bool {
     do {
       let state = StateNumber(rawValue: try key.span.bytes.bigEndian32(at: 0))
-      let whole = try source.readView.withWhole(row.span.bytes, state) { $0.bytes }
-      let made = try fresh.readView.withWhole(other.span.bytes, state) { $0.bytes }
+      guard try StoredRow(row.span.bytes).isShortest() else { return false }
+      let whole = try source.readView.unpackedRow(StoredRow(row.span.bytes), state)
+      let made = try fresh.readView.unpackedRow(StoredRow(other.span.bytes), state)
       return UnitComparison.comparable(whole) == UnitComparison.comparable(made)
     } catch {
       return false
@@ -117,8 +119,10 @@ struct RecordVerification {
       let state = StateNumber(rawValue: state)
       try source.readView.forEachStoredRow(in: state, after: nil) { name, row in
         // What cannot be read was reported when rows were compared.
-        try? source.readView.withWhole(row, state) { row in
-          for (cell, problem) in try UnitComparison.problems(in: row, of: name, state, source, fresh) {
+        if let row = try? source.readView.unpackedRow(row, state),
+          let found = try? UnitComparison.problems(in: row.span.bytes, of: name, state, source, fresh)
+        {
+          for (cell, problem) in found {
             let record = location(ofRecord: name.bytes, in: state.rawValue)
             report.add(.record, "\(record), cell \(cell.rawValue)", problem)
           }

@@ -34,7 +34,7 @@ enum UnitComparison {
       let key = TableKey.record(state, name)
       let readView = fresh.readView
       let whole = try fresh.transaction.withValue(of: key.span, in: fresh.tables.records) { row in
-        try readView.withWhole(row, state) { $0.bytes }
+        try readView.unpackedRow(StoredRow(row), state)
       }
       let row = whole ?? []
       index = try CellIndex(row.span.bytes)
@@ -47,11 +47,11 @@ enum UnitComparison {
     _ made: MadeRow, _ fresh: borrowing ReadTransaction
   ) -> String? {
     do {
-      let found = try CellReader(cell, in: row, state, source.readView).unitOrder()
+      let found = try CellReader(cell, in: StoredRow(row), state, source.readView).unitOrder()
       if let problem = try found.verify().first { return problem }
       let expected = try made.index.withRow(of: made.index.entry(of: cell), in: made.bytes.span.bytes) {
         row in
-        row.isEmpty ? nil : try runs(CellReader(cell, in: row, state, fresh.readView).unitOrder())
+        row.isEmpty ? nil : try runs(CellReader(cell, in: StoredRow(row), state, fresh.readView).unitOrder())
       }
       return try runs(found) == expected ? nil : "its units differ from the log"
     } catch {

@@ -23,8 +23,8 @@ extension ReadView: CellReading {
     try rows.withLastRun(atMost: key, prefixBytes: prefixBytes, body)
   }
 
-  func shown(_ value: Value, in row: RawSpan, _ state: StateNumber) throws -> Value? {
-    guard value.mayNameRecords, RecordRow.flags(of: row).contains(.refers) else { return value }
+  func shown(_ value: Value, in row: StoredRow, _ state: StateNumber) throws -> Value? {
+    guard value.mayNameRecords, row.flags.contains(.refers) else { return value }
     return try ReferenceReader(self).shown(value, state)
   }
 

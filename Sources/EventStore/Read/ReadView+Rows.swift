@@ -5,18 +5,18 @@ import OperationFormat
 /// joined first.
 extension ReadView {
   /// Runs a closure on a record's whole row: in the memory map, or joined from its parts.
-  func withRow<R>(of record: RecordID, _ body: (RawSpan, StateNumber) throws -> R?) throws -> R? {
+  func withRow<R>(of record: RecordID, _ body: (StoredRow, StateNumber) throws -> R?) throws -> R? {
     try withStoredRow(of: record) { row, state in try withWhole(row, state) { try body($0, state) } }
   }
 
   /// Runs a closure on a record's row as the table of records has it: whole, or without its registers. Use it
   /// where these do not matter.
-  func withStoredRow<R>(of record: RecordID, _ body: (RawSpan, StateNumber) throws -> R?) throws -> R? {
+  func withStoredRow<R>(of record: RecordID, _ body: (StoredRow, StateNumber) throws -> R?) throws -> R? {
     let state = try state(of: record.zone)
     return try record.name.withBytes { name in
       guard name.byteCount <= Limits.recordNameBytesMax else { return nil }
       return try transaction.withValue(of: TableKey.record(state, name).span, in: tables.records) { row in
-        try naming(name) { try body(row, state) }
+        try naming(name) { try body(StoredRow(row), state) }
       } ?? nil
     }
   }
@@ -24,18 +24,18 @@ extension ReadView {
   /// As ``withStoredRow(of:_:)``, with the field's cells that are no registers. Of a wide record only these
   /// are read.
   func withStoredRow<R>(
-    of record: RecordID, field: NameNumber, _ body: (RawSpan, StateNumber) throws -> R?
+    of record: RecordID, field: NameNumber, _ body: (StoredRow, StateNumber) throws -> R?
   ) throws -> R? {
     try withStoredRow(of: record) { row, state in
-      guard WideRow.isBase(row) else { return try body(row, state) }
-      let part = try self.row(row, withBlocksOf: WideRow.cells(of: field), state)
-      return try body(part.span.bytes, state)
+      guard row.isWideBase else { return try body(row, state) }
+      let part = try self.row(row.bytes, withBlocksOf: WideRow.cells(of: field), state)
+      return try body(StoredRow(part.span.bytes), state)
     }
   }
 
   /// As ``withRow(of:_:)``, with all cells of the field. Of a wide record only these are read.
   func withRow<R>(
-    of record: RecordID, field: NameNumber, _ body: (RawSpan, StateNumber) throws -> R?
+    of record: RecordID, field: NameNumber, _ body: (StoredRow, StateNumber) throws -> R?
   ) throws -> R? {
     try withStoredRow(of: record, field: field) { row, state in
       try withWhole(row, state) { try body($0, state) }
@@ -70,14 +70,19 @@ extension ReadView {
   }
 
   /// Runs a closure on a record's whole row, joined from its parts if there are any.
-  func withWhole<R>(_ row: RawSpan, _ state: StateNumber, _ body: (RawSpan) throws -> R) throws -> R {
-    if WideRow.isBase(row) {
-      let whole = try self.row(row, withBlocksOf: 0...UInt32.max, state)
-      return try body(whole.span.bytes)
+  func withWhole<R>(_ row: StoredRow, _ state: StateNumber, _ body: (StoredRow) throws -> R) throws -> R {
+    if row.isWideBase {
+      let whole = try self.row(row.bytes, withBlocksOf: 0...UInt32.max, state)
+      return try body(StoredRow(whole.span.bytes))
     }
-    guard DividedRow.isBase(row) else { return try body(row) }
-    let whole = try joined(row, state)
-    return try body(whole.span.bytes)
+    guard row.isDividedBase else { return try body(row) }
+    let whole = try joined(row.bytes, state)
+    return try body(StoredRow(whole.span.bytes))
+  }
+
+  /// A record's whole row in version 1.
+  func unpackedRow(_ row: StoredRow, _ state: StateNumber) throws -> [UInt8] {
+    try withWhole(row, state) { try $0.withUnpacked { $0.bytes } }
   }
 
   private func joined(_ base: RawSpan, _ state: StateNumber) throws -> [UInt8] {
@@ -90,7 +95,7 @@ extension ReadView {
   }
 
   /// Calls a closure with each row of a zone's records, in the order of their names, until it returns false.
-  func forEachRow(in zone: ZoneID, _ body: (Name, RawSpan, StateNumber) throws -> Bool) throws {
+  func forEachRow(in zone: ZoneID, _ body: (Name, StoredRow, StateNumber) throws -> Bool) throws {
     let state = try state(of: zone)
     try forEachRow(in: state, after: nil) { name, row in try body(try Name(utf8: name), row, state) }
   }
@@ -98,7 +103,7 @@ extension ReadView {
   /// Calls a closure with the name and row of each record of a state, in the order of their names, until it
   /// returns false.
   func forEachRow(
-    in state: StateNumber, after name: Name?, _ body: (_ name: RawSpan, _ row: RawSpan) throws -> Bool
+    in state: StateNumber, after name: Name?, _ body: (_ name: RawSpan, _ row: StoredRow) throws -> Bool
   ) throws {
     try forEachStoredRow(in: state, after: name) { name, row in
       try withWhole(row, state) { try body(name, $0) }
@@ -108,7 +113,7 @@ extension ReadView {
   /// As ``forEachRow(in:after:_:)``, with rows as the table of records has them: whole, or without their
   /// registers.
   func forEachStoredRow(
-    in state: StateNumber, after name: Name?, _ body: (_ name: RawSpan, _ row: RawSpan) throws -> Bool
+    in state: StateNumber, after name: Name?, _ body: (_ name: RawSpan, _ row: StoredRow) throws -> Bool
   ) throws {
     var start = TableKey.state(state)
     if let name {
@@ -123,7 +128,7 @@ extension ReadView {
       let wantsMore = try cursor.withEntry { key, row in
         guard try key.bigEndian32(at: 0) == state.rawValue else { return false }
         let name = key.extracting(4...)
-        return try naming(name) { try body(name, row) }
+        return try naming(name) { try body(name, StoredRow(row)) }
       }
       guard wantsMore else { return }
       isThere = try cursor.next()

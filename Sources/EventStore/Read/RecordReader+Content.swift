@@ -12,13 +12,19 @@ extension RecordReader {
   }
 
   /// As ``changes(showing:)``, for a row.
-  func changes(in row: RawSpan, _ state: StateNumber) throws -> [(field: Name, changes: [FieldChange])] {
+  func changes(in row: StoredRow, _ state: StateNumber) throws -> [(field: Name, changes: [FieldChange])] {
+    try row.withUnpacked { try changes(inUnpacked: $0, state) }
+  }
+
+  private func changes(
+    inUnpacked row: RawSpan, _ state: StateNumber
+  ) throws -> [(field: Name, changes: [FieldChange])] {
     let index = try CellIndex(row)
     let zone = try view.zone(of: state)
     return try index.entries.filter { $0.cell != .existence }.map { entry in
       let field = try view.name(entry.cell.field)
       return try index.withRow(of: entry, in: row) {
-        let cell = CellReader(entry.cell, in: $0, state, view)
+        let cell = CellReader(entry.cell, in: StoredRow($0), state, view)
         guard let changes = try entry.cell.kind?.with({ try $0.changes(showing: cell) }) else {
           throw StoreError(
             .newerFormat, "the field “\(field)” is of a kind that this version does not know",

@@ -94,7 +94,7 @@ extension RecordReader {
   /// The contributions to a field in their order, each with its operation. The record need not be visible.
   func contributions(of field: Name, inAny record: RecordID) throws -> [Contribution] {
     try withAnyCell(.contributions, of: field, in: record) { cell in
-      try cell.body.isEmpty ? nil : ContributionCell(cell).contributions()
+      try cell.inlineHeads().total == 0 ? nil : ContributionCell(cell).contributions()
     } ?? []
   }
 
@@ -109,7 +109,7 @@ extension RecordReader {
     return try view.withStoredRow(of: record, field: number) { row, state in
       guard let (_, fields) = try view.visible(row, state) else { return nil }
       let cell = CellNumber(number, kind)
-      guard let winner = try RecordRow.winner(of: cell, in: row, from: fields),
+      guard let winner = try row.winner(of: cell, from: fields),
         try cell.shows(winner, in: row)
       else { return nil }
       return try body(CellReader(cell, in: row, state, view))

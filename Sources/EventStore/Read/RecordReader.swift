@@ -56,19 +56,22 @@ public struct RecordReader: ~Escapable {
       let types = try view.existences(in: row, state).compactMap { existence -> NameNumber? in
         if case .alive(let type) = existence { type } else { nil }
       }
-      let entries = try view.entries(in: row, from: RecordRow.headerBytes, state)
+      let entries = try view.entries(in: row, from: row.fields(), state)
       return Record(id: id, type: try types.first.map { try view.name($0) } ?? "", entries: entries)
     }
   }
 
   /// The names of the fields of a record with a cell that a closure chooses, in the order of their bytes.
-  func fields(of record: RecordID, where isChosen: (CellNumber, RawSpan) throws -> Bool) throws -> [Name] {
+  func fields(of record: RecordID, where isChosen: (CellNumber, StoredRow) throws -> Bool) throws -> [Name] {
     try view.withRow(of: record) { row, _ in
-      let index = try CellIndex(row)
-      let chosen = try index.entries.filter { entry in
-        try entry.cell != .existence && index.withRow(of: entry, in: row) { try isChosen(entry.cell, $0) }
+      try row.withUnpacked { row in
+        let index = try CellIndex(row)
+        let chosen = try index.entries.filter { entry in
+          try entry.cell != .existence
+            && index.withRow(of: entry, in: row) { try isChosen(entry.cell, StoredRow($0)) }
+        }
+        return try Set(chosen.map(\.cell.field)).map { try view.name($0) }.sorted()
       }
-      return try Set(chosen.map(\.cell.field)).map { try view.name($0) }.sorted()
     } ?? []
   }
 
@@ -89,20 +92,26 @@ public struct RecordReader: ~Escapable {
   // MARK: Conflicts
 
   /// Whether any head of a record's existence says that the record exists.
-  private func isAlive(anywhereIn row: RawSpan, _ state: StateNumber) throws -> Bool {
-    if RecordRow.plainType(in: row) != nil { return true }
+  private func isAlive(anywhereIn row: StoredRow, _ state: StateNumber) throws -> Bool {
+    if row.plainType != nil { return true }
     return try view.existences(in: row, state).contains { if case .alive = $0 { true } else { false } }
   }
 
   /// The cells of a row that have losers: existence first, then by field name. If all heads of the existence
   /// say that the record is dead, its fields have no conflicts.
-  func conflicts(of record: RecordID, in row: RawSpan, _ state: StateNumber) throws -> [Conflict] {
+  func conflicts(of record: RecordID, in row: StoredRow, _ state: StateNumber) throws -> [Conflict] {
+    try row.withUnpacked { try conflicts(of: record, inUnpacked: $0, state) }
+  }
+
+  private func conflicts(
+    of record: RecordID, inUnpacked row: RawSpan, _ state: StateNumber
+  ) throws -> [Conflict] {
     var conflicts: [Conflict] = []
     let index = try CellIndex(row)
     for entry in index.entries {
       let cell = entry.cell
       try index.withRow(of: entry, in: row) { row in
-        let reader = CellReader(cell, in: row, state, view)
+        let reader = CellReader(cell, in: StoredRow(row), state, view)
         for found in try cell.withKind({ try $0.conflicts(of: reader) }) ?? [] {
           let field = try cell == .existence ? nil : view.name(cell.field)
           conflicts.append(
@@ -112,7 +121,7 @@ public struct RecordReader: ~Escapable {
         }
       }
       // Then its fields show nowhere.
-      if cell == .existence, try !isAlive(anywhereIn: row, state) { break }
+      if cell == .existence, try !isAlive(anywhereIn: StoredRow(row), state) { break }
     }
     return conflicts.sorted { ($0.field ?? "", $0.key ?? "") < ($1.field ?? "", $1.key ?? "") }
   }

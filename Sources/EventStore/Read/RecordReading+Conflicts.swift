@@ -68,7 +68,7 @@ extension RecordReading where Self: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func fields(of record: RecordID) throws -> [Name] {
     try reader.fields(of: record) { cell, row in
-      guard let winner = try RecordRow.winner(of: cell, in: row) else { return false }
+      guard let winner = try row.winner(of: cell) else { return false }
       return try cell.shows(winner, in: row)
     }
   }

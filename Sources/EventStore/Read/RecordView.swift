@@ -4,19 +4,19 @@ public import OperationFormat
 ///
 /// It is valid until the closure that got it returns. To keep the record, make a copy with ``record()``.
 public struct RecordView: ~Copyable, ~Escapable {
-  private let row: RawSpan
+  private let row: StoredRow
   private let state: StateNumber
   private let nameBytes: RawSpan
   private let zoneIndex: Int
   private let typeNumber: NameNumber
   /// Where the fields begin in the row, or a cell before them.
-  private let fields: Int
+  private let fields: FieldStart
   /// The transaction keeps it alive: counting references would cost more than most reads.
   private let readView: Unmanaged<ReadView>
 
   /// Nil if the row's record is not visible.
   @_lifetime(copy row, copy name)
-  init?(_ row: RawSpan, name: RawSpan, zone: Int, _ state: StateNumber, _ readView: ReadView) throws {
+  init?(_ row: StoredRow, name: RawSpan, zone: Int, _ state: StateNumber, _ readView: ReadView) throws {
     guard let (type, fields) = try readView.visible(row, state) else { return nil }
     self.row = row
     self.state = state
@@ -69,7 +69,7 @@ public struct RecordView: ~Copyable, ~Escapable {
   public func text(of field: Name) throws -> UTF8Span? {
     guard let number = try readView._withUnsafeGuaranteedRef({ try $0.number(of: field) }) else { return nil }
     let cell = CellNumber(register: number)
-    guard let winner = try RecordRow.winner(of: cell, in: row, from: fields) else { return nil }
+    guard let winner = try row.winner(of: cell, from: fields) else { return nil }
     guard let apart = winner.apart else { return try Value.text(in: row.extracting(winner.payload)) }
     let element = try readView.takeUnretainedValue().element(of: cell, apart, in: row, state)
     let payload = element.extracting(try OwnedHead.payload(inApart: element))

@@ -13,8 +13,8 @@ struct ReferenceReader {
   /// The record that is not alive, and to which cascades lead from a row's record; nil if there is none.
   ///
   /// - Complexity: linear in the cascades on the way; a read view follows each record once.
-  func missingTarget(of row: RawSpan, _ state: StateNumber) throws -> [UInt8]? {
-    guard RecordRow.flags(of: row).contains(.cascades) else { return nil }
+  func missingTarget(of row: StoredRow, _ state: StateNumber) throws -> [UInt8]? {
+    guard row.flags.contains(.cascades) else { return nil }
     let targets = try cascades(of: row, state)
     // Nearly always: the targets are cached.
     if targets.allSatisfy({ isKnown(there: $0, state) }) { return nil }
@@ -64,9 +64,9 @@ struct ReferenceReader {
   }
 
   /// The direct targets of a row's cascades in the zone.
-  private func cascades(of row: RawSpan, _ state: StateNumber) throws -> [[UInt8]] {
-    guard RecordRow.flags(of: row).contains(.cascades) else { return [] }
-    let prefix = ReferenceKey.cascades(of: state, record: try RecordRow.recordNumber(of: row))
+  private func cascades(of row: StoredRow, _ state: StateNumber) throws -> [[UInt8]] {
+    guard row.flags.contains(.cascades) else { return [] }
+    let prefix = ReferenceKey.cascades(of: state, record: try row.recordNumber())
     var targets: [[UInt8]] = []
     var isIndexed = false
     try view.rows.forEachReference(under: prefix) { _, row in
@@ -90,7 +90,8 @@ struct ReferenceReader {
   private func cascadesIfAlive(of name: [UInt8], _ state: StateNumber) throws -> [[UInt8]]? {
     let key = TableKey.record(state, name.span.bytes)
     return try view.transaction.withValue(of: key.span, in: view.tables.records) { row in
-      try view.alive(row, state) == nil ? nil : try cascades(of: row, state)
+      let row = StoredRow(row)
+      return try view.alive(row, state) == nil ? nil : try cascades(of: row, state)
     } ?? nil
   }
 
@@ -123,6 +124,7 @@ struct ReferenceReader {
     let key = TableKey.record(state, name.span.bytes)
     let found = try view.transaction.withValue(of: key.span, in: view.tables.records) {
       row -> RecordFates.Fate? in
+      let row = StoredRow(row)
       guard try view.alive(row, state) != nil else { return nil }
       return try missingTarget(of: row, state).map { .gone(missing: $0) } ?? .there
     }

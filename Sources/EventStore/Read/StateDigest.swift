@@ -65,24 +65,31 @@ enum StateDigest {
     var digest = CellDigest()
     try readView.forEachRow(in: zone) { name, row, state in
       digest.writer.append(text: name.rawValue)
-      let index = try CellIndex(row)
-      let entries = try index.entries.map { entry in
-        (entry, entry.cell == .existence ? Name("") : try readView.name(entry.cell.field))
-      }.sorted { ($0.1, $0.0.cell) < ($1.1, $1.0.cell) }
-      digest.writer.append(count: entries.count)
-      for (entry, name) in entries {
-        digest.writer.append(text: name.rawValue)
-        digest.writer.append(varint: UInt64(entry.cell.rawValue & 0xf))
-        try index.withRow(of: entry, in: row) { row in
-          let cell = CellReader(entry.cell, in: row, state, readView)
-          let isKnown: Void? = try entry.cell.withKind { try $0.digest(of: cell, into: &digest) }
-          // A kind of a newer version: its heads, as far as this version can read them.
-          if isKnown == nil { try digest.append(cell.heads(), readView) }
-        }
-      }
-      digest.flush()
+      try row.withUnpacked { try append($0, state, readView, to: &digest) }
       return true
     }
     return digest.finish()
+  }
+
+  /// Appends the cells of a row.
+  private static func append(
+    _ row: RawSpan, _ state: StateNumber, _ readView: ReadView, to digest: inout CellDigest
+  ) throws {
+    let index = try CellIndex(row)
+    let entries = try index.entries.map { entry in
+      (entry, entry.cell == .existence ? Name("") : try readView.name(entry.cell.field))
+    }.sorted { ($0.1, $0.0.cell) < ($1.1, $1.0.cell) }
+    digest.writer.append(count: entries.count)
+    for (entry, name) in entries {
+      digest.writer.append(text: name.rawValue)
+      digest.writer.append(varint: UInt64(entry.cell.rawValue & 0xf))
+      try index.withRow(of: entry, in: row) { row in
+        let cell = CellReader(entry.cell, in: StoredRow(row), state, readView)
+        let isKnown: Void? = try entry.cell.withKind { try $0.digest(of: cell, into: &digest) }
+        // A kind of a newer version: its heads, as far as this version can read them.
+        if isKnown == nil { try digest.append(cell.heads(), readView) }
+      }
+    }
+    digest.flush()
   }
 }

@@ -21,7 +21,7 @@ extension RecordReading where Self: ~Copyable {
     var found: [SurvivingSource] = []
     try view.forEachRow(in: zone) { name, row, state in
       // The commonest case: one head says that the record exists.
-      guard RecordRow.plainType(in: row) == nil, try view.visible(row, state) != nil else { return true }
+      guard row.plainType == nil, try view.visible(row, state) != nil else { return true }
       let copies: [RecordID] = try view.existences(in: row, state).compactMap {
         if case .moved(let place) = $0 { place.seen(inLogOf: zone) } else { nil }
       }

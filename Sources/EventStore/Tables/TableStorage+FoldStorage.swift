@@ -4,9 +4,9 @@ import OperationFormat
 extension TableStorage: FoldStorage {
   // MARK: Rows of records
 
-  func readRecord(_ key: RawSpan, into row: inout [UInt8]) throws -> Bool {
+  func withRecord<R>(_ key: RawSpan, _ body: (StoredRow) throws -> R) throws -> R? {
     state.touchedRows += 1
-    return try transaction.copyValue(of: key, in: tables.records, to: &row)
+    return try transaction.withValue(of: key, in: tables.records) { try body(StoredRow($0)) }
   }
 
   func writeRecord(_ row: RawSpan, _ key: RawSpan) throws {

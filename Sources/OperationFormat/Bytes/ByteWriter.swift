@@ -46,6 +46,13 @@ package struct ByteWriter: ~Copyable, @unchecked Sendable {
     space = larger
   }
 
+  /// Appends bytes that the caller writes, and lends their memory: until the next call.
+  package mutating func appendUninitialized(_ byteCount: Int) -> UnsafeMutableRawBufferPointer {
+    reserve(byteCount)
+    count &+= byteCount
+    return UnsafeMutableRawBufferPointer(rebasing: space[(count &- byteCount)..<count])
+  }
+
   /// Removes everything after the first `count` bytes.
   @inlinable
   mutating func truncate(to count: Int) {

@@ -37,10 +37,7 @@ struct FoldRowComparison {
   private func compareBlocks(_ row: RawSpan) throws -> Int? {
     let name = FoldNumbering.records[record]
     let key = TableKey.record(FoldNumbering.state, name.span.bytes)
-    var stored: [UInt8] = []
-    guard driver.storage.readRecord(key.span, into: &stored), WideRow.isBase(stored.span.bytes) else {
-      return nil
-    }
+    guard driver.storage.withRecord(key.span, { $0.isWideBase }) ?? false else { return nil }
     let prefix = ElementKey.blocks(of: FoldNumbering.state, record: try RecordRow.recordNumber(of: row))
     let blocks = driver.storage.elements(under: prefix)
     for (_, block) in blocks {

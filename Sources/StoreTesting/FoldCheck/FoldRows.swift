@@ -3,7 +3,7 @@ import EventStore
 /// The rows of a storage. They equal others that differ only in the numbers of records.
 struct FoldRows: Equatable {
   let contents: MemoryFoldStorage.Contents
-  /// The whole rows of records, whose layout depends on when they grew.
+  /// The whole rows of records in version 1: what is stored depends on when they grew.
   private let rows: [[UInt8]]
   /// The contents of lists and texts. The division into rows depends on the order, so it is not compared.
   private let sequences: [[UnitOrderPart]]
@@ -29,8 +29,8 @@ struct FoldRows: Equatable {
     for (left, right) in zip(left.records, right.records) where left.key != right.key { return false }
     for (left, right) in zip(a.rows, b.rows) where !isSame(left, right, except: rowNumber) { return false }
     if left.elements.isEmpty && right.elements.isEmpty { return true }
-    return zip(left.records, right.records).allSatisfy { leftRecord, rightRecord in
-      isSame(left.elements, of: leftRecord.row[rowNumber], right.elements, of: rightRecord.row[rowNumber])
+    return zip(a.rows, b.rows).allSatisfy { leftRow, rightRow in
+      isSame(left.elements, of: leftRow[rowNumber], right.elements, of: rightRow[rowNumber])
     }
   }
 

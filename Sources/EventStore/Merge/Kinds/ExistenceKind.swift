@@ -98,10 +98,10 @@ extension RowReading {
   ///
   /// - Parameter policies: called where the existence is contested.
   func aliveType(
-    in row: RawSpan, _ state: StateNumber, _ policies: () throws -> [NameNumber: ExistencePolicy]
+    in row: StoredRow, _ state: StateNumber, _ policies: () throws -> [NameNumber: ExistencePolicy]
   ) throws -> NameNumber? {
-    let place = try RecordRow.place(of: .existence, in: row)
-    let inline = try RecordRow.heads(of: place.body, in: row)
+    if let plain = row.plainType { return plain.type }
+    let inline = try row.heads(of: .existence)
     if inline.total == 1 {
       guard case .alive(let type) = try Existence(payload: row.extracting(inline[0].payload)) else {
         return nil
@@ -116,7 +116,7 @@ extension RowReading {
   }
 
   /// What the heads of a record's existence say, greatest first.
-  func existences(in row: RawSpan, _ state: StateNumber) throws -> [Existence] {
+  func existences(in row: StoredRow, _ state: StateNumber) throws -> [Existence] {
     try heads(of: .existence, in: row, state).map { try Existence(payload: $0.payload.span.bytes) }
   }
 }
@@ -127,6 +127,6 @@ extension Fold {
   /// - Parameter policies: called where the record's existence is contested.
   mutating func aliveType(_ policies: () throws -> [NameNumber: ExistencePolicy]) throws -> NameNumber? {
     if let plain = plainExistence() { return plain.type }
-    return try storage.aliveType(in: loaded.bytes.span.bytes, state, policies)
+    return try storage.aliveType(in: StoredRow(loaded.bytes.span.bytes), state, policies)
   }
 }

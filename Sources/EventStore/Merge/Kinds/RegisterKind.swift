@@ -42,7 +42,7 @@ enum RegisterKind: FieldCellKind {
   // MARK: Reading
 
   static func value<Rows>(of cell: CellReader<Rows>) throws -> Value? {
-    guard let winner = try RecordRow.winner(of: cell.cell, in: cell.row) else { return nil }
+    guard let winner = try cell.row.winner(of: cell.cell) else { return nil }
     return try value(winner, of: cell.cell, in: cell.row, cell.state, cell.rows)
   }
 
@@ -50,7 +50,8 @@ enum RegisterKind: FieldCellKind {
   /// reader, whose reference would be counted.
   @inline(__always)
   static func value<Rows: CellReading>(
-    _ winner: RecordRow.Winner, of cell: CellNumber, in row: RawSpan, _ state: StateNumber, _ rows: Rows
+    _ winner: RecordRow.Winner, of cell: CellNumber, in row: StoredRow, _ state: StateNumber,
+    _ rows: Rows
   ) throws -> Value? {
     if let apart = winner.apart { return try value(of: apart, in: cell, row, state, rows) }
     let value = try Value(decoding: row.extracting(winner.payload))
@@ -60,9 +61,9 @@ enum RegisterKind: FieldCellKind {
 
   /// The value of a head that is stored outside its record's row.
   private static func value<Rows: CellReading>(
-    of head: HeadID, in cell: CellNumber, _ row: RawSpan, _ state: StateNumber, _ rows: Rows
+    of head: HeadID, in cell: CellNumber, _ row: StoredRow, _ state: StateNumber, _ rows: Rows
   ) throws -> Value? {
-    let record = try RecordRow.recordNumber(of: row)
+    let record = try row.recordNumber()
     let key = ElementKey(state: state, record: record, CellPath(cell), head: head)
     let value = try rows.withElement(key) { element in
       try Value(decoding: element.extracting(try OwnedHead.payload(inApart: element)))

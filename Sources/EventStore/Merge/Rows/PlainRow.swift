@@ -197,6 +197,39 @@ struct PlainReader: ~Escapable {
     return 0
   }
 
+  /// A number of at most eight bytes, little-endian.
+  @inline(__always) @_lifetime(self: copy self)
+  mutating func word(byteCount: Int) -> UInt64 {
+    defer { skip(byteCount) }
+    guard offset &+ 8 <= row.byteCount else { return shortWord(byteCount) }
+    let word = UInt64(littleEndian: row.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
+    return byteCount == 8 ? word : word & (1 << UInt64(truncatingIfNeeded: 8 &* byteCount) &- 1)
+  }
+
+  /// The same where the row ends soon.
+  private func shortWord(_ byteCount: Int) -> UInt64 {
+    var word: UInt64 = 0
+    for index in 0..<min(byteCount, row.byteCount - offset) {
+      let byte = row.unsafeLoad(fromByteOffset: offset + index, as: UInt8.self)
+      word |= UInt64(byte) << UInt64(8 * index)
+    }
+    return word
+  }
+
+  /// Passes over bytes.
+  @inline(__always) @_lifetime(self: copy self)
+  mutating func skip(_ byteCount: Int) {
+    if byteCount <= row.byteCount &- offset { offset &+= byteCount } else { failed = true }
+  }
+
+  /// A number of 32 bits.
+  @inline(__always) @_lifetime(self: copy self)
+  mutating func number() -> UInt32 {
+    let number = varint()
+    if number > UInt64(UInt32.max) { failed = true }
+    return UInt32(truncatingIfNeeded: number)
+  }
+
   /// A count of bytes that are there.
   @inline(__always) @_lifetime(self: copy self)
   mutating func count() -> Int {

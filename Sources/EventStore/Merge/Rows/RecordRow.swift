@@ -87,6 +87,12 @@ package struct InlineHeads: Sendable {
 
   init() {}
 
+  /// Those of a cell with one head.
+  init(one head: InlineHead) {
+    total = 1
+    append(head)
+  }
+
   package subscript(_ index: Int) -> InlineHead {
     guard let head = storage[index] else { preconditionFailure("no head at \(index) of \(count)") }
     return head

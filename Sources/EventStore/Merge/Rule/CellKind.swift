@@ -170,7 +170,7 @@ extension CellNumber {
   /// Whether a cell that is there shows anything: a list or a text keeps its units when all of them were
   /// removed.
   @inline(__always)
-  func shows(_ winner: RecordRow.Winner, in row: RawSpan) throws(FormatError) -> Bool {
+  func shows(_ winner: RecordRow.Winner, in row: StoredRow) throws(FormatError) -> Bool {
     if isRegister { return true }
     guard layout == .units else { return true }
     return try UnitOrderRoot(row.extracting(winner.payload)).visible > 0

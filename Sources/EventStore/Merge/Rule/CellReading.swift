@@ -10,7 +10,7 @@ protocol CellReading: RowReading {
   func zone(of state: StateNumber) throws -> ZoneID
   /// What a value reads in the record whose row it is: nil for a reference that is nullified, null for one
   /// inside.
-  func shown(_ value: Value, in row: RawSpan, _ state: StateNumber) throws -> Value?
+  func shown(_ value: Value, in row: StoredRow, _ state: StateNumber) throws -> Value?
   /// What transactions of the state's zone have seen of each other.
   func sight(in state: StateNumber) throws -> Sight
 }
@@ -35,27 +35,25 @@ struct CellReader<Rows: CellReading>: ~Escapable {
   let state: StateNumber
   let cell: CellNumber
   /// A row that has the cell.
-  let row: RawSpan
+  let row: StoredRow
 
   @_lifetime(copy row)
-  init(_ cell: CellNumber, in row: RawSpan, _ state: StateNumber, _ rows: Rows) {
+  init(_ cell: CellNumber, in row: StoredRow, _ state: StateNumber, _ rows: Rows) {
     (self.rows, self.state, self.cell) = (rows, state, cell)
     self.row = row
   }
 
   /// The record's number in its state.
-  var record: UInt32 { get throws(FormatError) { try RecordRow.recordNumber(of: row) } }
+  var record: UInt32 { get throws(FormatError) { try row.recordNumber() } }
 
-  /// What the row has of the cell; empty if it has nothing.
+  /// What the row has of a cell that is not of heads; empty if it has nothing.
   var body: RawSpan {
     @_lifetime(copy self)
-    get throws(FormatError) { row.extracting(try RecordRow.place(of: cell, in: row).body) }
+    get throws(FormatError) { try row.content(of: cell) }
   }
 
-  /// The heads in the row.
-  func inlineHeads() throws(FormatError) -> InlineHeads {
-    try RecordRow.heads(of: RecordRow.place(of: cell, in: row).body, in: row)
-  }
+  /// The heads in the row: see ``StoredRow/heads(of:)``.
+  func inlineHeads() throws(FormatError) -> InlineHeads { try row.heads(of: cell) }
 
   /// All heads of the cell, greatest first, with their whole payloads.
   func heads() throws -> [OwnedHead] { try rows.heads(of: cell, in: row, state) }

@@ -3,10 +3,11 @@ package import OperationFormat
 /// The rows that the fold reads and writes: those of the store's write transaction, of a scratch fold of the
 /// past, or memory.
 package protocol FoldStorage: RowReading, RunStorage {
-  /// Replaces `row` by the row of a record, if it has one.
+  /// Calls a closure with the row of a record; nil if there is none.
   ///
   /// - Parameter key: the state's number (4 bytes, big-endian) and the record's name.
-  func readRecord(_ key: RawSpan, into row: inout [UInt8]) throws -> Bool
+  func withRecord<R>(_ key: RawSpan, _ body: (StoredRow) throws -> R) throws -> R?
+  /// Writes the row of a record, of either version: see ``StoredRow``.
   func writeRecord(_ row: RawSpan, _ key: RawSpan) throws
   /// Returns the next record number of a state, from 1.
   func makeRecordNumber(in state: StateNumber) throws -> UInt32

@@ -8,9 +8,10 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   var blockBytesMax = WideRow.blockBytesMax
 
   private(set) var state: StateNumber = .none
-  /// The state's number and the record's name: see ``FoldStorage/readRecord(_:into:)``.
+  /// The state's number and the record's name: see ``FoldStorage/withRecord(_:_:)``.
   private var key = ByteWriter()
-  /// The row. Of a wide record: its base, and one block.
+  private var packing = RowPacking()
+  /// The row, in version 1. Of a wide record: its base, and one block.
   var bytes: [UInt8] = []
   /// Its registers as they are stored, if they are kept apart and were put into the row: see ``DividedRow``.
   var registers: [UInt8] = []
@@ -36,11 +37,15 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     key.removeAll()
     key.append(bigEndian: state.rawValue)
     key.append(record)
+    // Both are lent: the key is read meanwhile.
     var row: [UInt8] = []
     swap(&row, &bytes)
     defer { swap(&row, &bytes) }
-    let isThere = try storage.readRecord(key.span, into: &row)
-    if !isThere { row.removeAll(keepingCapacity: true) }
+    var packing = RowPacking()
+    swap(&packing, &self.packing)
+    defer { swap(&packing, &self.packing) }
+    row.removeAll(keepingCapacity: true)
+    let isThere = try storage.withRecord(key.span) { try $0.unpack(into: &row, &packing) } != nil
     if !registers.isEmpty { registers = [] }
     if !blocks.isEmpty { blocks = CellBlocks() }
     self.state = state
@@ -67,9 +72,23 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     {
       try flushLarge()
     } else {
-      try storage.writeRecord(bytes.span.bytes, key.span)
+      try writeWhole()
     }
     isChanged = false
+  }
+
+  /// Writes a row that is not in parts.
+  @inline(__always)
+  private mutating func writeWhole() throws {
+    // It is lent: the row and the key are read meanwhile.
+    var packing = RowPacking()
+    swap(&packing, &self.packing)
+    defer { swap(&packing, &self.packing) }
+    if let packed = packing.pack(bytes.span.bytes) {
+      try storage.writeRecord(packed, key.span)
+    } else {
+      try storage.writeRecord(bytes.span.bytes, key.span)
+    }
   }
 
   /// Writes a row that is stored in two parts, or may need to be. Writes the registers only if they changed.
@@ -82,7 +101,7 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     }
     let apart = ElementKey.registers(of: state, record: try recordNumber)
     guard let parts = try DividedRow.parts(of: bytes.span.bytes) else {
-      try storage.writeRecord(bytes.span.bytes, key.span)
+      try writeWhole()
       if !registers.isEmpty { try storage.deleteElement(apart) }
       registers = []
       return

@@ -59,12 +59,9 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
     }
   }
 
-  package func readRecord(_ key: RawSpan, into row: inout [UInt8]) -> Bool {
-    let (place, isThere) = contents.records.find(key)
-    guard isThere else { return false }
-    row.removeAll(keepingCapacity: true)
-    row.append(contentsOf: contents.records[place].row)
-    return true
+  package func withRecord<R>(_ key: RawSpan, _ body: (StoredRow) throws -> R) rethrows -> R? {
+    guard let row = contents.records[key] else { return nil }
+    return try body(StoredRow(row.span.bytes))
   }
 
   package func writeRecord(_ row: RawSpan, _ key: RawSpan) {
@@ -76,10 +73,10 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
     return contents.recordNumbers[state, default: 0]
   }
 
-  /// The whole row of a record, nil if there is none.
+  /// The whole row of a record in version 1, nil if there is none.
   package func row(of name: RawSpan, in state: StateNumber) throws -> [UInt8]? {
     let key = TableKey.record(state, name)
-    guard let row = contents.records[key.span] else { return nil }
+    guard let row = try withRecord(key.span, { try $0.withUnpacked { $0.bytes } }) else { return nil }
     if WideRow.isBase(row.span.bytes) {
       var whole = ByteWriter()
       whole.append(row)

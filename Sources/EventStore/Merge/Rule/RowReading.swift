@@ -56,17 +56,25 @@ extension RowReading {
   // MARK: Heads
 
   /// All heads of a cell in a record's row, greatest first, with their whole payloads.
-  func heads(of cell: CellNumber, in row: RawSpan, _ state: StateNumber) throws -> [OwnedHead] {
-    let place = try RecordRow.place(of: cell, in: row)
-    return try heads(
-      of: CellPath(cell), in: row, place.body, record: RecordRow.recordNumber(of: row), state)
+  func heads(of cell: CellNumber, in row: StoredRow, _ state: StateNumber) throws -> [OwnedHead] {
+    let inline = try row.heads(of: cell)
+    if let payload = row.shortExistence(of: cell) {
+      return [OwnedHead(head: inline[0].head, payload: payload)]
+    }
+    return try heads(inline, of: CellPath(cell), in: row.bytes, record: row.recordNumber(), state)
   }
 
   /// All heads of a cell in a part of a row, greatest first, with their whole payloads.
   func heads(
     of path: CellPath, in row: RawSpan, _ body: Range<Int>, record: UInt32, _ state: StateNumber
   ) throws -> [OwnedHead] {
-    let inline = try RecordRow.heads(of: body, in: row)
+    try heads(RecordRow.heads(of: body, in: row), of: path, in: row, record: record, state)
+  }
+
+  /// All heads of a cell, by those in a row.
+  private func heads(
+    _ inline: InlineHeads, of path: CellPath, in row: RawSpan, record: UInt32, _ state: StateNumber
+  ) throws -> [OwnedHead] {
     var heads: [OwnedHead] = []
     for index in 0..<inline.count {
       let payload = try wholePayload(of: inline[index], in: path, row, record: record, state)
