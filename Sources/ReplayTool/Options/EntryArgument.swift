@@ -106,11 +106,11 @@ struct EntryArgument {
 
   /// The logs in the list of zones.
   private static func logs(of remote: FolderRemote) async throws(RemoteError) -> [AuditedLog] {
-    var events: [ZoneEvent] = []
+    var listed = ListedLogs()
     try await remote.forEachZoneEventPage { page in
-      events += page.events + page.later
+      listed.add(page)
       return true
     }
-    return RemoteAudit.logs(namedBy: events)
+    return listed.logs
   }
 }

@@ -54,13 +54,18 @@ struct LostEvent: Sendable {
   let logsThere: Set<IncarnationID>
 
   /// Nil if the event can be read.
-  init?(at offset: UInt64, _ logs: [IncarnationID], _ list: borrowing ZoneList) {
-    guard offset <= list.offset, list.problems[offset] != nil else { return nil }
-    followsEvent = offset == 1 || list.entries[Int(offset) - 2].event != nil
-    previous = list.token(at: offset - 1).hash
-    content = list.entries[Int(offset) - 1].hash
-    var there: Set<IncarnationID> = []
-    for log in logs where list.logs[log] != nil { there.insert(log) }
-    logsThere = there
+  ///
+  /// - Parameter list: the list, read to its end.
+  init?(
+    at offset: UInt64, _ logs: [IncarnationID], _ list: KnownZones, _ events: ZoneListEntries
+  ) async throws(RemoteError) {
+    guard list.isUnreadable(offset), case .unreadable(_, let content)? = try await events.read(offset) else {
+      return nil
+    }
+    let before = offset == 1 ? nil : try await events.read(offset - 1)
+    followsEvent = offset == 1 || before?.event != nil
+    previous = before?.hash ?? .zero
+    self.content = content
+    logsThere = Set(logs.filter { list.log($0) != nil })
   }
 }

@@ -22,11 +22,11 @@ package struct RemoteAudit: Sendable {
     of remote: any RemoteLog, zone: ZoneID? = nil, objects: [ObjectEntry] = [],
     progress: (UInt64) throws -> Void = { _ in }
   ) async throws {
-    var events: [ZoneEvent] = []
+    var listed = ListedLogs(of: zone)
     var unreadable: [ZoneListProblem] = []
     var end: UInt64 = 0
     try await remote.forEachZoneEventPage { page in
-      events += page.events + page.later
+      listed.add(page)
       unreadable += page.problems
       end = page.token.offset
       return true
@@ -36,7 +36,7 @@ package struct RemoteAudit: Sendable {
       problems.append(AuditProblem("\(entry)", "\(problem.failure)", entry: entry))
       unreadableEvents.append(problem.offset)
     }
-    logs = Self.logs(namedBy: events).filter { zone == nil || $0.zone == zone }
+    logs = listed.logs
     let names = objects.compactMap(\.name)
     if let remote = remote as? any LogOfObjects {
       eventTombstones = try await Self.tombstones(of: names, remote.log.amendments)
@@ -55,8 +55,7 @@ package struct RemoteAudit: Sendable {
       problems += auditor.problems
     }
     let isWhole = zone == nil && unreadableEvents.isEmpty
-    checkAreReached(
-      names, namesOfLogs, list: isWhole ? end : nil, named: Set(events.map(\.incarnation)))
+    checkAreReached(names, namesOfLogs, list: isWhole ? end : nil, named: listed.incarnations)
     var parts: [IncarnationID: [ObjectEntry]] = [:]
     for object in objects where object.name?.isOfAsset ?? false {
       if let incarnation = object.name?.incarnation { parts[incarnation, default: []].append(object) }
@@ -71,32 +70,6 @@ package struct RemoteAudit: Sendable {
     var lives: [ZoneID: Int] = [:]
     for log in logs { lives[log.zone, default: 0] += 1 }
     return Set(logs.lazy.filter { lives[$0.zone] == 1 }.map(\.incarnation))
-  }
-
-  /// The logs that the events of a list of zones name, in their order.
-  ///
-  /// If the event of a log's creation was given up or cannot be read, the event of its end names it.
-  package static func logs(namedBy events: [ZoneEvent]) -> [AuditedLog] {
-    var logs: [AuditedLog] = []
-    var indices: [IncarnationID: Int] = [:]
-    var live: [ZoneID: Int] = [:]
-    for event in events where [.created, .reset, .deleted, .purged].contains(event.kind) {
-      let index = indices[event.incarnation] ?? logs.count
-      if index == logs.count {
-        logs.append(AuditedLog(zone: event.zone, incarnation: event.incarnation))
-        indices[event.incarnation] = index
-      }
-      switch event.kind {
-      case .deleted: logs[index].fate = .deleted
-      case .purged: logs[index].fate = .purged
-      default:
-        if event.kind == .reset, let before = live[event.zone] {
-          logs[before].fate = .reset(event.incarnation)
-        }
-        live[event.zone] = index
-      }
-    }
-    return logs
   }
 
   /// Adds a problem for each folder that every remote has, and this one has lost.

@@ -27,6 +27,7 @@ package struct RemoteRepair: Sendable {
   package private(set) var manifests: [ObjectName] = []
   private let remote: ObjectRemote
   private let entries: LogEntries
+  private let events: ZoneListEntries
   private let store: LocalStore
   private let zone: ZoneID?
 
@@ -34,6 +35,7 @@ package struct RemoteRepair: Sendable {
   package init(_ remote: any LogOfObjects, from store: LocalStore, zone: ZoneID? = nil) {
     self.remote = remote.log
     entries = LogEntries(objects: self.remote.objects)
+    events = ZoneListEntries(objects: self.remote.objects)
     self.store = store
     self.zone = zone
   }
@@ -52,7 +54,7 @@ package struct RemoteRepair: Sendable {
       let place = EntryPlace(offset: offset)
       let list = try await remote.zones.read()
       let logs = known.map(\.incarnation)
-      guard let lost = try list.read({ LostEvent(at: offset, logs, $0) }) else { continue }
+      guard let lost = try await LostEvent(at: offset, logs, list, events) else { continue }
       guard lost.followsEvent else {
         note(place, .refused("the event before it cannot be read either"))
         continue
@@ -80,7 +82,7 @@ package struct RemoteRepair: Sendable {
       }
       // A zone must not have two open logs: readers would lose the one that they ship to.
       let live = try list.read { list in
-        known.first { $0.incarnation == found.log }.flatMap { list.live[$0.zone] }
+        known.first { $0.incarnation == found.log }.flatMap { list.openLog(of: $0.zone) }
       }
       guard live == nil || live == found.log else {
         note(place, .refused("its zone was made again since: give the event up instead"))
@@ -103,7 +105,7 @@ package struct RemoteRepair: Sendable {
     }
     let lost = try await lostEvents(of: logs)
     guard !lost.isEmpty else { return }
-    let list = try await remote.zones.read().read { $0.token(at: $0.offset) }
+    let list = try await remote.zones.read().read { $0.token }
     if let token = try store.syncState().databaseToken {
       var order = OrderOfEvents(logs: lost, last: token)
       for (offset, bytes) in try order.find(after: list) ?? [] {
@@ -115,14 +117,24 @@ package struct RemoteRepair: Sendable {
     }
     for log in try await lostEvents(of: lost) where zone == nil || log.zone == zone {
       // One at a time: the event before may have filled a hole, and more can be read now.
+      let end = try await remote.zones.read().offset
       guard try await lostEvents(of: [log]) == [log],
         try await remote.createZone(log.zone, proposing: log.incarnation) == log.incarnation
       else { continue }
-      let index = try await remote.zones.read().read { list in
-        list.entries.firstIndex { $0.counts && $0.event?.incarnation == log.incarnation }
-      }
-      if let index { note(EntryPlace(offset: UInt64(index) + 1), .putBack) }
+      if let offset = try await offset(of: log, after: end) { note(EntryPlace(offset: offset), .putBack) }
     }
+  }
+
+  /// The offset of the event that made a log, if it is after another one.
+  private func offset(of log: EntryPlace.Log, after end: UInt64) async throws -> UInt64? {
+    var offset = end
+    while let found = try await events.read(offset + 1) {
+      offset += 1
+      if found.event == ZoneEvent(kind: .created, zone: log.zone, incarnation: log.incarnation) {
+        return offset
+      }
+    }
+    return nil
   }
 
   /// The logs that no event of the list of zones names, and whose zones have no other one.
@@ -131,15 +143,14 @@ package struct RemoteRepair: Sendable {
   private func lostEvents(of logs: [EntryPlace.Log]) async throws -> [EntryPlace.Log] {
     try await remote.zones.read().read { list in
       guard list.unreadable.isEmpty else { return [] }
-      return logs.filter { list.logs[$0.incarnation] == nil && list.live[$0.zone] == nil }
+      return logs.filter { list.log($0.incarnation) == nil && list.openLog(of: $0.zone) == nil }
     }
   }
 
   /// The hash of the event before it that the event at an offset names; nil if none can be read there.
   private func previousHash(namedAt offset: UInt64) async throws -> ContentHash? {
-    let events = ZoneListEntries(objects: remote.objects)
-    guard case .event(let bytes)? = try await events.read(offset) else { return nil }
-    return try ZoneEvent.read(bytes.span.bytes).previous
+    guard case .event(_, let previous, _)? = try await events.read(offset) else { return nil }
+    return previous
   }
 
   // MARK: Logs

@@ -17,8 +17,8 @@ struct LogAppender: Sendable {
     try segment.checkIsWhole()
     try segment.checkIsOf(token)
     let (zone, incarnation) = (token.zone, token.incarnation)
-    let log = try await zones.log(zone, incarnation, checkedAt: token.offset)
-    if log.fate == .purged { return .gone(.purged) }
+    let listed = try await zones.fate(of: zone, incarnation, checkedAt: token.offset)
+    if listed == .purged { return .gone(.purged) }
     guard token.offset < Limits.placeMax else { throw try await zones.logWentBack(incarnation, token.offset) }
     var next = token.offset + 1
     var chain = token.chain
@@ -52,9 +52,9 @@ struct LogAppender: Sendable {
         (chain, followsTombstone) = (nil, false)
         next += 1
       case .seal(let fate):
-        return .gone(try await zones.complete(fate, log, incarnation))
+        return .gone(try await zones.complete(fate, listed: listed, zone, incarnation))
       case .end:
-        if let fate = log.fate { return .gone(fate) }
+        if let listed { return .gone(listed) }
         if next == token.offset + 1, token.offset > 0 {
           guard try await entries.exists(incarnation, token.offset) else {
             throw try await zones.logWentBack(incarnation, token.offset)

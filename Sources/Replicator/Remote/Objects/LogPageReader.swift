@@ -20,14 +20,14 @@ struct LogPageReader: Sendable {
   }
 
   private func read(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
-    let log = try await zones.log(token.zone, token.incarnation, checkedAt: token.offset)
-    if log.fate == .purged { return .gone(.purged) }
+    let fate = try await zones.fate(of: token.zone, token.incarnation, checkedAt: token.offset)
+    if fate == .purged { return .gone(.purged) }
     do throws(RemoteError) {
       try await check(token)
-      return try await page(after: token, of: log, bytesMax: bytesMax)
+      return try await page(after: token, listed: fate, bytesMax: bytesMax)
     } catch {
       // The log of a deleted zone need not be repaired for others to read it to its end.
-      guard log.fate == .deleted, error.isAboutOneObject || error.isOfNewerEntry else { throw error }
+      guard fate == .deleted, error.isAboutOneObject || error.isOfNewerEntry else { throw error }
       return .gone(.deleted)
     }
   }
@@ -37,13 +37,14 @@ struct LogPageReader: Sendable {
   func segments(
     afterUnchecked token: ChangeToken, bytesMax: Int
   ) async throws(RemoteError) -> FetchOutcome {
-    let log = try await zones.log(token.zone, token.incarnation, checkedAt: token.offset)
-    if log.fate == .purged { return .gone(.purged) }
-    return try await page(after: token, of: log, bytesMax: bytesMax)
+    let fate = try await zones.fate(of: token.zone, token.incarnation, checkedAt: token.offset)
+    if fate == .purged { return .gone(.purged) }
+    return try await page(after: token, listed: fate, bytesMax: bytesMax)
   }
 
+  /// - Parameter listed: why the list of zones says that the log is closed.
   private func page(
-    after token: ChangeToken, of log: ZoneList.Log, bytesMax: Int
+    after token: ChangeToken, listed: ZoneFate?, bytesMax: Int
   ) async throws(RemoteError) -> FetchOutcome {
     var page: [StoredSegment] = []
     var bytes = 0
@@ -64,9 +65,9 @@ struct LogPageReader: Sendable {
         page.append(segment)
       case .seal(let fate)?:
         if !page.isEmpty { return .segments(page, hasMore: true) }
-        return .gone(try await zones.complete(fate, log, token.incarnation))
+        return .gone(try await zones.complete(fate, listed: listed, token.zone, token.incarnation))
       case nil:
-        guard let fate = log.fate else {
+        guard let fate = listed else {
           hints?.didSee(token.incarnation, end: offset - 1)
           return .segments(page, hasMore: false)
         }

@@ -12,8 +12,7 @@ struct ObjectAssets: Sendable {
   let zones: RemoteZoneList
 
   func state(of asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
-    let log = try await zones.log(asset.zone, asset.incarnation, checkedAt: 0)
-    if let fate = log.fate { return .gone(fate) }
+    if let fate = try await zones.fate(of: asset.zone, asset.incarnation, checkedAt: 0) { return .gone(fate) }
     if let manifest = try await manifest(of: asset) { return .whole(manifest) }
     // Chunks are put in order. If one is missing nevertheless, `finish` finds it.
     var (there, absent) = (UInt64(0), AssetManifest.chunkCount(of: asset.reference) + 1)
@@ -27,7 +26,7 @@ struct ObjectAssets: Sendable {
   func putChunk(
     _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) {
-    _ = try await zones.log(asset.zone, asset.incarnation, checkedAt: 0)
+    _ = try await zones.fate(of: asset.zone, asset.incarnation, checkedAt: 0)
     guard bytes.count == AssetManifest.byteCount(ofChunk: index, of: asset.reference), !bytes.isEmpty else {
       throw RemoteError(
         .mismatch, "chunk \(index) of \(asset) cannot have \(bytes.count) bytes",
@@ -40,8 +39,7 @@ struct ObjectAssets: Sendable {
     _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
   ) async throws(RemoteError) -> RemoteAssetState {
     let asset = RemoteAsset(manifest.asset, of: zone, incarnation)
-    let log = try await zones.log(zone, incarnation, checkedAt: 0)
-    if let fate = log.fate { return .gone(fate) }
+    if let fate = try await zones.fate(of: zone, incarnation, checkedAt: 0) { return .gone(fate) }
     for index in 0..<UInt64(manifest.chunks.count) {
       if try await !hasChunk(index, of: asset) { return .partial(chunks: index) }
     }
@@ -52,7 +50,7 @@ struct ObjectAssets: Sendable {
   func chunk(
     at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) -> [UInt8]? {
-    _ = try await zones.log(asset.zone, asset.incarnation, checkedAt: 0)
+    _ = try await zones.fate(of: asset.zone, asset.incarnation, checkedAt: 0)
     let name = ObjectName.assetChunk(index, of: asset.reference.hash, in: asset.incarnation)
     do throws(RemoteError) {
       return try await objects.get(name, bytesMax: AssetManifest.chunkBytes)

@@ -50,8 +50,8 @@ package final class ObjectRemote: LogOfObjects {
   /// The segments stay, for readers that have not read to the end. Nobody needs the assets: the folder and
   /// the memory remove them.
   package func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    _ = try await zones.read()
-    if try await zones.log(zone, incarnation, checkedAt: 0).fate != nil { return }
+    try await zones.read()
+    if try await zones.fate(of: zone, incarnation, checkedAt: 0) != nil { return }
     guard try await appender.seal(incarnation, zone) == .deleted else { return }
     try await zones.record(.deleted, zone, incarnation)
   }

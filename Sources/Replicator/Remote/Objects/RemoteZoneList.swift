@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// The list of zones at a remote of objects: reads it, caches it, and adds events.
 ///
-/// The cache is shared by all calls. A call that relies on the list's end reads on from there, after it has
-/// checked that the last cached event still exists.
+/// The cache is shared by all calls: what follows from the events, not the events (``ZoneList``). A call that
+/// relies on the list's end reads on from there, after it has checked that the last cached event still exists.
 ///
 /// Nothing is read from, or put into, a place that now holds another remote. Each call first checks something
 /// that no other remote has: the marker, or an entry of a log whose offset the caller knows, since an
@@ -12,15 +12,15 @@ internal import Synchronization
 /// tells why.
 final class RemoteZoneList: Sendable {
   /// The most events of the list in one page.
-  private static let pageEventsMax = 4096
+  static let pageEventsMax: UInt64 = 4096
 
   /// Whether this user must not write, not even to complete a deletion.
   let isReadOnly: Bool
   private let objects: any ObjectStore
-  private let events: ZoneListEntries
+  let events: ZoneListEntries
   private let entries: LogEntries
-  private let durable: DurableEntries
-  private let hints: RemoteHints?
+  let durable: DurableEntries
+  let hints: RemoteHints?
   private let cache = Mutex<KnownZones?>(nil)
 
   init(_ objects: any ObjectStore, _ durable: DurableEntries, _ hints: RemoteHints?, isReadOnly: Bool) {
@@ -47,7 +47,7 @@ final class RemoteZoneList: Sendable {
 
   /// Drops the cached list of another remote: a wrong disk may have been mounted when it was read, and the
   /// caller knows which remote is right.
-  private func forgetOthers(than remote: RemoteID) {
+  func forgetOthers(than remote: RemoteID) {
     cache.withLock { if $0?.remote != remote { $0 = nil } }
   }
 
@@ -64,105 +64,100 @@ final class RemoteZoneList: Sendable {
   // MARK: Reading
 
   /// Reads the list to its end.
+  ///
+  /// - Complexity: linear in the events that no call of the process has read
+  @discardableResult
   func read() async throws(RemoteError) -> KnownZones {
-    let list = try await checked()
-    try await checkLast(of: list)
-    for offset in try list.read({ $0.unreadable }) {
-      guard let found = try await events.read(offset) else { continue }
-      if case .unreadable = found { continue }
-      try list.replace(at: offset, found)
-    }
-    // What was read stays cached if an error ends the reading.
-    defer { cache.withLock { $0 = $0 ?? list } }
+    let list = try await known()
+    try await readToEnd(list)
+    return list
+  }
+
+  /// The cached list, after a check that its last event still exists. Events that could not be read are read
+  /// again.
+  func known() async throws(RemoteError) -> KnownZones {
     while true {
-      let next = try list.read { $0.offset } + 1
-      guard next <= Limits.placeMax, let found = try await events.read(next) else {
-        try noteEnd(of: list)
-        return list
-      }
-      try list.add(found, at: next)
+      let list = try await checked()
+      if try await isCurrent(list) { return list }
+      forget(list)
     }
   }
 
-  private func noteEnd(of list: KnownZones) throws(RemoteError) {
+  /// Reads a list on to its end.
+  func readToEnd(_ list: KnownZones) async throws(RemoteError) {
+    defer { keep(list) }
+    while try await readNext(of: list) {}
+    try noteEnd(of: list)
+  }
+
+  /// Notes that a list was read to its end.
+  func noteEnd(of list: KnownZones) throws(RemoteError) {
     // An event that cannot be read may become readable: the list is to be read again.
     let end = try list.read { $0.unreadable.isEmpty ? $0.offset : nil }
     if let end { hints?.didSeeList(of: list.remote, end: end) } else { hints?.forgetList() }
   }
 
-  /// Checks that the last cached event still exists.
-  private func checkLast(of list: KnownZones) async throws(RemoteError) {
-    let last = try list.read { (offset: $0.offset, hash: $0.hash, isKnown: $0.entries.last?.event != nil) }
-    guard last.isKnown else { return }
-    switch try await events.read(last.offset) {
-    case .event(let bytes)? where ContentHash(of: bytes.span.bytes) == last.hash: return
-    // An object that is no event was damaged at rest or in transit: that says nothing about the list.
-    case .unreadable(let problem, let hash)?:
-      try list.replace(at: last.offset, .unreadable(problem, hash: hash))
-    case .tombstone(let bytes)?: try list.replace(at: last.offset, .tombstone(bytes))
-    case .event?, nil:
-      // The next call reads the list as it is now, and compares its caller's token with that.
-      cache.withLock { if $0 === list { $0 = nil } }
-      throw listWentBack(last.offset)
+  /// Reads the event after the last that was read.
+  ///
+  /// - Returns: whether there is one.
+  func readNext(of list: KnownZones) async throws(RemoteError) -> Bool {
+    let next = list.offset + 1
+    guard next <= Limits.placeMax, let found = try await events.read(next) else { return false }
+    try list.add(found, at: next)
+    return true
+  }
+
+  /// Caches a list that was read, also if an error ends the reading.
+  func keep(_ list: KnownZones) {
+    cache.withLock { if $0 == nil, !list.isForgotten { $0 = list } }
+  }
+
+  /// Drops a list from which the remote's differs: the next call reads that from its start.
+  func forget(_ list: KnownZones) {
+    cache.withLock { known in
+      list.isForgotten = true
+      if known === list { known = nil }
     }
   }
 
-  /// Reads the events after a token.
-  func page(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
-    await hints?.begin()
-    if let token { forgetOthers(than: token.remote) }
-    let list = try await read()
-    let (page, first, last) = try list.read { (list) throws(RemoteError) in
-      try self.page(of: list, after: token)
-    }
-    if first < last {
-      try await durable.wait(for: UInt64(first) + 1...UInt64(last), of: .zones) { .zoneEvent($0) }
-    }
-    return page
-  }
-
-  /// The page of a list after a token, and the range of its entries that the page covers.
-  private func page(
-    of list: borrowing ZoneList, after token: DatabaseToken?
-  ) throws(RemoteError) -> (ZoneEventPage, first: Int, last: Int) {
-    if let token {
-      guard token.remote == list.remote else {
-        throw .identityMismatch(name, token.remote, list.remote)
+  /// Whether the remote still has a list as it was read. If not, it is to be read from its start.
+  private func isCurrent(_ list: KnownZones) async throws(RemoteError) -> Bool {
+    let last = try list.read { (offset: $0.offset, hash: $0.hash, isKnown: $0.isLastKnown) }
+    if last.isKnown {
+      switch try await events.read(last.offset) {
+      case .event(_, _, let hash)? where hash == last.hash: break
+      // An object that is no event was damaged at rest or in transit: that says nothing about the list.
+      case .unreadable?, .tombstone?: return false
+      case .event?, nil:
+        // The next call reads the list as it is now, and compares its caller's token with that.
+        forget(list)
+        throw wentBack(at: last.offset)
       }
-      guard list.contains(token) else { throw listWentBack(token.offset) }
     }
-    let first = Int(token?.offset ?? 0)
-    // A token never passes an event that cannot be read: it may become readable.
-    let end = list.unreadable.first { $0 > first }.map { Int($0) - 1 } ?? list.entries.count
-    let last = min(end, first + Self.pageEventsMax)
-    var page = ZoneEventPage(
-      events: list.events(first..<last),
-      token: first == last ? token ?? list.token(at: 0) : list.token(at: UInt64(last)), hasMore: last < end,
-      startOffset: UInt64(first))
-    guard !page.hasMore else { return (page, first, last) }
-    page.later = list.events(end..<list.entries.count)
     for offset in list.unreadable {
-      guard let problem = list.problems[offset] else { continue }
-      page.problems.append(ZoneListProblem(offset: offset, failure: SyncFailure(problem)))
+      guard let found = try await events.read(offset) else { continue }
+      if !list.mend(at: offset, found) { return false }
     }
-    return (page, first, last)
+    return true
   }
 
   /// The cached state of a log; nil if the cache does not have it.
-  private func cached(_ incarnation: IncarnationID) -> ZoneList.Log? {
+  private func cached(_ incarnation: IncarnationID) -> ZoneLogs.Log? {
     cache.withLock { $0 }?.log(incarnation)
   }
 
   /// Whether the cache has a log as deleted.
   func isDeleted(_ incarnation: IncarnationID) -> Bool { cached(incarnation)?.fate == .deleted }
 
-  /// What the list says about a log. It is read on only if the cache does not have the log.
+  /// Why the list says that a log is closed; nil if it says that it is open. It is read on only if the cache
+  /// does not have the log.
   ///
   /// - Parameter offset: an offset at which the caller checks that the log exists; 0 if it does not, so that
   ///   the marker is read.
-  func log(
-    _ zone: ZoneID, _ incarnation: IncarnationID, checkedAt offset: UInt64
-  ) async throws(RemoteError) -> ZoneList.Log {
+  /// - Throws: ``RemoteError`` `zoneUnknown` if no event names the log as one of the zone.
+  func fate(
+    of zone: ZoneID, _ incarnation: IncarnationID, checkedAt offset: UInt64
+  ) async throws(RemoteError) -> ZoneFate? {
     var log = cached(incarnation)
     if log == nil || offset == 0 { log = try await checked().log(incarnation) }
     if log == nil {
@@ -170,11 +165,11 @@ final class RemoteZoneList: Sendable {
       log = list.log(incarnation)
       // The event of its creation may be unreadable: then the entries that were shipped show that it exists.
       if log == nil, try list.read({ $0.hasGaps }), try await entries.exists(incarnation, max(offset, 1)) {
-        log = ZoneList.Log(zone: zone)
+        return nil
       }
     }
-    guard let log, log.zone == zone else { throw zoneUnknown(incarnation) }
-    return log
+    guard let log, log.zone == ZoneLogs.ZoneKey(zone) else { throw zoneUnknown(incarnation) }
+    return log.fate
   }
 
   // MARK: Writing
@@ -206,7 +201,7 @@ final class RemoteZoneList: Sendable {
     let event = ZoneEvent(kind: kind, zone: zone, incarnation: incarnation)
     while true {
       let next = try await read().read { (list) throws(RemoteError) in
-        let isOpen = list.logs[incarnation].map { $0.fate == nil } ?? list.hasGaps
+        let isOpen = list.log(incarnation).map { $0.fate == nil } ?? list.hasGaps
         return isOpen ? try NextEvent(event, list) : nil
       }
       guard let next else { return }
@@ -218,13 +213,13 @@ final class RemoteZoneList: Sendable {
   ///
   /// - Parameters:
   ///   - fate: what the seal says.
-  ///   - log: what the list says about the log.
+  ///   - listed: what the list says.
   func complete(
-    _ fate: ZoneFate, _ log: ZoneList.Log, _ incarnation: IncarnationID
+    _ fate: ZoneFate, listed: ZoneFate?, _ zone: ZoneID, _ incarnation: IncarnationID
   ) async throws(RemoteError) -> ZoneFate {
-    guard fate == .deleted, log.fate == nil, !isReadOnly else { return fate }
+    guard fate == .deleted, listed == nil, !isReadOnly else { return fate }
     do throws(RemoteError) {
-      try await record(.deleted, log.zone, incarnation)
+      try await record(.deleted, zone, incarnation)
     } catch {
       // A reader without permission to write still gets the fate; another caller adds the event.
       guard [.denied, .readOnly, .overQuota].contains(error.code) else { throw error }
@@ -249,7 +244,7 @@ final class RemoteZoneList: Sendable {
     if try await objects.getPrefix(.zoneEvent(event.offset + 1), 1) != nil,
       try await objects.getPrefix(name, 1) == nil
     {
-      throw listWentBack(event.offset)
+      throw wentBack(at: event.offset)
     }
     if try await objects.putIfAbsent(name, event.bytes) {
       hints?.didPutEvent(at: event.offset)
@@ -260,7 +255,7 @@ final class RemoteZoneList: Sendable {
 
   // MARK: Errors
 
-  private func listWentBack(_ offset: UInt64) -> RemoteError {
+  func wentBack(at offset: UInt64) -> RemoteError {
     RemoteError(
       .wentBack,
       "the list of zones of \(name) does not have its event \(offset) any more, or has "

@@ -1,76 +1,96 @@
 internal import OperationFormat
 
-/// A remote's list of zones, as far as it was read: its events, and the logs that follow from them.
+/// What is known of a remote's list of zones, as far as it was read: the logs that follow from its events, and
+/// what is wrong with the list.
 ///
-/// It cannot be copied: to add an event while a copy exists would copy the whole list.
+/// It keeps neither events nor names: a page of the list is read from its objects again. Only while an event
+/// cannot be read, it keeps the events after that one, because each page has them.
+///
+/// It cannot be copied: to add an event while a copy exists would copy the whole.
 struct ZoneList: ~Copyable, Sendable {
-  struct Entry: Sendable {
-    /// Nil if it cannot be read, or was given up.
-    var event: ZoneEvent?
-    /// The hash of the event's bytes, which the next one names.
-    var hash: ContentHash
-    /// Whether the event changed anything. An impossible event, such as the creation of a zone that exists,
-    /// does not.
-    var counts = false
-  }
+  /// The most events that are read. A log costs some fifty bytes of memory, and a remote is not to be believed
+  /// that it has any number of them.
+  static let eventsMax: UInt64 = 1 << 26
 
-  /// What was found at an offset of the list.
-  enum Found: Sendable {
-    /// An event with this offset.
-    case event([UInt8])
-    /// It was given up.
-    case tombstone([UInt8])
-    /// It cannot be read.
-    case unreadable(RemoteError, hash: ContentHash)
-  }
-
-  /// The log of one incarnation of a zone.
-  struct Log: Sendable {
-    var zone: ZoneID
-    /// Why it is closed; nil while it is open.
-    var fate: ZoneFate?
+  private struct Later {
+    var offset: UInt64
+    var event: ZoneEvent
   }
 
   /// The remote that has the list.
   let remote: RemoteID
-  /// The entries in their order: that of offset n has the index n − 1.
-  private(set) var entries: [Entry] = []
-  /// The open log of each zone that has one.
-  private(set) var live: [ZoneID: IncarnationID] = [:]
-  /// All logs that the events name.
-  private(set) var logs: [IncarnationID: Log] = [:]
-
-  init(of remote: RemoteID) { self.remote = remote }
-
+  private let eventsMax: UInt64
   /// The offset of the last event; 0 before the first.
-  var offset: UInt64 { UInt64(entries.count) }
-
+  private(set) var offset: UInt64 = 0
   /// The hash of the last event.
-  var hash: ContentHash { entries.last?.hash ?? .zero }
-
-  /// The token of an offset of at most ``offset``.
-  func token(at offset: UInt64) -> DatabaseToken {
-    DatabaseToken(remote: remote, offset: offset, hash: offset == 0 ? .zero : entries[Int(offset) - 1].hash)
-  }
-
-  /// Whether the list has a token's event, or an event that cannot be read in its place.
-  func contains(_ token: DatabaseToken) -> Bool {
-    guard token.offset <= offset else { return false }
-    return isUnknown(at: token.offset) || self.token(at: token.offset) == token
-  }
-
-  /// Whether the event of an offset is unreadable or given up.
-  private func isUnknown(at offset: UInt64) -> Bool { offset > 0 && entries[Int(offset) - 1].event == nil }
-
-  /// Whether an event is unreadable or given up: there may be logs that the list does not name.
-  private(set) var hasGaps = false
-
-  /// Why events cannot be read, by their offsets. Beside the entries, which are many: an error is as large as
-  /// three of them.
+  private(set) var hash = ContentHash.zero
+  /// Whether the last event could be read, and was not given up.
+  private(set) var isLastKnown = false
+  private var logs: ZoneLogs
+  /// A bit for each event: whether it changed anything. An impossible event, such as the creation of a zone
+  /// that exists, does not. That of offset n is bit n − 1.
+  private var counting: [UInt64] = []
+  /// How many events cannot be read, or were given up.
+  private var gapCount = 0
+  /// Logs of which only the end is known. They were added because there are gaps.
+  private var endsAlone = 0
+  /// Why events cannot be read, by their offsets.
   private(set) var problems: [UInt64: RemoteError] = [:]
-
   /// The offsets of the events that cannot be read, in order.
   private(set) var unreadable: [UInt64] = []
+  /// The events that count after the first that cannot be read.
+  private var later: [Later] = []
+
+  /// - Parameters:
+  ///   - eventsMax: the most events.
+  ///   - logs: none yet.
+  init(of remote: RemoteID, eventsMax: UInt64 = Self.eventsMax, logs: ZoneLogs = ZoneLogs()) {
+    self.remote = remote
+    self.eventsMax = min(eventsMax, UInt64(RowTable.rowsMax))
+    self.logs = logs
+  }
+
+  // MARK: Reading
+
+  /// Where the list ends, as far as it was read.
+  var token: DatabaseToken { DatabaseToken(remote: remote, offset: offset, hash: hash) }
+
+  /// Whether an event is unreadable or given up: there may be logs that the list does not name.
+  var hasGaps: Bool { gapCount > 0 }
+
+  /// The bytes that it holds, without those of names and errors.
+  var heldBytes: Int {
+    logs.heldBytes + counting.capacity * MemoryLayout<UInt64>.stride
+      + later.capacity * MemoryLayout<Later>.stride + unreadable.capacity * MemoryLayout<UInt64>.stride
+      + problems.capacity * MemoryLayout<(UInt64, RemoteError)>.stride
+  }
+
+  /// What the list says of a log.
+  func log(_ incarnation: IncarnationID) -> ZoneLogs.Log? { logs.log(incarnation) }
+
+  /// The open log of a zone; nil if it has none.
+  func openLog(of zone: ZoneID) -> IncarnationID? { logs.openLog(of: ZoneLogs.ZoneKey(zone)) }
+
+  /// Whether the event of an offset that was read changed anything.
+  func counts(at offset: UInt64) -> Bool {
+    precondition(1...self.offset ~= offset, "the list was not read that far")
+    return counting[Int(offset - 1) / 64] >> ((offset - 1) % 64) & 1 == 1
+  }
+
+  /// Whether what is at an offset that was read may have been there then: an event that counted names its log.
+  func mayBe(_ found: FoundZoneEvent, at offset: UInt64) -> Bool {
+    switch found {
+    case .event(let event, _, _):
+      !counts(at: offset) || logs.log(event.incarnation)?.zone == ZoneLogs.ZoneKey(event.zone)
+    case .tombstone: !counts(at: offset)
+    case .unreadable: problems[offset] != nil
+    }
+  }
+
+  /// The events that count after an offset, if one at or before the next offset cannot be read.
+  func later(than offset: UInt64) -> [ZoneEvent] {
+    later[(later.partition { $0.offset > offset })...].map(\.event)
+  }
 
   /// The incarnation of a zone that exists; nil if the zone is to be made with the proposed one.
   ///
@@ -78,10 +98,11 @@ struct ZoneList: ~Copyable, Sendable {
   func incarnation(
     of zone: ZoneID, proposing proposed: IncarnationID
   ) throws(RemoteError) -> IncarnationID? {
-    if let live = live[zone] { return live }
-    guard let log = logs[proposed] else { return nil }
+    let key = ZoneLogs.ZoneKey(zone)
+    if let open = logs.openLog(of: key) { return open }
+    guard let log = logs.log(proposed) else { return nil }
     // An earlier try made it, and it was deleted since: both tries get the same answer.
-    if log.zone == zone { return proposed }
+    if log.zone == key { return proposed }
     throw RemoteError(
       .mismatch, "another zone has the incarnation \(proposed) already",
       hint: "propose random bits that were never used")
@@ -98,90 +119,112 @@ struct ZoneList: ~Copyable, Sendable {
     }
   }
 
+  // MARK: Adding
+
   /// Adds what was found at the offset after the last.
   ///
   /// An event whose hash of the event before it is wrong counts too: if someone has joined two
   /// copies of a remote, that must not stop all stores.
   ///
-  /// - Parameter name: the name of its object, for errors.
-  /// - Throws: ``RemoteError`` `damaged` for bytes that are no event.
-  mutating func add(_ found: Found, _ name: ObjectName) throws(RemoteError) {
-    entries.append(try entry(found, name))
-    apply(entries.count - 1)
-    if case .unreadable(let problem, _) = found {
+  /// - Throws: ``RemoteError`` `damaged` if the list has more events than are read.
+  mutating func add(_ found: FoundZoneEvent) throws(RemoteError) {
+    guard offset < eventsMax else {
+      throw RemoteError(
+        .damaged, "the list of zones has more than \(eventsMax) events",
+        hint: "no more are read: divide the zones among several remotes")
+    }
+    offset += 1
+    hash = found.hash
+    isLastKnown = found.event != nil
+    if offset % 64 == 1 { counting.append(0) }
+    switch found {
+    case .event(let event, _, _):
+      guard apply(event) else { return }
+      setCounts(at: offset)
+      if !unreadable.isEmpty { later.append(Later(offset: offset, event: event)) }
+    case .tombstone: gapCount += 1
+    case .unreadable(let problem, _):
+      gapCount += 1
       problems[offset] = problem
       unreadable.append(offset)
     }
   }
 
-  /// The events in a range of entries, without those that changed nothing.
-  func events(_ range: Range<Int>) -> [ZoneEvent] {
-    entries[range].compactMap { $0.counts ? $0.event : nil }
-  }
-
-  /// Replaces an event that could not be read by what was found since.
+  /// Takes what was found since at the offset of an event that could not be read.
   ///
-  /// - Throws: ``RemoteError``, as ``add(_:_:)``.
-  mutating func replace(at offset: UInt64, _ found: Found, _ name: ObjectName) throws(RemoteError) {
-    entries[Int(offset) - 1] = try entry(found, name)
-    (live, logs, hasGaps) = ([:], [:], false)
-    for index in entries.indices { apply(index) }
-    problems[offset] = if case .unreadable(let problem, _) = found { problem } else { nil }
-    unreadable = problems.keys.sorted()
+  /// - Returns: false if later events may mean something else with it: then the list is to be read again from
+  ///   its start.
+  mutating func mend(at offset: UInt64, _ found: FoundZoneEvent) -> Bool {
+    guard problems[offset] != nil else { return true }
+    switch found {
+    case .unreadable: return true
+    case .tombstone: break
+    case .event(let event, _, _):
+      // No later event names the log or the zone, and none counts only because of a gap.
+      guard event.kind == .created, endsAlone == 0, logs.log(event.incarnation) == nil,
+        !logs.hasHad(ZoneLogs.ZoneKey(event.zone))
+      else { return false }
+      logs.make(event.incarnation, of: ZoneLogs.ZoneKey(event.zone))
+      setCounts(at: offset)
+      gapCount -= 1
+      later.insert(Later(offset: offset, event: event), at: later.partition { $0.offset > offset })
+    }
+    if offset == self.offset { (hash, isLastKnown) = (found.hash, found.event != nil) }
+    problems[offset] = nil
+    unreadable.remove(at: unreadable.partition { $0 >= offset })
+    let first = unreadable.first ?? .max
+    // A new array: the room of a long one is not kept.
+    later = Array(later[(later.partition { $0.offset > first })...])
+    return true
   }
 
-  private func entry(_ found: Found, _ name: ObjectName) throws(RemoteError) -> Entry {
-    switch found {
-    case .unreadable(_, let hash): return Entry(event: nil, hash: hash)
-    case .tombstone(let bytes): return Entry(event: nil, hash: ContentHash(of: bytes.span.bytes))
-    case .event(let bytes):
-      do throws(FormatError) {
-        let read = try ZoneEvent.read(bytes.span.bytes)
-        return Entry(event: read.event, hash: read.hash)
-      } catch {
-        throw .damaged(.damaged, name, error)
-      }
-    }
+  private mutating func setCounts(at offset: UInt64) {
+    counting[Int(offset - 1) / 64] |= 1 << ((offset - 1) % 64)
   }
 
   /// Applies an event. An impossible one, such as the creation of a zone that exists, changes nothing.
-  private mutating func apply(_ index: Int) {
-    guard let event = entries[index].event else {
-      hasGaps = true
-      return
-    }
-    entries[index].counts = apply(event)
-  }
-
+  ///
   /// - Returns: whether it changed anything.
   private mutating func apply(_ event: ZoneEvent) -> Bool {
+    let zone = ZoneLogs.ZoneKey(event.zone)
     switch event.kind {
     case .created:
-      guard live[event.zone] == nil, logs[event.incarnation] == nil else { return false }
-      begin(event)
-      return true
-    case .deleted: return end(event, .deleted)
-    case .purged: return end(event, .purged)
+      guard logs.openLog(of: zone) == nil, logs.log(event.incarnation) == nil else { return false }
     case .reset:
-      guard logs[event.incarnation] == nil else { return false }
-      if let before = live[event.zone] { logs[before]?.fate = .reset(event.incarnation) }
-      begin(event)
-      return true
+      guard logs.log(event.incarnation) == nil else { return false }
+    case .deleted, .purged: return end(event.incarnation, of: zone, isDeleted: event.kind == .deleted)
     default: return false
     }
-  }
-
-  private mutating func begin(_ event: ZoneEvent) {
-    live[event.zone] = event.incarnation
-    logs[event.incarnation] = Log(zone: event.zone)
-  }
-
-  private mutating func end(_ event: ZoneEvent, _ fate: ZoneFate) -> Bool {
-    // The event of its creation may be unreadable.
-    if logs[event.incarnation] == nil, hasGaps { logs[event.incarnation] = Log(zone: event.zone) }
-    guard let log = logs[event.incarnation], log.zone == event.zone, log.fate == nil else { return false }
-    logs[event.incarnation]?.fate = fate
-    if live[event.zone] == event.incarnation { live[event.zone] = nil }
+    logs.make(event.incarnation, of: zone)
     return true
+  }
+
+  private mutating func end(_ log: IncarnationID, of zone: ZoneLogs.ZoneKey, isDeleted: Bool) -> Bool {
+    guard let known = logs.log(log) else {
+      // The event of its creation may be unreadable.
+      if hasGaps {
+        logs.addClosed(log, of: zone, isDeleted: isDeleted)
+        endsAlone += 1
+      }
+      return hasGaps
+    }
+    guard known.zone == zone, known.fate == nil else { return false }
+    logs.close(log, isDeleted: isDeleted)
+    return true
+  }
+}
+
+extension Array {
+  /// The index of the first element for which a condition holds, in an array in which it holds for all after
+  /// that one too.
+  ///
+  /// - Complexity: O(log n)
+  fileprivate func partition(_ holds: (Element) -> Bool) -> Int {
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = low + (high - low) / 2
+      if holds(self[middle]) { high = middle } else { low = middle + 1 }
+    }
+    return low
   }
 }

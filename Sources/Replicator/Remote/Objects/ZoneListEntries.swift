@@ -10,7 +10,7 @@ struct ZoneListEntries: Sendable {
   /// Reads the event at an offset, or the amendment that replaces it; nil at the list's end.
   ///
   /// - Throws: ``RemoteError`` for a failure that says nothing about the object, such as `unreachable`.
-  func read(_ offset: UInt64) async throws(RemoteError) -> ZoneList.Found? {
+  func read(_ offset: UInt64) async throws(RemoteError) -> FoundZoneEvent? {
     let name = ObjectName.zoneEvent(offset)
     var problem: RemoteError?
     // Read twice: an event that was only damaged in transit counts.
@@ -30,13 +30,13 @@ struct ZoneListEntries: Sendable {
   }
 
   /// Reads an event, or the tombstone of one; nil if there is no object.
-  func object(_ name: ObjectName, _ offset: UInt64) async throws(RemoteError) -> ZoneList.Found? {
+  func object(_ name: ObjectName, _ offset: UInt64) async throws(RemoteError) -> FoundZoneEvent? {
     guard let bytes = try await objects.get(name, bytesMax: Self.entryBytesMax) else { return nil }
     do throws(FormatError) {
       guard FrameKind(of: bytes.span.bytes) == .tombstone else {
         let read = try ZoneEvent.read(bytes.span.bytes)
         try checkIsSame(read.offset, offset, at: 0, "zoneEvent.offset")
-        return .event(bytes)
+        return .event(read.event, previous: read.previous, hash: read.hash)
       }
       try LogObject.checkTombstone(bytes.span.bytes, nil, offset)
       return .tombstone(bytes)
@@ -46,7 +46,7 @@ struct ZoneListEntries: Sendable {
   }
 
   /// Reads the amendment of an event; nil if there is none, or if it cannot be read.
-  private func amendment(_ offset: UInt64) async throws(RemoteError) -> ZoneList.Found? {
+  private func amendment(_ offset: UInt64) async throws(RemoteError) -> FoundZoneEvent? {
     do throws(RemoteError) {
       return try await object(.amendment(of: nil, offset), offset)
     } catch {

@@ -1,0 +1,70 @@
+import OperationFormat
+
+@testable import Replicator
+
+/// A list of zones that keeps each event, and applies all of them again for each answer: the oracle of
+/// ``ZoneList``.
+struct NaiveZoneList {
+  struct Log: Equatable {
+    var zone: ZoneID
+    var fate: ZoneFate?
+  }
+
+  struct State: Equatable {
+    var open: [ZoneID: IncarnationID] = [:]
+    var logs: [IncarnationID: Log] = [:]
+    var hasGaps = false
+    /// Whether each event counts.
+    var counts: [Bool] = []
+  }
+
+  /// What was found at each offset from 1.
+  var found: [FoundZoneEvent] = []
+
+  var unreadable: [UInt64] {
+    found.indices.filter { if case .unreadable = found[$0] { true } else { false } }.map { UInt64($0) + 1 }
+  }
+
+  /// The events that count after an offset.
+  func events(after offset: UInt64) -> [ZoneEvent] {
+    let counts = state.counts
+    return found.indices.dropFirst(Int(offset)).compactMap { counts[$0] ? found[$0].event : nil }
+  }
+
+  var state: State {
+    var state = State()
+    for found in found {
+      guard let event = found.event else {
+        state.hasGaps = true
+        state.counts.append(false)
+        continue
+      }
+      state.counts.append(Self.apply(event, to: &state))
+    }
+    return state
+  }
+
+  private static func apply(_ event: ZoneEvent, to state: inout State) -> Bool {
+    switch event.kind {
+    case .created:
+      guard state.open[event.zone] == nil, state.logs[event.incarnation] == nil else { return false }
+    case .reset:
+      guard state.logs[event.incarnation] == nil else { return false }
+      if let before = state.open[event.zone] { state.logs[before]?.fate = .reset(event.incarnation) }
+    case .deleted, .purged:
+      if state.logs[event.incarnation] == nil, state.hasGaps {
+        state.logs[event.incarnation] = Log(zone: event.zone)
+      }
+      guard let log = state.logs[event.incarnation], log.zone == event.zone, log.fate == nil else {
+        return false
+      }
+      state.logs[event.incarnation]?.fate = event.kind == .deleted ? .deleted : .purged
+      if state.open[event.zone] == event.incarnation { state.open[event.zone] = nil }
+      return true
+    default: return false
+    }
+    state.open[event.zone] = event.incarnation
+    state.logs[event.incarnation] = Log(zone: event.zone)
+    return true
+  }
+}
