@@ -96,7 +96,8 @@ let package = Package(
     .testTarget(
       name: "ReplicatorTests",
       dependencies: [
-        "ChildProcesses", "Replicator", "EventStore", "LMDB", "OperationFormat", "StoreTesting", "RemoteWriter",
+        "ChildProcesses", "Replicator", "EventStore", "LMDB", "OperationFormat", "StoreTesting",
+        "RemoteWriter",
       ],
       exclude: ["Golden", "Scripts"], swiftSettings: settings),
     // The replicator's tests start it as separate processes: many at one remote, some of which they kill.

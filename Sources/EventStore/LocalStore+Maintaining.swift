@@ -17,6 +17,30 @@ extension LocalStore {
     try await RebuildRun(core).run(progress: progress)
   }
 
+  /// Writes rows of former versions anew, as this version writes them: shorter. Nothing that the store shows
+  /// changes. A store need not be upgraded: each row is written anew when it changes.
+  ///
+  /// It works in steps, and other reads and writes continue meanwhile. If it is cut short, by a crash or a
+  /// thrown error, the next call continues: it finds the rows that are left. The data file does not get
+  /// smaller; its pages are used again.
+  ///
+  /// - Parameter progress: called after each step with what was done so far; what it throws ends the work.
+  /// - Throws: ``StoreError`` `readOnly`, `damaged`, `full`; what `progress` throws.
+  /// - Complexity: linear in the records and the log.
+  public func upgrade(progress: (UpgradeReport) throws -> Void = { _ in }) async throws -> UpgradeReport {
+    try await StoreUpgrade.run(core, joinRows: { try await joinRows(from: $0) }, progress)
+  }
+
+  /// What ``upgrade(progress:)`` would do. It changes nothing.
+  ///
+  /// - Throws: ``StoreError`` `damaged`; what `progress` throws.
+  /// - Complexity: linear in the records and the log.
+  public func upgradeNeeded(
+    progress: (UpgradeReport) throws -> Void = { _ in }
+  ) throws -> UpgradeReport {
+    try StoreUpgrade.count(core, progress)
+  }
+
   /// Removes what deleted zones have left: records, transactions, places; and the files of assets that
   /// nothing names. The data file does not get smaller; its pages are used again.
   ///

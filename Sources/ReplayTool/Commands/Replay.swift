@@ -29,7 +29,10 @@ struct Replay: AsyncParsableCommand {
       CommandGroup(
         name: "Understand", subcommands: [ExplainCommand.self, ConflictsCommand.self, HoldersCommand.self]),
       CommandGroup(
-        name: "Check and repair", subcommands: [VerifyCommand.self, RebuildCommand.self, RemoteCommand.self]),
+        name: "Check and repair",
+        subcommands: [
+          VerifyCommand.self, RebuildCommand.self, RemoteCommand.self, UpgradeCommand.self,
+        ]),
       CommandGroup(name: "Move", subcommands: [ExportCommand.self, ImportCommand.self]),
       CommandGroup(name: "Sync", subcommands: [SyncCommand.self]),
       CommandGroup(

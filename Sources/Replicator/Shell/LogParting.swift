@@ -30,7 +30,9 @@ struct LogParting {
   private func isAlike(
     at offset: UInt64, in zone: ZoneID, _ incarnation: IncarnationID
   ) async -> Bool? {
-    guard !Task.isCancelled, let token = try? store.place(at: offset, of: zone, incarnation) else { return nil }
+    guard !Task.isCancelled, let token = try? store.place(at: offset, of: zone, incarnation) else {
+      return nil
+    }
     do throws(RemoteError) {
       // A closed log answers without a look at the entry.
       if case .gone = try await remote.segments(after: token, bytesMax: 1) { return nil }
