@@ -188,8 +188,9 @@ struct SharedLogRows {
   func damage() async throws {
     let store = try directory.store()
     try await store.makeZone()
-    for number in 0..<200 {
-      try await store.write { try $0.create(note("n\(number)"), type: "note", fields: ["f": 1]) }
+    try await store.write { try $0.create(note("n"), type: "note") }
+    for number in 2...200 as ClosedRange<Int64> {
+      try await store.write { try $0.set("f", of: note("n"), to: .int(number)) }
     }
     let rows = try store.rows(\.log)
     try #require(rows.count > 2)
@@ -205,8 +206,37 @@ struct SharedLogRows {
     }
     let report = try store.verify()
     #expect(report.problems.contains { $0.kind == .log && $0.location == "\(damaged.lowerBound)" })
+    for bit in stride(from: 3, to: rows[1].value.count * 8, by: 101) {
+      value = rows[1].value
+      value[bit / 8] ^= 1 << (bit % 8)
+      try store.overwrite(rows[1].key, value, in: \.log)
+      let report = try store.verify()
+      #expect(report.problems.contains { $0.kind == .log }, "bit \(bit)")
+    }
     try store.overwrite(rows[1].key, rows[1].value, in: \.log)
     try await checkSound(store)
+  }
+
+  @Test("go on from what another process has appended in between")
+  func otherProcess() async throws {
+    let store = try directory.store()
+    // Another process has caches of its own.
+    let writers = [TableStorage(tables: store.tables), TableStorage(tables: store.tables)]
+    var appended = Appended(seed: 11)
+    for _ in 0..<300 {
+      let made = appended.next(appended.random.below(4) + 1)
+      appended.add(made)
+      let writer = writers[appended.random.chance(20) ? 1 : 0]
+      writer.begin(try store.environment.beginWrite())
+      for entry in made {
+        let body = entry.body.span
+        _ = try writer.log.append(entry.header, body: body.bytes)
+      }
+      try writer.commit(cachesAreRight: true)
+    }
+    try check(store, appended, "in turn")
+    let rows = try store.rows(\.log).count
+    #expect(rows * 3 < appended.entries.count)
   }
 
   @Test("are refused with a count or a sequence that they do not have, under the right checksum")

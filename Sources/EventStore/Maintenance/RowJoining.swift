@@ -111,6 +111,7 @@ struct RowJoining {
         var entries: [Entry] = []
         switch found.kind {
         case .removed: break
+        case .entry where row.byteCount > LogRun.rowBytesMax: break
         case .entry:
           let (header, body) = try LogEntryCodec.read(row, at: position)
           if LogRun.takes(header, body: row.extracting(body)) {

@@ -32,6 +32,9 @@ final class DecodedRun {
 
   var count: Int { headers.count }
 
+  /// The body of the last entry.
+  var lastBody: [UInt8] { Array(bodies[(ends.count > 1 ? ends[ends.count - 2] : 0)...]) }
+
   func contains(_ position: Position) -> Bool {
     position >= first && position.rawValue - first.rawValue < UInt64(count)
   }

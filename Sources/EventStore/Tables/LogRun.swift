@@ -27,6 +27,8 @@ struct LogRun: ~Copyable {
   static let runBytesMax = 640
   /// A larger body has a row of its own.
   static let bodyBytesMax = 128
+  /// A row with more bytes takes no other entry, and its entry shares none: its bytes need not be read.
+  static let rowBytesMax = 1024
   /// The most bytes of all entries of a row together, decoded. What is written has less than a fourth of it.
   static let decodedBytesMax = 1 << 20
 
@@ -68,6 +70,15 @@ struct LogRun: ~Copyable {
   static func takes(_ entry: LogEntryHeader, body: RawSpan) -> Bool {
     body.byteCount <= bodyBytesMax && entry.sequence > 0 && (entry.base.map { $0.offset > 0 } ?? true)
       && (entry.parent.map { $0.sequence > 0 } ?? true)
+  }
+
+  /// Whether a body repeats enough of the one before it that sharing its row is worth the time: a third of what
+  /// follows the timestamp, as when someone types. So no other commit gets slower.
+  static func isAlike(_ body: RawSpan, _ before: RawSpan) -> Bool {
+    let start = 10
+    guard body.byteCount > start, before.byteCount > start else { return false }
+    let rest = body.extracting(start...)
+    return 3 * sharedPrefix(rest, before.extracting(start...)) >= rest.byteCount
   }
 
   /// Whether an entry that ``takes(_:body:)`` accepts is the next one of the lane, and there is space for it.

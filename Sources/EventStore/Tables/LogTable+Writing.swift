@@ -19,26 +19,39 @@ extension LogTable where Source == TableStorage {
     }
     let mayBeShared = LogRun.takes(header, body: body)
     source.lastRow = LastLogRow(first: position, entry: mayBeShared ? header : nil)
+    if mayBeShared { noteLast(body) }
+  }
+
+  /// Keeps a copy of the last body.
+  private func noteLast(_ body: RawSpan) {
+    source.lastBody.removeAll()
+    source.lastBody.append(body)
   }
 
   // MARK: Rows of several entries
 
-  /// Appends an entry to the last row of the log, if it may share one, and is the next one there.
+  /// Appends an entry to the last row of the log, if it may share one, is the next one there, and like the one
+  /// before it.
   private func shareLastRow(
     _ header: LogEntryHeader, _ body: RawSpan, at position: Position
   ) throws -> Bool {
     guard LogRun.takes(header, body: body) else { return false }
     if source.lastRow == nil { source.lastRow = try readLastRow(for: header) }
-    guard source.lastRow?.accepts(header, at: position) ?? false, let first = source.lastRow?.first
+    guard source.lastRow?.accepts(header, at: position) ?? false, let first = source.lastRow?.first,
+      LogRun.isAlike(body, source.lastBody.span)
     else { return false }
     do {
-      if source.lastRow?.entry != nil { source.lastRow = LastLogRow(first: first, run: try readRun(first)) }
+      if let entry = source.lastRow?.entry {
+        source.lastRow = LastLogRow(first: first, run: LogRun(startingWith: entry))
+        source.lastRow?.run?.append(entry, body: source.lastBody.span)
+      }
       source.lastRow?.run?.append(header, body: body)
       try source.withWriter { writer in
         source.lastRow?.run?.write(at: first, to: &writer)
         let key = TableKey.log(first)
         try transaction.put(writer.span, for: key.span, in: tables.log)
       }
+      noteLast(body)
       return true
     } catch {
       source.forgetRows()
@@ -51,31 +64,30 @@ extension LogTable where Source == TableStorage {
     var cursor = try transaction.openCursor(tables.log)
     guard try cursor.last() else { return LastLogRow(first: .start) }
     let (position, bytes) = try cursor.withEntry { key, row in
-      (Position(rawValue: try key.bigEndian64(at: 0)), row.bytes)
+      (Position(rawValue: try key.bigEndian64(at: 0)), row.byteCount > LogRun.rowBytesMax ? nil : row.bytes)
     }
-    let row = bytes.span.bytes
     var last = LastLogRow(first: position)
+    guard let bytes else { return last }
+    let row = bytes.span.bytes
     do throws(FormatError) {
       switch try LogRow(row, at: position).kind {
       case .removed: break
       case .entry:
         let (entry, body) = try LogEntryCodec.read(row, at: position)
-        if LogRun.takes(entry, body: row.extracting(body)) { last.entry = entry }
+        if LogRun.takes(entry, body: row.extracting(body)) {
+          last.entry = entry
+          noteLast(row.extracting(body))
+        }
       case .run:
-        if try LogRun.accepts(header, in: row, at: position) { last.run = try LogRun(row, at: position) }
+        guard try LogRun.accepts(header, in: row, at: position) else { break }
+        last.run = try LogRun(row, at: position)
+        let decoded = try DecodedRun(row, at: position)
+        noteLast(decoded.lastBody.span.bytes)
       }
     } catch {
       // A damaged row gets no other entry.
     }
     return last
-  }
-
-  /// Reads a row with one entry, as one of several.
-  private func readRun(_ position: Position) throws -> LogRun {
-    let (header, body) = try withEntry(at: position) { ($0, $1.bytes) }
-    var run = LogRun(startingWith: header)
-    run.append(header, body: body.span.bytes)
-    return run
   }
 
   // MARK: Removal

@@ -38,6 +38,8 @@ final class TableStorage {
     var lastPlacement: CachedPlacement?
     /// The last row of the log; nil if it is to be read.
     fileprivate var lastRow: LastLogRow?
+    /// The body of its last entry, if that may share a row.
+    fileprivate var lastBody = ByteWriter()
   }
 
   /// Rows that the transaction has read or written.
@@ -74,6 +76,12 @@ final class TableStorage {
   var lastRow: LastLogRow? {
     _read { yield state.lastRow }
     _modify { yield &state.lastRow }
+  }
+
+  /// The body of its last entry, if that may share a row.
+  var lastBody: ByteWriter {
+    _read { yield state.lastBody }
+    _modify { yield &state.lastBody }
   }
 
   // MARK: The transaction

@@ -56,7 +56,7 @@ enum Hexadecimal {
 }
 
 /// How many bytes two byte strings share from their start.
-func sharedPrefix(_ a: RawSpan, _ b: RawSpan) -> Int {
+package func sharedPrefix(_ a: RawSpan, _ b: RawSpan) -> Int {
   let end = min(a.byteCount, b.byteCount)
   var count = 0
   while count < end,
