@@ -18,6 +18,9 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   /// The blocks of a wide record that were read; one may be in the row.
   var blocks = CellBlocks()
   var isChanged = false
+  /// Whether the record has no row yet. A new row is written in version 2; one that changes is written in
+  /// version 1, which costs less, until ``LocalStore/upgrade(progress:)`` writes it shorter.
+  private var isNew = false
   /// Cached existence of the record; `unknown` after a change.
   var existence: PlainExistence = .unknown
 
@@ -34,6 +37,7 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     // Reading may fail: until it is done no record is loaded.
     self.state = .none
     existence = .unknown
+    isNew = false
     key.removeAll()
     key.append(bigEndian: state.rawValue)
     key.append(record)
@@ -57,6 +61,7 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     if try !load(record, in: state) {
       RecordRow.makeHeader(recordNumber: try storage.makeRecordNumber(in: state), into: &bytes)
       isChanged = true
+      isNew = true
       existence = .unknown
     }
   }
@@ -80,6 +85,8 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   /// Writes a row that is not in parts.
   @inline(__always)
   private mutating func writeWhole() throws {
+    guard isNew else { return try storage.writeRecord(bytes.span.bytes, key.span) }
+    isNew = false
     // It is lent: the row and the key are read meanwhile.
     var packing = RowPacking()
     swap(&packing, &self.packing)
