@@ -8,7 +8,7 @@ import Testing
 struct MovesBetweenZones {
   let directory = TemporaryDirectory()
   private let record = note("r")
-  private static let other = ZoneID(owner: "ann", name: "other")
+  private static let other = ZoneID(name: "other")
   private let copy = RecordID(zone: other, name: "r")
   private static let large = Value.bytes([UInt8](repeating: 7, count: 2000))
 

@@ -179,7 +179,9 @@ extension LocalStore {
       }
       return states
     }
-    return try [rows(\.records), rows(\.elements), rows(\.references)].map { rows in
+    // A record's row may be of either version, which say the same.
+    let records = try rows(\.records).map { Row(key: $0.key, value: try unpackedRow($0.value)) }
+    return try [records, rows(\.elements), rows(\.references)].map { rows in
       try rows.compactMap { row in
         guard let zone = states[try row.key.span.bytes.bigEndian32(at: 0)] else { return nil }
         return Row(key: [UInt8(truncatingIfNeeded: zone)] + row.key.dropFirst(4), value: row.value)

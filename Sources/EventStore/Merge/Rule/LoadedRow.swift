@@ -1,6 +1,7 @@
 import OperationFormat
 
-/// The row of the record that is folded. It is edited in place, and written when it changed.
+/// The row of the record that is folded. It is edited in place, and written when it changed: in version 1, which
+/// costs a commit less than the shorter version 2. ``LocalStore/upgrade(progress:)`` writes that.
 struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   let storage: Storage
   /// From how many bytes on a row is divided into blocks, and how large these are: see ``WideRow``.
@@ -18,9 +19,6 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   /// The blocks of a wide record that were read; one may be in the row.
   var blocks = CellBlocks()
   var isChanged = false
-  /// Whether the record has no row yet. A new row is written in version 2; one that changes is written in
-  /// version 1, which costs less, until ``LocalStore/upgrade(progress:)`` writes it shorter.
-  private var isNew = false
   /// Cached existence of the record; `unknown` after a change.
   var existence: PlainExistence = .unknown
 
@@ -37,7 +35,6 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     // Reading may fail: until it is done no record is loaded.
     self.state = .none
     existence = .unknown
-    isNew = false
     key.removeAll()
     key.append(bigEndian: state.rawValue)
     key.append(record)
@@ -61,7 +58,6 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     if try !load(record, in: state) {
       RecordRow.makeHeader(recordNumber: try storage.makeRecordNumber(in: state), into: &bytes)
       isChanged = true
-      isNew = true
       existence = .unknown
     }
   }
@@ -77,25 +73,9 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     {
       try flushLarge()
     } else {
-      try writeWhole()
-    }
-    isChanged = false
-  }
-
-  /// Writes a row that is not in parts.
-  @inline(__always)
-  private mutating func writeWhole() throws {
-    guard isNew else { return try storage.writeRecord(bytes.span.bytes, key.span) }
-    isNew = false
-    // It is lent: the row and the key are read meanwhile.
-    var packing = RowPacking()
-    swap(&packing, &self.packing)
-    defer { swap(&packing, &self.packing) }
-    if let packed = packing.pack(bytes.span.bytes) {
-      try storage.writeRecord(packed, key.span)
-    } else {
       try storage.writeRecord(bytes.span.bytes, key.span)
     }
+    isChanged = false
   }
 
   /// Writes a row that is stored in two parts, or may need to be. Writes the registers only if they changed.
@@ -108,7 +88,7 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     }
     let apart = ElementKey.registers(of: state, record: try recordNumber)
     guard let parts = try DividedRow.parts(of: bytes.span.bytes) else {
-      try writeWhole()
+      try storage.writeRecord(bytes.span.bytes, key.span)
       if !registers.isEmpty { try storage.deleteElement(apart) }
       registers = []
       return
