@@ -79,7 +79,8 @@ struct StoreUpgrade {
       let before = report
       (report, next) = try await core.perform { store in
         var report = before
-        return (report, try writeRecords(from: start, store, &report))
+        let next = try writeRecords(from: start, store, &report)
+        return (report, next)
       }
       try progress(report)
     }
