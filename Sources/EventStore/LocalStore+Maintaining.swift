@@ -17,8 +17,8 @@ extension LocalStore {
     try await RebuildRun(core).run(progress: progress)
   }
 
-  /// Writes rows of former versions anew, as this version writes them: shorter. Nothing that the store shows
-  /// changes. A store need not be upgraded: each row is written anew when it changes.
+  /// Rewrites rows of former versions in the shorter form of this one. Nothing that the store shows changes.
+  /// A store need not be upgraded. A record that changes later has the longer form again.
   ///
   /// It works in steps, and other reads and writes continue meanwhile. If it is cut short, by a crash or a
   /// thrown error, the next call continues: it finds the rows that are left. The data file does not get
@@ -28,7 +28,7 @@ extension LocalStore {
   /// - Throws: ``StoreError`` `readOnly`, `damaged`, `full`; what `progress` throws.
   /// - Complexity: linear in the records and the log.
   public func upgrade(progress: (UpgradeReport) throws -> Void = { _ in }) async throws -> UpgradeReport {
-    try await StoreUpgrade.run(core, joinRows: { try await joinRows(from: $0) }, progress)
+    try await StoreUpgrade.run(core, progress)
   }
 
   /// What ``upgrade(progress:)`` would do. It changes nothing.
@@ -96,23 +96,5 @@ extension LocalStore {
   /// Whether the store notes that its log has operations of a kind that it keeps and does not fold.
   package func knowsUnfolded(_ kind: OperationKind) throws -> Bool {
     try read { try $0.readView.meta.unfoldedKinds().contains(kind) }
-  }
-}
-
-extension LocalStore {
-  /// Lets transactions that have rows of their own share rows, as new ones do: earlier programs wrote one row
-  /// for each.
-  ///
-  /// Repeat it with what it returns until that is ``JoiningStep/done``. Rows that are joined already stay as
-  /// they are, so it may begin again at any time. Damaged rows stay as they are too.
-  ///
-  /// - Parameters:
-  ///   - step: where to begin.
-  ///   - rowsMax: how many rows one commit reads at most, from 2.
-  /// - Returns: where to go on.
-  /// - Throws: ``StoreError`` `closed`, `readOnly`, `full`, `system`.
-  package func joinRows(from step: JoiningStep = .start, rowsMax: Int = 8192) async throws -> JoiningStep {
-    precondition(rowsMax > 1, "a row joins another one")
-    return try await core.perform { try RowJoining($0.storage).run(step, rowsMax) }
   }
 }

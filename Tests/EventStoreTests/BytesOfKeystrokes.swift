@@ -127,14 +127,14 @@ struct BytesOfKeystrokes {
     let divided = try store.entries()
     #expect(divided == entries)
     try await checkSound(store)
-    // What is written goes on from there.
+    // Later writes append after it.
     try await store.write { try $0.insertText("g", at: 0, in: "body", of: note("n1")) }
     let all = try store.entries()
     try divide(store)
     var step = JoiningStep.start
     var steps = 0
     while step != .done {
-      step = try await store.joinRows(from: step, rowsMax: rowsMax)
+      step = try await RowJoining.run(step, store.core, rowsMax: rowsMax)
       steps += 1
       if steps % 100 == 1 { #expect(try store.entries() == all) }
     }
@@ -143,7 +143,7 @@ struct BytesOfKeystrokes {
     let joined = try (store.rows(\.log), store.rows(\.sequences))
     #expect(joined.0.count <= shared.0 + 1 && joined.1.count <= shared.1 + 1)
     step = .start
-    while step != .done { step = try await store.joinRows(from: step, rowsMax: rowsMax) }
+    while step != .done { step = try await RowJoining.run(step, store.core, rowsMax: rowsMax) }
     #expect(try store.rows(\.log) == joined.0 && store.rows(\.sequences) == joined.1)
     try await store.write { try $0.insertText("h", at: 0, in: "body", of: note("n1")) }
     try await checkSound(store)

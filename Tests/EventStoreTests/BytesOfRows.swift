@@ -20,8 +20,7 @@ struct BytesOfRows {
     let store = try directory.store()
     try await store.makeZone()
     try await store.write { tx in
-      try tx.create(record("first"), type: "note")
-      for field in fields { try tx.set(field, of: record("first"), to: value) }
+      try create("first", &tx)
     }
     for _ in 0..<130 { try await store.write { try $0.set("a", of: record("first"), to: value) } }
     return store
@@ -40,18 +39,24 @@ struct BytesOfRows {
 
   private let fields: [Name] = ["a", "b", "c", "d"]
 
+  /// Creates a record, and sets all of its fields.
+  private func create(
+    _ name: String, type: Name = "note", fields: [Name]? = nil, _ tx: inout WriteTransaction
+  ) throws {
+    try tx.create(record(name), type: type)
+    for field in fields ?? self.fields { try tx.set(field, of: record(name), to: value) }
+  }
+
   @Test("four fields of 32 bytes by one transaction: at most 190 with the key")
   func oneTransaction() async throws {
     let store = try await makeStore()
     try await store.write { tx in
-      try tx.create(record("one"), type: "note")
-      for field in fields { try tx.set(field, of: record("one"), to: value) }
+      try create("one", &tx)
     }
     // Many records by one transaction.
     try await store.write { tx in
       for number in 0..<300 {
-        try tx.create(record("many\(number)"), type: "note")
-        for field in fields { try tx.set(field, of: record("many\(number)"), to: value) }
+        try create("many\(number)", &tx)
       }
     }
     let (one, many) = try (bytes(store, "one"), bytes(store, "many299"))
@@ -63,12 +68,9 @@ struct BytesOfRows {
   func otherOrders() async throws {
     let store = try await makeStore()
     try await store.write { tx in
-      try tx.create(record("one"), type: "note")
-      for field in fields { try tx.set(field, of: record("one"), to: value) }
-      try tx.create(record("task"), type: "task")
-      for field in fields { try tx.set(field, of: record("task"), to: value) }
-      try tx.create(record("back"), type: "note")
-      for field in fields.reversed() { try tx.set(field, of: record("back"), to: value) }
+      try create("one", &tx)
+      try create("task", type: "task", &tx)
+      try create("back", fields: fields.reversed(), &tx)
     }
     let (task, back) = try (bytes(store, "task"), bytes(store, "back"))
     print("bytes of a record: \(task) of a second type, \(back) set in reverse")

@@ -217,7 +217,7 @@ struct SharedLogRows {
     try await checkSound(store)
   }
 
-  @Test("go on from what another process has appended in between")
+  @Test("continue after what another process has appended in between")
   func otherProcess() async throws {
     let store = try directory.store()
     // Another process has caches of its own.

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Replicator
 
-/// Stores and a folder that a former version wrote are opened for good.
+/// Stores and a folder that a former version wrote stay readable in all later versions.
 @Suite("Files of a former version")
 struct FormerFormats {
   let scratch = TemporaryDirectory()
@@ -42,7 +42,7 @@ struct FormerFormats {
     try await LogReplicator(store: store, remote: remote).syncOnce()
   }
 
-  @Test("A store shows what it showed, goes on, and is upgraded", arguments: stores.values.joined())
+  @Test("A store shows what it showed, takes writes, and is upgraded", arguments: stores.values.joined())
   func store(name: String) async throws {
     try FormerFiles.makeStore(name, in: "\(scratch.path)/\(name)")
     let expected = try FormerFiles.digests(name)

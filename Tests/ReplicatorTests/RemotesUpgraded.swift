@@ -87,7 +87,7 @@ struct RemotesUpgraded {
     let done = try await RemoteUpgrade(remote, writes: true).run()
     #expect(done.map(\.entries) == [3] && done.map(\.former) == [3] && done[0].stop == 4)
     for offset in [5, 6] as [UInt64] { #expect(try await entry(offset, of: token, place).1.chain == nil) }
-    // Who has read past it goes on.
+    // A device that has read past it syncs.
     let report = try await devices[0].sync(place.remote)
     #expect(report.isInSync)
     for device in devices { device.store.close() }

@@ -24,7 +24,7 @@ final class ModelledStores {
 
   static let zone = ZoneID(name: "notes")
   /// The zones to which records move, and from which they return.
-  private static let elsewhere = [ZoneID(name: "elsewhere"), ZoneID(owner: "o", name: "beyond")]
+  private static let elsewhere = [ZoneID(name: "elsewhere"), ZoneID(name: "beyond")]
   private let zone = ModelledStores.zone
   private let directory = TemporaryDirectory()
   private let remote: MemoryRemote

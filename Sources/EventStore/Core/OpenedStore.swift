@@ -8,7 +8,7 @@ struct OpenedStore {
   let identity: StoreIdentity
 
   /// The version of the format of a store that this code writes. One of format 2 becomes a store of it when
-  /// it is opened for writing: its rows stay as they are, and are read, until they are written anew.
+  /// it is opened for writing: its rows stay as they are, and are read, until they are rewritten.
   static let formatVersion: UInt64 = 3
   /// The versions that it reads.
   static let formatVersions: ClosedRange<UInt64> = 2...formatVersion
@@ -43,13 +43,14 @@ struct OpenedStore {
       // The pages that opening the store reads.
       if opensDamaged { try environment.checkPages(of: ["meta"]) }
       // If a store was made here, a data file without one has lost it.
-      (tables, identity) = try Self.open(environment, directory, creates && !isMade, configuration)
+      let format: UInt64
+      (tables, identity, format) = try Self.open(environment, directory, creates && !isMade, configuration)
       if !isMade && !configuration.isReadOnly {
         // A consistent store's first commit is not on the disk otherwise, and the mark would outlive it.
         if !configuration.isUnsynced { try environment.sync() }
         try mark.write(isSynced: !configuration.isUnsynced)
       }
-      if !configuration.isReadOnly { try raiseFormat() }
+      if !configuration.isReadOnly, format < Self.formatVersion { try raiseFormat() }
     } catch {
       environment.close()
       throw error
@@ -70,14 +71,14 @@ struct OpenedStore {
 
   private static func open(
     _ environment: Environment, _ directory: String, _ creates: Bool, _ configuration: StoreConfiguration
-  ) throws -> (Tables, StoreIdentity) {
+  ) throws -> (Tables, StoreIdentity, format: UInt64) {
     var isOurs = false
     do {
       let transaction = try environment.beginRead()
       let meta = try transaction.openTable("meta", create: false)
-      let identity = try check(transaction, meta, directory)
+      let (identity, format) = try check(transaction, meta, directory)
       isOurs = true
-      return (try Tables(in: transaction, create: false), identity)
+      return (try Tables(in: transaction, create: false), identity, format)
     } catch let error as LMDBError where error.code == .notFound {
       guard isOurs || creates else {
         throw StoreError(
@@ -86,12 +87,14 @@ struct OpenedStore {
       }
     }
     if isOurs { try addTables(environment, directory, configuration) }
-    if let made = try make(environment, directory, configuration) { return made }
+    if let (tables, identity) = try make(environment, directory, configuration) {
+      return (tables, identity, formatVersion)
+    }
     // Another process has made the store since. A reader opens its tables: an aborted write would close them.
     let transaction = try environment.beginRead()
     let meta = try transaction.openTable("meta", create: false)
-    let identity = try check(transaction, meta, directory)
-    return (try Tables(in: transaction, create: false), identity)
+    let (identity, format) = try check(transaction, meta, directory)
+    return (try Tables(in: transaction, create: false), identity, format)
   }
 
   /// Makes the tables that a former version did not have.
@@ -143,10 +146,8 @@ struct OpenedStore {
       replica: ReplicaID(
         rawValue: UInt128(configuration.makeRandom()) << 64 | UInt128(configuration.makeRandom())),
       epoch: 0)
+    try writeFormat(transaction, tables.meta)
     var writer = ByteWriter()
-    writer.append(varint: Self.formatVersion)
-    try transaction.put(writer.span, for: TableKey.meta(.format).span, in: tables.meta)
-    writer.removeAll()
     identity.append(to: &writer)
     try transaction.put(writer.span, for: TableKey.meta(.identity).span, in: tables.meta)
     let failure = try CommitFault.check(configuration.commitFault, at: directory)
@@ -157,18 +158,15 @@ struct OpenedStore {
 
   /// Says that the store may have rows that former versions cannot read.
   private func raiseFormat() throws {
-    func isCurrent(_ transaction: borrowing LMDBTransaction) throws -> Bool {
-      try transaction.withValue(of: TableKey.meta(.format).span, in: tables.meta) { row in
-        var reader = ByteReader(row)
-        return try reader.readVarint("format") == Self.formatVersion
-      } ?? false
-    }
-    if try isCurrent(environment.beginRead()) { return }
     let transaction = try environment.beginWrite()
-    var writer = ByteWriter()
-    writer.append(varint: Self.formatVersion)
-    try transaction.put(writer.span, for: TableKey.meta(.format).span, in: tables.meta)
+    try Self.writeFormat(transaction, tables.meta)
     try transaction.commit()
+  }
+
+  private static func writeFormat(_ transaction: borrowing LMDBTransaction, _ meta: Table) throws {
+    var writer = ByteWriter()
+    writer.append(varint: formatVersion)
+    try transaction.put(writer.span, for: TableKey.meta(.format).span, in: meta)
   }
 
   private static func foreign(_ directory: String) -> StoreError {
@@ -176,10 +174,10 @@ struct OpenedStore {
       .notAStore, "“\(directory)” has a data file of another program", hint: "choose another directory")
   }
 
-  /// Checks that the format is known and the store complete, and reads the identity.
+  /// Checks that the format is known and the store complete, and reads the identity and the format.
   private static func check(
     _ transaction: borrowing LMDBTransaction, _ meta: Table, _ directory: String
-  ) throws -> StoreIdentity {
+  ) throws -> (StoreIdentity, format: UInt64) {
     let version = try transaction.withValue(of: TableKey.meta(.format).span, in: meta) { row in
       var reader = ByteReader(row)
       return try reader.readVarint("format")
@@ -216,6 +214,6 @@ struct OpenedStore {
         .damaged, "the store “\(directory)” has lost its identity",
         hint: StoreError.damageHint)
     }
-    return identity
+    return (identity, version)
   }
 }

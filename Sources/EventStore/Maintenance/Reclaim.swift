@@ -78,21 +78,8 @@ struct Reclaim {
       let count = positions.upperBound.rawValue - positions.lowerBound.rawValue
       try storage.log.removeSequences(run.first...run.first + count, of: lane)
     }
-    runs.sort { $0.lowerBound < $1.lowerBound }
-    var transactions: UInt64 = 0
-    var index = 0
-    while index < runs.count {
-      let first = runs[index].lowerBound
-      var last = runs[index].upperBound
-      index += 1
-      while index < runs.count, runs[index].lowerBound == last.next {
-        last = runs[index].upperBound
-        index += 1
-      }
-      transactions += last.rawValue - first.rawValue + 1
-      try storage.log.remove(first...last)
-    }
-    return transactions
+    try storage.log.remove(runs)
+    return runs.reduce(0) { $0 + ($1.upperBound.rawValue - $1.lowerBound.rawValue) + 1 }
   }
 
   /// The first of some positions, as many as may be taken away now: those of whole rows.

@@ -2,7 +2,7 @@ import LMDB
 import OperationFormat
 
 /// Where the joining of rows continues: first in the log, then in `sequences`.
-package enum JoiningStep: Hashable, Sendable {
+enum JoiningStep: Hashable, Sendable {
   /// With the log's row at a position, or the first one after it.
   case log(Position)
   /// With the row of `sequences` under a key, or the first one after it.
@@ -10,7 +10,7 @@ package enum JoiningStep: Hashable, Sendable {
   case done
 
   /// At the start of the log.
-  package static let start = JoiningStep.log(.start)
+  static let start = JoiningStep.log(.start)
 }
 
 /// Joins rows of the log, or of `sequences`, in steps.
@@ -19,7 +19,25 @@ struct RowJoining {
 
   init(_ storage: TableStorage) { self.storage = storage }
 
-  func run(_ step: JoiningStep, _ rowsMax: Int) throws -> JoiningStep {
+  /// Lets transactions that have rows of their own share rows, as new ones do: earlier programs wrote one row
+  /// for each. It does one step, in a commit.
+  ///
+  /// Repeat it with what it returns until that is ``JoiningStep/done``. Rows that are joined already stay as
+  /// they are, so it may begin again at any time. Damaged rows stay as they are too.
+  ///
+  /// - Parameters:
+  ///   - step: where to begin.
+  ///   - rowsMax: how many rows one commit reads at most, from 2.
+  /// - Returns: where the next step begins.
+  /// - Throws: ``StoreError`` `closed`, `readOnly`, `full`, `system`.
+  static func run(
+    _ step: JoiningStep, _ core: StoreCore, rowsMax: Int = 8192
+  ) async throws -> JoiningStep {
+    precondition(rowsMax > 1, "a row joins another one")
+    return try await core.perform { try RowJoining($0.storage).run(step, rowsMax) }
+  }
+
+  private func run(_ step: JoiningStep, _ rowsMax: Int) throws -> JoiningStep {
     storage.forgetSequences()
     switch step {
     case .log(let position):
@@ -45,7 +63,7 @@ struct RowJoining {
   /// An entry with the body, which may share a row.
   private typealias Entry = (header: LogEntryHeader, body: [UInt8])
 
-  /// - Returns: where to go on; nil at the end of the log.
+  /// - Returns: where the next step begins; nil at the end of the log.
   private func joinLog(from start: Position, _ rowsMax: Int) throws -> Position? {
     var group: Group?
     var position = start
@@ -119,11 +137,7 @@ struct RowJoining {
           }
         case .run:
           var reader = try LogRunReader(row, at: position)
-          var body = ByteWriter()
-          while let header = try reader.next(into: &body) {
-            entries.append((header, body.bytes))
-            body.removeAll()
-          }
+          try reader.forEach { (header, body) throws(FormatError) in entries.append((header, body.bytes)) }
         }
         return (found.positions, entries)
       } catch is FormatError {
@@ -134,7 +148,7 @@ struct RowJoining {
 
   // MARK: Sequences
 
-  /// - Returns: where to go on; nil at the end of the table.
+  /// - Returns: where the next step begins; nil at the end of the table.
   private func joinSequences(from start: [UInt8], _ rowsMax: Int) throws -> [UInt8]? {
     var joined: (lane: Lane, run: SequenceRun)?
     var key = start

@@ -1,7 +1,7 @@
 import LMDB
 import OperationFormat
 
-/// Writes the rows of a store of a former version anew, in steps: see ``LocalStore/upgrade(progress:)``.
+/// Rewrites the rows of a store of a former version, in steps: see ``LocalStore/upgrade(progress:)``.
 struct StoreUpgrade {
   /// How many rows one commit, or one step of a count, reads.
   private static let rowsAtOnce = 4096
@@ -31,7 +31,7 @@ struct StoreUpgrade {
 
   /// Counts some of the log's rows that have one transaction and may be joined with the row before.
   ///
-  /// - Returns: where to go on; nil at the end.
+  /// - Returns: where the next step begins; nil at the end.
   private static func countSingleRows(
     from start: Position, _ view: ReadView, _ report: inout UpgradeReport
   ) throws -> Position? {
@@ -68,10 +68,9 @@ struct StoreUpgrade {
 
   // MARK: Writing
 
-  /// Writes all rows of former versions anew.
+  /// Rewrites all rows of former versions.
   static func run(
-    _ core: StoreCore, joinRows: (JoiningStep) async throws -> JoiningStep,
-    _ progress: (UpgradeReport) throws -> Void
+    _ core: StoreCore, _ progress: (UpgradeReport) throws -> Void
   ) async throws -> UpgradeReport {
     var report = UpgradeReport(total: try core.read { try total($0.readView) })
     var next: [UInt8]? = []
@@ -87,7 +86,7 @@ struct StoreUpgrade {
     let rows = try core.read { try rowsOfLog($0.readView) }
     var step = JoiningStep.start
     while step != .done {
-      step = try await joinRows(step)
+      step = try await RowJoining.run(step, core)
       report.transactions = try core.read { rows - min(rows, try rowsOfLog($0.readView)) }
       try progress(report)
     }
@@ -98,10 +97,10 @@ struct StoreUpgrade {
     UInt64(try view.transaction.statistics(of: view.tables.log).entries)
   }
 
-  /// Writes rows of records anew, in the order of their keys.
+  /// Rewrites rows of records, in the order of their keys.
   ///
   /// - Parameter start: the key to begin with.
-  /// - Returns: where to go on; nil at the end.
+  /// - Returns: where the next step begins; nil at the end.
   private static func writeRecords(
     from start: [UInt8], _ store: StoreTransaction, _ report: inout UpgradeReport
   ) throws -> [UInt8]? {
@@ -118,7 +117,7 @@ struct StoreUpgrade {
 
   /// Some rows of records that can be written shorter.
   ///
-  /// - Returns: their keys, how they are written now, and where to go on; nil at the end.
+  /// - Returns: their keys, how they are written now, and where the next step begins; nil at the end.
   private static func former<Source: TableReading>(
     from start: [UInt8], _ source: Source, _ report: inout UpgradeReport
   ) throws -> (found: [(key: [UInt8], row: [UInt8])], next: [UInt8]?) {

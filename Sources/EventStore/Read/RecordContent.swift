@@ -21,14 +21,10 @@ struct RecordContent {
 extension Value {
   /// The value for a record of another zone: a reference that names no zone gets this one.
   ///
-  /// - Complexity: linear in the value; the recursion is bounded by the depth of values that can be encoded.
+  /// - Complexity: linear in the value
   func namingZone(_ zone: ZoneID) -> Value {
-    switch self {
-    case .reference(let reference) where reference.zone == nil:
-      .reference(Reference(zone: zone, record: reference.record, rule: reference.rule))
-    case .array(let elements): .array(elements.map { $0.namingZone(zone) })
-    case .map(let entries): .map(entries.mapValues { $0.namingZone(zone) })
-    default: self
+    mapReferences { (reference) throws(Never) in
+      Reference(zone: reference.zone ?? zone, record: reference.record, rule: reference.rule)
     }
   }
 }

@@ -39,20 +39,17 @@ struct LogRun: ~Copyable {
   ///
   /// - Complexity: O(n) in the size of the row
   init(_ row: RawSpan, at position: Position) throws(FormatError) {
-    self = try Self.decode(row, at: position)
+    var reader = try LogRunReader(row, at: position)
+    var run = LogRun(startingWith: reader.header)
+    try reader.forEach { (entry, body) throws(FormatError) in run.append(entry, body: body) }
+    self = run
   }
 
-  private static func decode(_ row: RawSpan, at position: Position) throws(FormatError) -> LogRun {
-    var reader = try LogRunReader(row, at: position)
-    var header = reader.header
+  /// Starts a run without entries that begins as another one.
+  private init(startingWith header: LogRunHeader) {
+    var header = header
     header.count = 0
-    var run = LogRun(header)
-    var body = ByteWriter()
-    while let entry = try reader.next(into: &body) {
-      run.append(entry, body: body.span)
-      body.removeAll()
-    }
-    return run
+    self.init(header)
   }
 
   private init(_ header: LogRunHeader) {
@@ -140,19 +137,12 @@ struct LogRun: ~Copyable {
   ) throws(FormatError) -> (first: [UInt8], second: [UInt8]) {
     var reader = try LogRunReader(row, at: position)
     precondition(1..<reader.left ~= index, "entry \(index) of \(reader.left)")
-    var header = reader.header
-    header.count = 0
-    var first = LogRun(header)
-    var body = ByteWriter()
-    while first.count < index, let entry = try reader.next(into: &body) {
-      first.append(entry, body: body.span)
-      body.removeAll()
-    }
+    var first = LogRun(startingWith: reader.header)
     var second: LogRun?
-    while let entry = try reader.next(into: &body) {
+    try reader.forEach { (entry, body) throws(FormatError) in
+      if first.count < index { return first.append(entry, body: body) }
       if second == nil { second = LogRun(startingWith: entry) }
-      second!.append(entry, body: body.span)
-      body.removeAll()
+      second!.append(entry, body: body)
     }
     let after = Position(rawValue: position.rawValue + UInt64(index))
     return (first.row(at: position), second!.row(at: after))

@@ -18,6 +18,17 @@ struct LogRunReader: ~Copyable, ~Escapable {
   /// How many entries are left.
   var left: Int { header.count - index }
 
+  /// Reads the entries that are left, and checks that the row ends after them.
+  mutating func forEach(
+    _ body: (LogEntryHeader, RawSpan) throws(FormatError) -> Void
+  ) throws(FormatError) {
+    var bytes = ByteWriter()
+    while let entry = try next(into: &bytes) {
+      try body(entry, bytes.span)
+      bytes.removeAll()
+    }
+  }
+
   /// Reads the next entry, and appends the body of its transaction; nil after the last one.
   ///
   /// - Complexity: O(n) in the size of the entry

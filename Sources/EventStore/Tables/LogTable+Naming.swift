@@ -37,7 +37,7 @@ extension LogTable where Source == TableStorage {
     _ = try transaction.delete(key.span, in: tables.sequences)
   }
 
-  /// As ``sequenceRun(of:atMost:)``; nil too for a damaged row, which is written anew.
+  /// As ``sequenceRun(of:atMost:)``; nil too for a damaged row, which is rewritten.
   private func readableRun(of lane: Lane, atMost sequence: UInt64) throws -> SequenceRun? {
     do {
       return try sequenceRun(of: lane, atMost: sequence)

@@ -93,8 +93,11 @@ extension LogTable where Source == TableStorage {
   // MARK: Removal
 
   /// Replaces entries, in any order, by rows that stand for removed ones.
-  func remove(_ positions: [Position]) throws {
-    for run in positions.runs { try remove(run) }
+  func remove(_ positions: [Position]) throws { try remove(positions.map { $0...$0 }) }
+
+  /// The same of entries in runs.
+  func remove(_ runs: [ClosedRange<Position>]) throws {
+    for run in runs.joined { try remove(run) }
   }
 
   /// Replaces a run of entries, and the removed runs on both sides, by one row.
@@ -151,17 +154,17 @@ extension LogTable where Source == TableStorage {
   }
 }
 
-extension [Position] {
-  /// The positions in order, in runs of consecutive ones.
-  var runs: [ClosedRange<Position>] {
-    var runs: [ClosedRange<Position>] = []
-    for position in sorted() {
-      if let last = runs.last, last.upperBound.rawValue < .max, last.upperBound.next == position {
-        runs[runs.count - 1] = last.lowerBound...position
+extension [ClosedRange<Position>] {
+  /// The same positions in order, in as few runs as there can be.
+  var joined: [ClosedRange<Position>] {
+    var joined: [ClosedRange<Position>] = []
+    for run in sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      if let last = joined.last, last.upperBound.rawValue < .max, last.upperBound.next == run.lowerBound {
+        joined[joined.count - 1] = last.lowerBound...run.upperBound
       } else {
-        runs.append(position...position)
+        joined.append(run)
       }
     }
-    return runs
+    return joined
   }
 }

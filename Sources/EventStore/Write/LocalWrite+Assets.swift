@@ -9,7 +9,7 @@ extension LocalWrite {
     return try change.mapValues { value throws(any Error) in try storing(value) }
   }
 
-  /// The value to store: see ``storing(_:)-(FieldChange)``.
+  /// The value to store: large bytes become an asset.
   @inline(__always)
   func storing(_ value: Value) throws -> Value {
     guard case .bytes(let bytes) = value, bytes.count > assetThresholdBytes, let assetFiles = store.assetFiles

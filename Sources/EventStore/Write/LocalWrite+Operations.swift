@@ -33,11 +33,7 @@ extension LocalWrite {
     let value = try storing(newValue)
     try withOperand { operand in
       do throws(FormatError) {
-        if value.mayNameRecords {
-          try value.stated(inLogOf: record.zone).encode(into: &operand)
-        } else {
-          try value.encode(into: &operand)
-        }
+        try value.stated(inLogOf: record.zone).encode(into: &operand)
       } catch {
         throw StoreError.unstorable(field, record, error)
       }

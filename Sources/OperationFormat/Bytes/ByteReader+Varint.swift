@@ -17,8 +17,7 @@ extension ByteReader {
   /// Reads a signed number, a varint in zigzag form.
   @inlinable
   package mutating func readZigzag(_ subject: StaticString) throws(FormatError) -> Int64 {
-    let bits = try readVarint(subject)
-    return Int64(bitPattern: bits >> 1) ^ -Int64(bitPattern: bits & 1)
+    unzigzag(try readVarint(subject))
   }
 
   /// Reads an unsigned number of 1 to 19 bytes.

@@ -99,7 +99,7 @@ package struct ByteWriter: ~Copyable, @unchecked Sendable {
   /// Appends a signed number as a varint in zigzag form: 0, −1, 1, −2 … become 0, 1, 2, 3 …
   @inlinable
   package mutating func append(zigzag value: Int64) {
-    append(varint: UInt64(bitPattern: (value << 1) ^ (value >> 63)))
+    append(varint: zigzagBits(value))
   }
 
   /// Appends a signed number of 128 bits in zigzag form: 1 to 19 bytes.

@@ -114,11 +114,3 @@ enum RunTextForm: UInt64 {
   /// It begins as the text that was added last: the number of those bytes follows.
   case continued
 }
-
-/// A signed number in zigzag form: 0, −1, 1, −2 … become 0, 1, 2, 3 …
-@inline(__always)
-func zigzagBits(_ number: Int64) -> UInt64 { UInt64(bitPattern: number << 1 ^ number >> 63) }
-
-/// The number that ``zigzagBits(_:)`` gives these bits.
-@inline(__always)
-func unzigzag(_ bits: UInt64) -> Int64 { Int64(bitPattern: bits >> 1) ^ -Int64(bitPattern: bits & 1) }

@@ -1,48 +1,24 @@
-// Changes and operations with the zones that they name, in both ways: see ``ZoneID/stated(inLogOf:)``.
-
-extension FieldChange {
-  /// The change with the references in its values as the bytes of a zone's log have them.
-  package func stated(inLogOf log: ZoneID) throws(FormatError) -> FieldChange {
-    guard log.owner.byteCount > 0 else { return self }
-    return try mapAllValues { (value) throws(FormatError) in try value.stated(inLogOf: log) }
-  }
-
-  /// The change with the references in its values as this store's user sees them.
-  package func seen(inLogOf log: ZoneID) -> FieldChange {
-    guard log.owner.byteCount > 0 else { return self }
-    return mapAllValues { (value) throws(Never) in value.seen(inLogOf: log) }
-  }
-
-  /// As ``mapValues(_:)``, and the element of a set that is removed too.
-  private func mapAllValues<Failure>(
-    _ transform: (Value) throws(Failure) -> Value
+extension FieldChange: ZoneNaming {
+  package func mapZones<Failure>(
+    _ transform: (ZoneID) throws(Failure) -> ZoneID
   ) throws(Failure) -> FieldChange {
-    if case .remove(let value) = self { return .remove(try transform(value)) }
-    return try mapValues(transform)
+    // The values that ``mapValues(_:)`` leaves as they are: of these only an element that is removed may name
+    // a zone.
+    if case .remove(let value) = self { return .remove(try value.mapZones(transform)) }
+    return try mapValues { (value) throws(Failure) in try value.mapZones(transform) }
   }
 }
 
-extension LogOperation {
-  /// The operation with the zones that it names as the bytes of a zone's log have them.
-  func stated(inLogOf log: ZoneID) throws(FormatError) -> LogOperation {
+extension LogOperation: ZoneNaming {
+  package func mapZones<Failure>(
+    _ transform: (ZoneID) throws(Failure) -> ZoneID
+  ) throws(Failure) -> LogOperation {
     switch self {
     case .update(let record, let type, let field, let change):
-      .update(record: record, type: type, field: field, try change.stated(inLogOf: log))
-    case .moveAway(let record, let place): .moveAway(record: record, to: try place.stated(inLogOf: log))
+      .update(record: record, type: type, field: field, try change.mapZones(transform))
+    case .moveAway(let record, let place): .moveAway(record: record, to: try place.mapZones(transform))
     case .moveHere(let record, let type, let place):
-      .moveHere(record: record, type: type, from: try place.stated(inLogOf: log))
-    case .create, .delete, .unknown: self
-    }
-  }
-
-  /// The operation with the zones that it names as this store's user sees them.
-  func seen(inLogOf log: ZoneID) -> LogOperation {
-    switch self {
-    case .update(let record, let type, let field, let change):
-      .update(record: record, type: type, field: field, change.seen(inLogOf: log))
-    case .moveAway(let record, let place): .moveAway(record: record, to: place.seen(inLogOf: log))
-    case .moveHere(let record, let type, let place):
-      .moveHere(record: record, type: type, from: place.seen(inLogOf: log))
+      .moveHere(record: record, type: type, from: try place.mapZones(transform))
     case .create, .delete, .unknown: self
     }
   }

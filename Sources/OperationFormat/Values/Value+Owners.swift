@@ -3,14 +3,14 @@
 // So the bytes name the owner as seen from the zone that they are in: no owner stands for the owner of that
 // zone, and any other is an account.
 //
-// A store names zones as its user sees them. These are the two ways between.
+// A store names zones as its user sees them. ``ZoneNaming`` has the two ways between.
 
 extension ZoneID {
   /// How the bytes of a zone's log name this zone.
   ///
   /// - Parameter log: the zone whose log has the bytes, as this store's user sees it.
-  /// - Throws: ``FormatError`` `.accountUnknown` for one of this store's user in the log of another owner: the bytes
-  ///   would need the user's account.
+  /// - Throws: ``FormatError`` `.accountUnknown` for one of this store's user in the log of another owner: the
+  ///   bytes would need the user's account.
   func stated(inLogOf log: ZoneID) throws(FormatError) -> ZoneID {
     if log.owner.byteCount == 0 { return self }
     if owner == log.owner { return ZoneID(name: name) }
@@ -29,44 +29,67 @@ extension ZoneID {
   }
 }
 
-extension RecordID {
-  /// How the bytes of a zone's log name this record of another zone: see ``ZoneID/stated(inLogOf:)``.
-  package func stated(inLogOf log: ZoneID) throws(FormatError) -> RecordID {
-    RecordID(zone: try zone.stated(inLogOf: log), name: name)
-  }
-
-  /// How this store's user sees a record of another zone that the bytes of a zone's log name.
-  package func seen(inLogOf log: ZoneID) -> RecordID { RecordID(zone: zone.seen(inLogOf: log), name: name) }
+/// Names other zones, in a reference or as the other place of a move.
+package protocol ZoneNaming {
+  /// The same with each zone that it names replaced.
+  func mapZones<Failure>(_ transform: (ZoneID) throws(Failure) -> ZoneID) throws(Failure) -> Self
 }
 
-extension Reference {
-  /// How the bytes of a zone's log name the target: see ``ZoneID/stated(inLogOf:)``.
-  package func stated(inLogOf log: ZoneID) throws(FormatError) -> Reference {
-    Reference(zone: try zone?.stated(inLogOf: log), record: record, rule: rule)
+extension ZoneNaming {
+  /// The same as the bytes of a zone's log have it.
+  ///
+  /// - Parameter log: the zone whose log has the bytes, as this store's user sees it.
+  /// - Throws: ``FormatError`` `.accountUnknown`, as ``ZoneID/stated(inLogOf:)``.
+  package func stated(inLogOf log: ZoneID) throws(FormatError) -> Self {
+    guard log.owner.byteCount > 0 else { return self }
+    return try mapZones { (zone) throws(FormatError) in try zone.stated(inLogOf: log) }
   }
 
-  /// How this store's user sees a reference in the bytes of a zone's log.
-  package func seen(inLogOf log: ZoneID) -> Reference {
-    Reference(zone: zone?.seen(inLogOf: log), record: record, rule: rule)
+  /// The same as this store's user sees it.
+  ///
+  /// - Parameter log: the zone whose log has its bytes.
+  package func seen(inLogOf log: ZoneID) -> Self {
+    guard log.owner.byteCount > 0 else { return self }
+    return mapZones { (zone) throws(Never) in zone.seen(inLogOf: log) }
   }
 }
 
-extension Value {
-  /// The value with its references as the bytes of a zone's log have them: see ``ZoneID/stated(inLogOf:)``.
-  package func stated(inLogOf log: ZoneID) throws(FormatError) -> Value {
-    guard log.owner.byteCount > 0 else { return self }
-    return try mapReferences { (reference) throws(FormatError) in try reference.stated(inLogOf: log) }
+extension RecordID: ZoneNaming {
+  package func mapZones<Failure>(
+    _ transform: (ZoneID) throws(Failure) -> ZoneID
+  ) throws(Failure) -> RecordID {
+    RecordID(zone: try transform(zone), name: name)
+  }
+}
+
+extension Reference: ZoneNaming {
+  package func mapZones<Failure>(
+    _ transform: (ZoneID) throws(Failure) -> ZoneID
+  ) throws(Failure) -> Reference {
+    guard let zone else { return self }
+    return Reference(zone: try transform(zone), record: record, rule: rule)
+  }
+}
+
+extension Value: ZoneNaming {
+  package func mapZones<Failure>(
+    _ transform: (ZoneID) throws(Failure) -> ZoneID
+  ) throws(Failure) -> Value {
+    try mapReferences { (reference) throws(Failure) in try reference.mapZones(transform) }
   }
 
-  /// The value with its references as this store's user sees them.
-  package func seen(inLogOf log: ZoneID) -> Value {
-    guard log.owner.byteCount > 0 else { return self }
-    return mapReferences { (reference) throws(Never) in reference.seen(inLogOf: log) }
+  /// The value with each reference replaced. What is deeper than values may be is left as it is: the encoder
+  /// refuses it.
+  ///
+  /// - Complexity: linear in the value
+  package func mapReferences<Failure>(
+    _ transform: (Reference) throws(Failure) -> Reference
+  ) throws(Failure) -> Value {
+    try mapReferences(depth: 1, transform)
   }
 
-  /// Replaces each reference. What is deeper than values may be is left as it is: the encoder refuses it.
   private func mapReferences<Failure>(
-    depth: Int = 1, _ transform: (Reference) throws(Failure) -> Reference
+    depth: Int, _ transform: (Reference) throws(Failure) -> Reference
   ) throws(Failure) -> Value {
     guard mayNameRecords, depth <= Limits.valueDepthMax else { return self }
     switch self {

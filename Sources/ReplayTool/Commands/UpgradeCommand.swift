@@ -7,14 +7,14 @@ struct UpgradeCommand: ReplayCommand {
   static let configuration = CommandConfiguration(
     commandName: "upgrade", abstract: "Rewrites a store or a remote of a former version.",
     discussion: """
-      Without --write it only says what there is to do. Stores and remotes of former versions work without it: what is \
-      written new is in the new form.
+      Without --write it only says what there is to do. Stores and remotes of former versions work without it.
 
-      In a store, rows of records are written shorter, and small transactions share rows of the log. In a remote, each entry \
+      In a store, rows of records are written shorter, and small transactions share rows of the log. A record that changes \
+      later has the longer form again, until the next upgrade. In a remote, each entry \
       gets the chain of its log, so that every reader sees at once if the log was changed: no segment and no offset changes. \
       Former versions of the program cannot read what was rewritten. Upgrade all programs first.
 
-      It works in steps; other processes may go on. If it is interrupted, nothing is lost, and the next run continues.
+      It works in steps; other processes may read and write meanwhile. If it is interrupted, nothing is lost, and the next run continues.
 
       Examples:
         replay upgrade notes.store
@@ -115,8 +115,8 @@ struct UpgradeCommand: ReplayCommand {
           ?? "")
     }
     lines.append(
-      "\(Display.count(former, "entry", plural: "entries")) in \(Display.count(logs.count, "log")) \(verb) a chain"
-        + end(former > 0))
+      "\(Display.count(former, "entry", plural: "entries")) in \(Display.count(logs.count, "log")) "
+        + "\(verb) a chain" + end(former > 0))
     return (
       lines,
       [

@@ -130,8 +130,7 @@ struct PackedCells: ~Escapable {
     if first < Mark.isMark {
       number += Int64(first - Self.passing.lowerBound + 1) << 4
     } else if first & Mark.number != 0 {
-      let zigzag = reader.varint()
-      number &+= Int64(bitPattern: zigzag >> 1) ^ -Int64(bitPattern: zigzag & 1)
+      number &+= unzigzag(reader.varint())
     }
     guard !reader.failed, let known = UInt32(exactly: number), known > before else { return fail() }
     let start = reader.offset

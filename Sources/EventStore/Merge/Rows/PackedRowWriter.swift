@@ -112,8 +112,7 @@ struct PackedRowWriter {
   private mutating func writeMark(_ mark: UInt8, _ cell: CellNumber, _ expected: UInt32) {
     if cell.rawValue == expected { return pen.write(PackedCells.Mark.isMark | mark) }
     pen.write(PackedCells.Mark.isMark | PackedCells.Mark.number | mark)
-    let number = Int64(cell.rawValue) - Int64(expected)
-    pen.write(varint: UInt64(bitPattern: number << 1 ^ number >> 63))
+    pen.write(varint: zigzagBits(Int64(cell.rawValue) - Int64(expected)))
   }
 
   // MARK: Heads

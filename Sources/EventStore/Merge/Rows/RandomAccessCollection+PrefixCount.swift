@@ -3,7 +3,7 @@ extension RandomAccessCollection {
   ///
   /// - Complexity: O(log n)
   @inline(__always)
-  func prefixCount<Member>(
+  package func prefixCount<Member>(
     _ isFirst: (Member) throws -> Bool
   ) rethrows -> Int where Self: RandomAccessCollection<Member> {
     var (low, high) = (0, count)

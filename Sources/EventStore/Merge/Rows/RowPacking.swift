@@ -2,7 +2,7 @@ import OperationFormat
 
 /// Rewrites rows of records: those of version 1, as the fold edits them, as version 2, and back.
 ///
-/// It keeps the memory that it writes to: a fold does it for each record that it loads and writes.
+/// It keeps the memory that it writes to: a fold unpacks each record of version 2 that it loads.
 struct RowPacking: ~Copyable {
   /// Stamps, then what comes before the cells, then the cells.
   var space = ByteWriter()

@@ -62,7 +62,7 @@ extension Stamp {
 
   func write(after first: Stamp, to pen: inout Pen) {
     let earlier = Int64(first.timestamp.milliseconds) - Int64(timestamp.milliseconds)
-    let zigzag = UInt64(bitPattern: earlier << 1 ^ earlier >> 63)
+    let zigzag = zigzagBits(earlier)
     let byteCount = (71 - zigzag.leadingZeroBitCount) / 8
     if byteCount <= 6, timestamp.counter < 32 {
       pen.write(UInt8(timestamp.counter) << 3 | UInt8(byteCount))
@@ -74,7 +74,7 @@ extension Stamp {
     let before = Int64(bitPattern: first.sequence &- sequence)
     if isOfLane(first), before.magnitude < 1 << 61 {
       pen.write(0)
-      pen.write(varint: UInt64(bitPattern: before << 1 ^ before >> 63))
+      pen.write(varint: zigzagBits(before))
     } else {
       writeLane(to: &pen)
       pen.write(varint: sequence)
@@ -123,8 +123,7 @@ extension Stamp {
       timestamp = Timestamp(rawValue: reader.word(byteCount: 8))
       guard form == 7 else { return nil }
     } else {
-      let zigzag = reader.word(byteCount: Int(form & 7))
-      let earlier = Int64(bitPattern: zigzag >> 1) ^ -Int64(bitPattern: zigzag & 1)
+      let earlier = unzigzag(reader.word(byteCount: Int(form & 7)))
       let milliseconds = Int64(first.timestamp.milliseconds) - earlier
       guard 0...Int64(Timestamp.millisecondsMax) ~= milliseconds else { return nil }
       timestamp = Timestamp(milliseconds: UInt64(milliseconds), counter: UInt16(form >> 3))
@@ -132,8 +131,7 @@ extension Stamp {
     let lane = reader.varint()
     if lane == 0 {
       (replica, epoch) = (first.replica, first.epoch)
-      let zigzag = reader.varint()
-      let before = Int64(bitPattern: zigzag >> 1) ^ -Int64(bitPattern: zigzag & 1)
+      let before = unzigzag(reader.varint())
       sequence = first.sequence &- UInt64(bitPattern: before)
     } else {
       guard let lane = Self.lane(lane, &reader) else { return nil }

@@ -43,22 +43,6 @@ public struct CellHead: Hashable, Sendable {
       return value?.mayNameRecords ?? false
     }
 
-    /// The same with the records that it names as this store's user sees them.
-    ///
-    /// - Parameter log: the zone whose log said it.
-    func seen(inLogOf log: ZoneID) -> Content {
-      switch self {
-      case .value(let value): .value(value.seen(inLogOf: log))
-      case .addend(let value): .addend(value.seen(inLogOf: log))
-      case .contribution(let value): .contribution(value.seen(inLogOf: log))
-      case .element(let value): .element(value.seen(inLogOf: log))
-      case .entry(let key, let value): .entry(key: key, value.seen(inLogOf: log))
-      case .item(let unit, let value): .item(unit, value.seen(inLogOf: log))
-      case .moved(let place): .moved(to: place.seen(inLogOf: log))
-      case .text, .alive, .dead: self
-      }
-    }
-
     /// The element of a set, the key of a map or the unit of a list's element, as a text; nil of other cells.
     public var element: Value? {
       switch self {
@@ -81,5 +65,22 @@ public struct CellHead: Hashable, Sendable {
     self.operation = operation
     self.timestamp = timestamp
     self.content = content
+  }
+}
+
+extension CellHead.Content: ZoneNaming {
+  package func mapZones<Failure>(
+    _ transform: (ZoneID) throws(Failure) -> ZoneID
+  ) throws(Failure) -> CellHead.Content {
+    switch self {
+    case .value(let value): .value(try value.mapZones(transform))
+    case .addend(let value): .addend(try value.mapZones(transform))
+    case .contribution(let value): .contribution(try value.mapZones(transform))
+    case .element(let value): .element(try value.mapZones(transform))
+    case .entry(let key, let value): .entry(key: key, try value.mapZones(transform))
+    case .item(let unit, let value): .item(unit, try value.mapZones(transform))
+    case .moved(let place): .moved(to: try place.mapZones(transform))
+    case .text, .alive, .dead: self
+    }
   }
 }

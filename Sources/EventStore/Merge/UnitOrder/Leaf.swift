@@ -217,8 +217,7 @@ extension ByteReader {
     let bits = try readVarint("runs.piece.unit")
     var unit = first
     if bits & 1 == 0 {
-      let zigzag = bits >> 1
-      unit.number &+= zigzag >> 1 ^ (0 &- (zigzag & 1))
+      unit.number &+= UInt64(bitPattern: unzigzag(bits >> 1))
     } else {
       guard let replica = UInt32(exactly: bits >> 1) else { throw badPiece(at: start, "a replica's number") }
       unit.replica = ReplicaNumber(rawValue: replica)
@@ -302,7 +301,7 @@ extension ByteWriter {
   fileprivate mutating func append(_ unit: UnitID, from first: UnitID) {
     if unit.inserter == first.inserter {
       let distance = Int64(bitPattern: unit.number &- first.number)
-      append(varint: UInt64(bitPattern: distance << 1 ^ distance >> 63) << 1)
+      append(varint: zigzagBits(distance) << 1)
     } else {
       append(varint: UInt64(unit.replica.rawValue) << 1 | 1)
       append(varint: UInt64(unit.epoch))

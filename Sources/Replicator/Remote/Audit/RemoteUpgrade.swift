@@ -1,6 +1,6 @@
 package import OperationFormat
 
-/// Gives the entries of a remote of a former version what today's have: the chain of their log in their
+/// Gives the entries of a remote of a former version what those of this version have: the chain of their log in their
 /// envelopes. No segment changes, and no offset.
 ///
 /// It can be stopped at any time, and continues where it ended: an entry that has a chain is left as it is.
@@ -39,8 +39,13 @@ package struct RemoteUpgrade: Sendable {
   package func run(progress: (UInt64) throws -> Void = { _ in }) async throws -> [Log] {
     var logs: [Log] = []
     var done: UInt64 = 0
-    for (incarnation, zone) in try await openLogs() {
-      var log = Log(zone: zone, incarnation: incarnation)
+    var listed = ListedLogs()
+    try await remote.forEachZoneEventPage { page in
+      listed.add(page)
+      return true
+    }
+    for open in listed.logs where open.fate == nil {
+      var log = Log(zone: open.zone, incarnation: open.incarnation)
       try await upgrade(&log) {
         done += 1
         try progress(done)
@@ -48,20 +53,6 @@ package struct RemoteUpgrade: Sendable {
       logs.append(log)
     }
     return logs.sorted { ($0.zone, $0.incarnation.description) < ($1.zone, $1.incarnation.description) }
-  }
-
-  private func openLogs() async throws -> [IncarnationID: ZoneID] {
-    var open: [IncarnationID: ZoneID] = [:]
-    try await remote.forEachZoneEventPage { page in
-      for event in page.events + page.later {
-        switch event.kind {
-        case .created: open[event.incarnation] = event.zone
-        default: open[event.incarnation] = nil
-        }
-      }
-      return true
-    }
-    return open
   }
 
   private func upgrade(_ log: inout Log, _ didRead: () throws -> Void) async throws {
@@ -74,15 +65,17 @@ package struct RemoteUpgrade: Sendable {
           if try await entries.isHole(offset, of: log.incarnation) { log.stop = offset }
           return
         }
-        guard
-          case .segment(let stored) = try LogObject.read(bytes, name, log.zone, log.incarnation, offset)
-        else {
-          if FrameKind(of: bytes.span.bytes) == .tombstone { log.stop = offset }
+        let stored: StoredSegment
+        switch try LogObject.read(bytes, name, log.zone, log.incarnation, offset) {
+        case .segment(let segment): stored = segment
+        case .seal: return
+        case .tombstone:
+          log.stop = offset
           return
         }
         let link = ChainLink(
-          try Self.statement(of: stored), at: offset, stated: stored.chain, after: chain,
-          followsTombstone: false)
+          try LogObject.head(of: stored).header.statement.hash, at: offset, stated: stored.chain,
+          after: chain, followsTombstone: false)
         guard link.continues, let next = link.chain else {
           log.stop = offset
           return
@@ -110,9 +103,5 @@ package struct RemoteUpgrade: Sendable {
       SegmentEnvelope.encode(
         offset: stored.offset, receivedMilliseconds: stored.receivedMilliseconds, chain: StatedChain(chain),
         segment: stored.bytes.span.bytes))
-  }
-
-  private static func statement(of stored: StoredSegment) throws(RemoteError) -> ContentHash {
-    try LogObject.head(of: stored).header.statement.hash
   }
 }

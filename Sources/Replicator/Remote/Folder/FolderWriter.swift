@@ -53,10 +53,7 @@ final class FolderWriter: Sendable {
     let temporary = temporaryName()
     let isPut: Bool
     do throws(FileError) {
-      let file = try calls.createFile(temporary, in: temporaries, temporaryPath(temporary))
-      try calls.write(file, bytes, temporaryPath(temporary))
-      try mode.give(toFile: file, calls, temporaryPath(temporary))
-      try calls.sync(file, temporaryPath(temporary))
+      let file = try write(bytes, to: temporary, in: temporaries, mode, isSynced: true)
       isPut = try publish(temporary, file, in: temporaries, as: name, in: parent)
       try calls.sync(parent, tree.path(name))
       sweepOnce(temporaries, since: temporary)
@@ -75,17 +72,27 @@ final class FolderWriter: Sendable {
     let parent = try tree.makeParent(of: name, mode)
     let temporaries = try openTemporaries(mode)
     let temporary = temporaryName()
+    let isDurable = name != .hint
     do throws(FileError) {
-      let file = try calls.createFile(temporary, in: temporaries, temporaryPath(temporary))
-      try calls.write(file, bytes, temporaryPath(temporary))
-      try mode.give(toFile: file, calls, temporaryPath(temporary))
-      if name != .hint { try calls.sync(file, temporaryPath(temporary)) }
+      _ = try write(bytes, to: temporary, in: temporaries, mode, isSynced: isDurable)
       try calls.rename(temporary, in: temporaries, to: name.last, in: parent, tree.path(name))
-      if name != .hint { try calls.sync(parent, tree.path(name)) }
+      if isDurable { try calls.sync(parent, tree.path(name)) }
     } catch {
       remove(temporary, in: temporaries)
       throw refusal(error)
     }
+  }
+
+  /// Writes a temporary file.
+  private func write(
+    _ bytes: [UInt8], to temporary: String, in temporaries: borrowing OpenFile, _ mode: FolderMode,
+    isSynced: Bool
+  ) throws(FileError) -> OpenFile {
+    let file = try calls.createFile(temporary, in: temporaries, temporaryPath(temporary))
+    try calls.write(file, bytes, temporaryPath(temporary))
+    try mode.give(toFile: file, calls, temporaryPath(temporary))
+    if isSynced { try calls.sync(file, temporaryPath(temporary)) }
+    return file
   }
 
   /// Gives a written file its name, if that is free.

@@ -1,3 +1,4 @@
+internal import EventStore
 internal import OperationFormat
 
 /// What is known of a remote's list of zones, as far as it was read: the logs that follow from its events, and
@@ -89,7 +90,7 @@ struct ZoneList: ~Copyable, Sendable {
 
   /// The events that count after an offset, if one at or before the next offset cannot be read.
   func later(than offset: UInt64) -> [ZoneEvent] {
-    later[(later.partition { $0.offset > offset })...].map(\.event)
+    later[(later.prefixCount { $0.offset <= offset })...].map(\.event)
   }
 
   /// The incarnation of a zone that exists; nil if the zone is to be made with the proposed one.
@@ -167,14 +168,14 @@ struct ZoneList: ~Copyable, Sendable {
       logs.make(event.incarnation, of: ZoneLogs.ZoneKey(event.zone))
       setCounts(at: offset)
       gapCount -= 1
-      later.insert(Later(offset: offset, event: event), at: later.partition { $0.offset > offset })
+      later.insert(Later(offset: offset, event: event), at: later.prefixCount { $0.offset <= offset })
     }
     if offset == self.offset { (hash, isLastKnown) = (found.hash, found.event != nil) }
     problems[offset] = nil
-    unreadable.remove(at: unreadable.partition { $0 >= offset })
+    unreadable.remove(at: unreadable.prefixCount { $0 < offset })
     let first = unreadable.first ?? .max
     // A new array: the room of a long one is not kept.
-    later = Array(later[(later.partition { $0.offset > first })...])
+    later = Array(later[(later.prefixCount { $0.offset <= first })...])
     return true
   }
 
@@ -211,20 +212,5 @@ struct ZoneList: ~Copyable, Sendable {
     guard known.zone == zone, known.fate == nil else { return false }
     logs.close(log, isDeleted: isDeleted)
     return true
-  }
-}
-
-extension Array {
-  /// The index of the first element for which a condition holds, in an array in which it holds for all after
-  /// that one too.
-  ///
-  /// - Complexity: O(log n)
-  fileprivate func partition(_ holds: (Element) -> Bool) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if holds(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
   }
 }
