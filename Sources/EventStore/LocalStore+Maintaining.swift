@@ -18,7 +18,7 @@ extension LocalStore {
   }
 
   /// Rewrites rows of former versions in the shorter form of this one. Nothing that the store shows changes.
-  /// A store need not be upgraded. A record that changes later has the longer form again.
+  /// A store need not be upgraded: a record gets the shorter form when it changes.
   ///
   /// It works in steps, and other reads and writes continue meanwhile. If it is cut short, by a crash or a
   /// thrown error, the next call continues: it finds the rows that are left. The data file does not get

@@ -126,8 +126,8 @@ struct GoldenRows {
     #expect(
       hex(row) == "010001000000" + "00" + "10" + "01" + head + "020101" + "20" + "12" + "01" + head + "04"
         + "06026869")
-    let packed = try #require(packedRow(row))
-    #expect(hex(packed) == "20" + "01" + "06050403021d" + "03" + "01" + "0101" + "06026869")
+    let stored = try #require(storage.records[state]?[name])
+    #expect(hex(stored) == "20" + "01" + "06050403021d" + "03" + "01" + "0101" + "06026869")
   }
 
   @Test("rows of sync state")

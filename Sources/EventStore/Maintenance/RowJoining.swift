@@ -137,7 +137,7 @@ struct RowJoining {
           }
         case .run:
           var reader = try LogRunReader(row, at: position)
-          try reader.forEach { (header, body) throws(FormatError) in entries.append((header, body.bytes)) }
+          try reader.readAll { (header, body) throws(FormatError) in entries.append((header, body.bytes)) }
         }
         return (found.positions, entries)
       } catch is FormatError {

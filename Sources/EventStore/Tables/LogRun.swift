@@ -41,7 +41,7 @@ struct LogRun: ~Copyable {
   init(_ row: RawSpan, at position: Position) throws(FormatError) {
     var reader = try LogRunReader(row, at: position)
     var run = LogRun(startingWith: reader.header)
-    try reader.forEach { (entry, body) throws(FormatError) in run.append(entry, body: body) }
+    try reader.readAll { (entry, body) throws(FormatError) in run.append(entry, body: body) }
     self = run
   }
 
@@ -139,7 +139,7 @@ struct LogRun: ~Copyable {
     precondition(1..<reader.left ~= index, "entry \(index) of \(reader.left)")
     var first = LogRun(startingWith: reader.header)
     var second: LogRun?
-    try reader.forEach { (entry, body) throws(FormatError) in
+    try reader.readAll { (entry, body) throws(FormatError) in
       if first.count < index { return first.append(entry, body: body) }
       if second == nil { second = LogRun(startingWith: entry) }
       second!.append(entry, body: body)

@@ -19,7 +19,7 @@ struct LogRunReader: ~Copyable, ~Escapable {
   var left: Int { header.count - index }
 
   /// Reads the entries that are left, and checks that the row ends after them.
-  mutating func forEach(
+  mutating func readAll(
     _ body: (LogEntryHeader, RawSpan) throws(FormatError) -> Void
   ) throws(FormatError) {
     var bytes = ByteWriter()

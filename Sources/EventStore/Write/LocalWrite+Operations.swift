@@ -144,10 +144,8 @@ extension LocalWrite {
   /// The type of a record that is alive in the write; nil if it is not. A record that a cascade hides counts
   /// as alive, so that its reference can get another target.
   func aliveType(of record: RawSpan, in draft: ZoneDraft) throws -> NameNumber? {
-    guard record.byteCount <= Limits.recordNameBytesMax, try store.fold.load(record, in: draft.state) else {
-      return nil
-    }
-    return try store.fold.aliveType(storage.policies)
+    guard record.byteCount <= Limits.recordNameBytesMax else { return nil }
+    return try store.fold.aliveType(of: record, in: draft.state, storage.policies)
   }
 
   // MARK: Names

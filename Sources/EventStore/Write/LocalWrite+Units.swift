@@ -35,7 +35,9 @@ extension LocalWrite {
   private func units(
     of field: Name, _ kind: FieldKind, of record: RawSpan, in draft: ZoneDraft
   ) throws -> FoundUnits? {
-    guard try aliveType(of: record, in: draft) != nil else { return nil }
+    guard try aliveType(of: record, in: draft) != nil, try store.fold.load(record, in: draft.state) else {
+      return nil
+    }
     let cell = CellNumber(try internName(field), kind)
     focus(draft)
     return FoundUnits(order: try store.fold.unitOrder(of: cell), write: self, index: draft.nextIndex)
@@ -76,7 +78,9 @@ extension LocalWrite {
   private func join(
     _ text: String, to typed: TypedText, of record: RawSpan, in draft: ZoneDraft
   ) throws -> Bool {
-    guard let type = try aliveType(of: record, in: draft) else { return false }
+    guard let type = try aliveType(of: record, in: draft), try store.fold.load(record, in: draft.state) else {
+      return false
+    }
     var more = ByteWriter()
     try FieldChange.insertText(text, after: UnitReference(number: typed.last.number)).encode(into: &more)
     // The record already has the operation's head that says that it is alive.

@@ -9,8 +9,8 @@ struct UpgradeCommand: ReplayCommand {
     discussion: """
       Without --write it only says what there is to do. Stores and remotes of former versions work without it.
 
-      In a store, rows of records are written shorter, and small transactions share rows of the log. A record that changes \
-      later has the longer form again, until the next upgrade. In a remote, each entry \
+      In a store, rows of records are written shorter, and small transactions share rows of the log. Without it a \
+      record's row gets shorter when the record changes. In a remote, each entry \
       gets the chain of its log, so that every reader sees at once if the log was changed: no segment and no offset changes. \
       Former versions of the program cannot read what was rewritten. Upgrade all programs first.
 

@@ -122,10 +122,16 @@ extension RowReading {
 }
 
 extension Fold {
-  /// The type of the loaded record; nil if it is not alive. One that is may be hidden by a cascade.
+  /// Reads a record's row, to change it with ``change(_:_:type:operand:index:)``. What else is done with it loads
+  /// it first.
   ///
   /// - Parameter policies: called where the record's existence is contested.
-  mutating func aliveType(_ policies: () throws -> [NameNumber: ExistencePolicy]) throws -> NameNumber? {
+  /// - Returns: the record's type; nil if it is not alive. One that is may be hidden by a cascade.
+  mutating func aliveType(
+    of record: RawSpan, in state: StateNumber, _ policies: () throws -> [NameNumber: ExistencePolicy]
+  ) throws -> NameNumber? {
+    try loaded.read(record, in: state)
+    if loaded.bytes.isEmpty { return nil }
     if let plain = plainExistence() { return plain.type }
     return try storage.aliveType(in: StoredRow(loaded.bytes.span.bytes), state, policies)
   }

@@ -85,6 +85,9 @@ struct PackedCells: ~Escapable {
   @inline(__always)
   static func expected(after number: UInt32) -> UInt32 { (number | 0xf) &+ 1 }
 
+  /// Whether the walk ended before the row.
+  @inline(__always) var hasFailed: Bool { reader.failed }
+
   /// Throws if the walk ended before the row.
   @inline(__always)
   func finish() throws(FormatError) {

@@ -125,6 +125,27 @@ struct PackedRow {
       found: "none")
   }
 
+  /// Reads all stamps.
+  ///
+  /// - Parameter stamps: has space for ``Stamp/countMax``.
+  /// - Returns: how many there are.
+  func read(into stamps: UnsafeMutablePointer<Stamp>, in row: RawSpan) throws(FormatError) -> Int {
+    var reader = PlainReader(row, at: stamp)
+    guard let first = Stamp(first: &reader) else { throw Self.damaged(at: stamp) }
+    stamps[0] = first
+    var count = 1
+    if self.stamps.isEmpty { return count }
+    reader = PlainReader(row.extracting(..<self.stamps.upperBound), at: self.stamps.lowerBound)
+    while reader.offset < self.stamps.upperBound {
+      guard count < Stamp.countMax, let stamp = Stamp(&reader, after: first) else {
+        throw Self.damaged(at: reader.offset)
+      }
+      stamps[count] = stamp
+      count += 1
+    }
+    return count
+  }
+
   // MARK: Heads
 
   /// The heads of a cell. A payload is in the row, but that of an existence that is not in full: see
@@ -197,7 +218,7 @@ struct PackedRow {
   }
 
   /// Whether a payload is but the mark of one that is kept apart.
-  private static func isMark(_ payload: Range<Int>, in row: RawSpan) -> Bool {
+  static func isMark(_ payload: Range<Int>, in row: RawSpan) -> Bool {
     !payload.isEmpty && row.unsafeLoad(fromByteOffset: payload.lowerBound, as: UInt8.self) == Cell.apartMark
   }
 

@@ -49,8 +49,7 @@ struct PackedRowWriter {
       expected = PackedCells.expected(after: known)
     }
     guard stampCount > 0 else { return nil }
-    let header = writeHeader(row, flags)
-    return header..<pen.offset
+    return finish(flags, recordNumber: RecordRow.plainNumber(of: row))
   }
 
   // MARK: Cells
@@ -71,14 +70,19 @@ struct PackedRowWriter {
         return
       }
     }
+    writeOther(cell, reader.row, start..<end, expected)
+  }
+
+  /// Writes a cell whose content is as in version 1.
+  mutating func writeOther(_ cell: CellNumber, _ row: RawSpan, _ content: Range<Int>, _ expected: UInt32) {
     writeMark(PackedCells.Mark.other | PackedCells.Mark.byteCount, cell, expected)
-    pen.write(varint: UInt64(end - start))
-    pen.write(reader.row, start..<end)
+    pen.write(varint: UInt64(content.count))
+    pen.write(row, content)
   }
 
   /// Writes a cell with one head.
   @inline(__always)
-  private mutating func writeOne(
+  mutating func writeOne(
     _ cell: CellNumber, _ stamp: Int, _ index: UInt32, _ row: RawSpan, _ payload: Range<Int>,
     _ expected: UInt32
   ) {
@@ -166,18 +170,25 @@ struct PackedRowWriter {
       return nil
     }
     let type = reader.number()
-    guard !reader.failed, reader.offset == end, let stamp = number(of: head), stamp == 0 else { return nil }
+    guard !reader.failed, reader.offset == end else { return nil }
+    begin(with: head, type, index, fieldCount)
+    return type
+  }
+
+  /// Writes a short existence, and so the first stamp.
+  mutating func begin(with stamp: Stamp, _ type: UInt32, _ index: UInt32, _ fieldCount: Int) {
+    stamps[0] = stamp
+    stampCount = 1
     pen.write(varint: UInt64(type))
     pen.write(varint: UInt64(index))
     order = HeadOrderInRow(existence: index, cellCount: fieldCount)
-    return type
   }
 
   // MARK: Stamps
 
   /// The number of a stamp, which may be a new one; nil if there are too many.
   @inline(__always)
-  private mutating func number(of stamp: Stamp) -> Int? {
+  mutating func number(of stamp: Stamp) -> Int? {
     if stampCount > 0, stamps[order.stamp] == stamp { return order.stamp }
     return otherNumber(of: stamp)
   }
@@ -193,8 +204,8 @@ struct PackedRowWriter {
 
   /// Writes what comes before the existence, right before it.
   ///
-  /// - Returns: where it begins.
-  private func writeHeader(_ row: RawSpan, _ flags: UInt8) -> Int {
+  /// - Returns: where the row is.
+  func finish(_ flags: UInt8, recordNumber: UInt32) -> Range<Int> {
     let areaStart = RowPacking.stampsBytes
     // The further stamps first: their byte count comes before them.
     let stampsStart = areaStart + 64
@@ -204,8 +215,7 @@ struct PackedRowWriter {
     }
     var header = Pen(memory, at: areaStart)
     header.write(PackedRow.version | flags | (stampCount > 1 ? PackedRow.hasStamps : 0))
-    let record = row.unsafeLoadUnaligned(fromByteOffset: 2, as: UInt32.self)
-    header.write(varint: UInt64(UInt32(littleEndian: record)))
+    header.write(varint: UInt64(recordNumber))
     stamps[0].writeFirst(to: &header)
     if stampCount > 1 {
       let byteCount = others.offset - stampsStart
@@ -215,7 +225,7 @@ struct PackedRowWriter {
     }
     let byteCount = header.offset - areaStart
     header.move(from: areaStart, by: start - byteCount - areaStart)
-    return start - byteCount
+    return start - byteCount..<pen.offset
   }
 }
 

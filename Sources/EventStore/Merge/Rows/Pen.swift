@@ -49,9 +49,28 @@ struct Pen {
     offset += bytes.byteCount
   }
 
-  /// Writes a part of some bytes.
+  /// Writes a part of some bytes, which is in them.
   @inline(__always)
-  mutating func write(_ bytes: RawSpan, _ range: Range<Int>) { write(bytes.extracting(range)) }
+  mutating func write(_ bytes: RawSpan, _ range: Range<Int>) {
+    let byteCount = range.count
+    // Most are short: a call would take longer.
+    guard 8...64 ~= byteCount else { return write(bytes.extracting(range)) }
+    let last = byteCount &- 8
+    var place = 0
+    while place < last {
+      copyWord(bytes, range.lowerBound &+ place, at: offset &+ place)
+      place &+= 8
+    }
+    copyWord(bytes, range.lowerBound &+ last, at: offset &+ last)
+    offset &+= byteCount
+  }
+
+  @inline(__always)
+  private func copyWord(_ bytes: RawSpan, _ source: Int, at target: Int) {
+    row.storeBytes(
+      of: bytes.unsafeLoadUnaligned(fromByteOffset: source, as: UInt64.self), toByteOffset: target,
+      as: UInt64.self)
+  }
 
   /// Puts a number in the place of a byte, and moves what was written after it.
   @inline(__always)

@@ -124,6 +124,11 @@ package enum RecordRow {
     return try reader.readLittleEndian("row", as: UInt32.self)
   }
 
+  /// The record's number in its state, of a row whose header was checked.
+  static func plainNumber(of row: RawSpan) -> UInt32 {
+    UInt32(littleEndian: row.unsafeLoadUnaligned(fromByteOffset: 2, as: UInt32.self))
+  }
+
   /// The flags of a row whose header was checked.
   @inline(__always)
   package static func flags(of row: RawSpan) -> RowFlags {

@@ -41,19 +41,7 @@ private struct UnpackedRowWriter {
   ) throws(FormatError) {
     stamps = memory.baseAddress!.bindMemory(to: Stamp.self, capacity: Stamp.countMax)
     pen = Pen(memory, at: start)
-    var reader = PlainReader(row, at: packed.stamp)
-    guard let first = Stamp(first: &reader) else { throw PackedRow.damaged(at: packed.stamp) }
-    stamps[0] = first
-    stampCount = 1
-    if packed.stamps.isEmpty { return }
-    reader = PlainReader(row.extracting(..<packed.stamps.upperBound), at: packed.stamps.lowerBound)
-    while reader.offset < packed.stamps.upperBound {
-      guard stampCount < Stamp.countMax, let stamp = Stamp(&reader, after: first) else {
-        throw PackedRow.damaged(at: reader.offset)
-      }
-      stamps[stampCount] = stamp
-      stampCount += 1
-    }
+    stampCount = try packed.read(into: stamps, in: row)
   }
 
   /// - Returns: where the row ends.

@@ -133,6 +133,8 @@ extension Stamp {
       (replica, epoch) = (first.replica, first.epoch)
       let before = unzigzag(reader.varint())
       sequence = first.sequence &- UInt64(bitPattern: before)
+      // No number of variable length has more than 63 bits.
+      guard sequence >> 63 == 0 else { return nil }
     } else {
       guard let lane = Self.lane(lane, &reader) else { return nil }
       (replica, epoch) = lane

@@ -148,13 +148,9 @@ package struct StoredRow: ~Escapable {
     return try body(packing.unpack(bytes))
   }
 
-  /// Appends the row in version 1.
+  /// Appends the row as it is.
   @inline(__always)
-  func unpack(into row: inout [UInt8], _ packing: inout RowPacking) throws(FormatError) {
-    guard isPacked else { return bytes.withUnsafeBytes { row.append(contentsOf: $0) } }
-    let unpacked = try packing.unpack(bytes)
-    unpacked.withUnsafeBytes { row.append(contentsOf: $0) }
-  }
+  func append(to row: inout [UInt8]) { bytes.withUnsafeBytes { row.append(contentsOf: $0) } }
 
   /// Whether a row of version 2 says what it says as it would be written again. A damaged one may not.
   func isShortest() throws(FormatError) -> Bool {

@@ -3,6 +3,21 @@ import OperationFormat
 /// The shortcut of the fold's commonest step. What it does not know for certain it leaves to the general one,
 /// which is its oracle: both leave the same bytes.
 extension Fold {
+  /// Sets a field in a row of version 2, which is not written in version 1 for it: see
+  /// ``RowPacking/set(_:to:type:_:in:removes:)``.
+  ///
+  /// - Returns: false if the row is not so plain. Nothing has changed then.
+  mutating func setPacked(
+    _ field: NameNumber, type: NameNumber, value: RawSpan, index: UInt32
+  ) throws -> Bool {
+    guard editsInPlace, value.byteCount <= Cell.inlinePayloadBytesMax, !Value.mayNameRecords(value) else {
+      return false
+    }
+    return try loaded.setPacked(
+      CellNumber(register: field), to: value, type: type, step.head(at: index)
+    ) { try step.removes(.seen(at: index), $0) }
+  }
+
   /// Sets a field where the row has one head of the record's existence and one or none of the field, and the
   /// transaction has seen them: the heads are overwritten in place.
   ///
@@ -59,7 +74,7 @@ extension Fold {
 
   /// The existence of the loaded record if it is plain; nil where only the general step can decide.
   mutating func plainExistence() -> PlainRow.Existence? {
-    guard editsInPlace else { return nil }
+    guard editsInPlace, !PackedRow.isPacked(loaded.bytes.span.bytes) else { return nil }
     if case .unknown = loaded.existence {
       loaded.existence = PlainRow.existence(in: loaded.bytes.span.bytes).map { .plain($0) } ?? .other
     }

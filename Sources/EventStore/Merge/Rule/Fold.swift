@@ -90,7 +90,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     _ kind: OperationKind, _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber,
     operand: RawSpan, index: UInt32
   ) throws {
-    try loaded.loadOrBegin(record, in: state)
+    try loaded.readOrBegin(record, in: state)
     try change(kind, field, type: type, operand: operand, index: index)
   }
 
@@ -98,6 +98,8 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   mutating func change(
     _ kind: OperationKind, _ field: NameNumber, type: NameNumber, operand: RawSpan, index: UInt32
   ) throws {
+    if kind == .set, try setPacked(field, type: type, value: operand, index: index) { return }
+    try loaded.unpack()
     if loaded.bytes.count > loaded.wholeRowBytesMax { try loaded.divideIfLarge() }
     // Before anything changes: where it is paused, it begins again.
     try thin(CellPath(.existence), at: index)

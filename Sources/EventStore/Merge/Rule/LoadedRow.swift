@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// The row of the record that is folded. It is edited in place, and written when it changed: in version 1, which
-/// costs a commit less than the shorter version 2. ``LocalStore/upgrade(progress:)`` writes that.
+/// The row of the record that is folded. It is edited in place, and written when it changed, in version 2 if that
+/// is shorter.
 struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   let storage: Storage
   /// From how many bytes on a row is divided into blocks, and how large these are: see ``WideRow``.
@@ -12,7 +12,8 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   /// The state's number and the record's name: see ``FoldStorage/withRecord(_:_:)``.
   private var key = ByteWriter()
   private var packing = RowPacking()
-  /// The row, in version 1. Of a wide record: its base, and one block.
+  /// The row, in version 1. Of a wide record: its base, and one block. After
+  /// ``read(_:in:)`` alone of either version.
   var bytes: [UInt8] = []
   /// Its registers as they are stored, if they are kept apart and were put into the row: see ``DividedRow``.
   var registers: [UInt8] = []
@@ -28,9 +29,14 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
 
   /// Loads the record's row; false if it has none.
   mutating func load(_ record: RawSpan, in state: StateNumber) throws -> Bool {
-    if self.state == state && equalBytes(key.span.extracting(droppingFirst: 4), record) {
-      return !bytes.isEmpty
-    }
+    try read(record, in: state)
+    try unpack()
+    return !bytes.isEmpty
+  }
+
+  /// Puts the record's row into the bytes, as it is stored, unless it is loaded.
+  mutating func read(_ record: RawSpan, in state: StateNumber) throws {
+    if self.state == state && equalBytes(key.span.extracting(droppingFirst: 4), record) { return }
     try flush()
     // Reading may fail: until it is done no record is loaded.
     self.state = .none
@@ -38,24 +44,37 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     key.removeAll()
     key.append(bigEndian: state.rawValue)
     key.append(record)
-    // Both are lent: the key is read meanwhile.
+    // It is lent: the key is read meanwhile.
     var row: [UInt8] = []
     swap(&row, &bytes)
     defer { swap(&row, &bytes) }
-    var packing = RowPacking()
-    swap(&packing, &self.packing)
-    defer { swap(&packing, &self.packing) }
     row.removeAll(keepingCapacity: true)
-    let isThere = try storage.withRecord(key.span) { try $0.unpack(into: &row, &packing) } != nil
+    _ = try storage.withRecord(key.span) { $0.append(to: &row) }
     if !registers.isEmpty { registers = [] }
     if !blocks.isEmpty { blocks = CellBlocks() }
     self.state = state
-    return isThere
+  }
+
+  /// Makes the loaded row one of version 1.
+  mutating func unpack() throws {
+    guard PackedRow.isPacked(bytes.span.bytes) else { return }
+    var packing = RowPacking()
+    swap(&packing, &self.packing)
+    defer { swap(&packing, &self.packing) }
+    let row = try packing.unpack(bytes.span.bytes)
+    bytes.removeAll(keepingCapacity: true)
+    row.withUnsafeBytes { bytes.append(contentsOf: $0) }
   }
 
   /// Loads the record's row, and begins one if it has none.
   mutating func loadOrBegin(_ record: RawSpan, in state: StateNumber) throws {
-    if try !load(record, in: state) {
+    try readOrBegin(record, in: state)
+    try unpack()
+  }
+
+  mutating func readOrBegin(_ record: RawSpan, in state: StateNumber) throws {
+    try read(record, in: state)
+    if bytes.isEmpty {
       RecordRow.makeHeader(recordNumber: try storage.makeRecordNumber(in: state), into: &bytes)
       isChanged = true
       existence = .unknown
@@ -65,7 +84,9 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   /// Writes the row if it changed. Nobody else may read before.
   mutating func flush() throws {
     guard isChanged else { return }
-    if isWide {
+    if PackedRow.isPacked(bytes.span.bytes) {
+      try storage.writeRecord(bytes.span.bytes, key.span)
+    } else if isWide {
       try writeBlocks()
       try storage.writeRecord(bytes.span.bytes, key.span)
     } else if bytes.count > DividedRow.registersBytesMax || !registers.isEmpty
@@ -73,9 +94,23 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     {
       try flushLarge()
     } else {
-      try storage.writeRecord(bytes.span.bytes, key.span)
+      try writeWhole()
     }
     isChanged = false
+  }
+
+  /// Writes a row that is not in parts, in version 2 if that is shorter.
+  @inline(__always)
+  private mutating func writeWhole() throws {
+    // It is lent: the row and the key are read meanwhile.
+    var packing = RowPacking()
+    swap(&packing, &self.packing)
+    defer { swap(&packing, &self.packing) }
+    if let packed = packing.pack(bytes.span.bytes) {
+      try storage.writeRecord(packed, key.span)
+    } else {
+      try storage.writeRecord(bytes.span.bytes, key.span)
+    }
   }
 
   /// Writes a row that is stored in two parts, or may need to be. Writes the registers only if they changed.
@@ -88,7 +123,7 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     }
     let apart = ElementKey.registers(of: state, record: try recordNumber)
     guard let parts = try DividedRow.parts(of: bytes.span.bytes) else {
-      try storage.writeRecord(bytes.span.bytes, key.span)
+      try writeWhole()
       if !registers.isEmpty { try storage.deleteElement(apart) }
       registers = []
       return
@@ -121,6 +156,28 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   }
 
   // MARK: Editing
+
+  /// Sets a field of the record if its row was read, is of version 2, and plain: see
+  /// ``RowPacking/set(_:to:type:_:in:removes:)``.
+  ///
+  /// - Returns: false if it is not. Nothing has changed then.
+  mutating func setPacked(
+    _ field: CellNumber, to value: RawSpan, type: NameNumber, _ head: Head,
+    removes: (HeadID) throws -> Bool
+  ) throws -> Bool {
+    guard PackedRow.isPacked(bytes.span.bytes) else { return false }
+    var packing = RowPacking()
+    swap(&packing, &self.packing)
+    defer { swap(&packing, &self.packing) }
+    guard
+      let row = try packing.set(
+        field, to: value, type: type, head, in: bytes.span.bytes, removes: removes)
+    else { return false }
+    bytes.removeAll(keepingCapacity: true)
+    row.withUnsafeBytes { bytes.append(contentsOf: $0) }
+    isChanged = true
+    return true
+  }
 
   /// Puts an edited cell into the row, or takes the cell out if nothing is left of it.
   mutating func splice(_ edited: RawSpan, as cell: CellNumber, at place: CellPlace) {
