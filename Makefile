@@ -44,9 +44,9 @@ test-debug: setup
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build
 
-damage: setup ## Opens data files damaged in three ways, which must crash no process: DAMAGED_FILES=3000
+damage: setup ## Opens many damaged files and rows, which must crash no process: DAMAGED_FILES=3000
 	$(SWIFT) build --build-tests
-	DAMAGED_FILES=$(DAMAGED_FILES) $(SWIFT) test --skip-build --filter DamageTests
+	DAMAGED_FILES=$(DAMAGED_FILES) $(SWIFT) test --skip-build --filter 'DamageTests|PackedRows'
 
 foldcheck: build ## Compares the fold with a naive oracle: SEQUENCES=… SEED=…
 	$(REPLAY) foldcheck --sequences $(SEQUENCES) --seed $(SEED)

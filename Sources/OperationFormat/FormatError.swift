@@ -74,7 +74,7 @@ public struct FormatError: Error, Equatable, Sendable, CustomStringConvertible {
     case .newerFormat, .unknownTag:
       "A newer version may have written this: keep the bytes and read them again after an upgrade."
     case .keyUnknown:
-      "Nothing is lost: it is read again in each round, and once the key is here it is folded."
+      "Nothing is lost: it waits. This version has no keys: update the program."
     case .signatureMissing:
       "Nothing is lost: it waits. Ask its writer to update the program, or the zone's owner who wrote it."
     case .truncated, .damaged:

@@ -40,15 +40,15 @@ struct BytesOfKeystrokes {
     )
   }
 
-  @Test("10,000 in one lane take at most 16 bytes each beside their text, in pages of log and sequences")
+  @Test("2,000 in one lane take at most 16 bytes each beside their text, in pages of log and sequences")
   func bytesAtRest() async throws {
-    let store = try await typed(10_000)
+    let store = try await typed(2000)
     let (log, sequences) = try bytes(store)
-    let each = Double(log + sequences - 10_000) / 10_000
-    print("10,000 keystrokes: \(log) bytes of log, \(sequences) of sequences; \(each) each beside their text")
+    let each = Double(log + sequences - 2000) / 2000
+    print("2,000 keystrokes: \(log) bytes of log, \(sequences) of sequences; \(each) each beside their text")
     #expect(each <= 16)
     let entries = try store.entries()
-    #expect(entries.count == 10_001)
+    #expect(entries.count == 2001)
     let found = try store.read { tx in
       try tx.history { _ in true }
       return tx.readView.logCache.decodedEntries
@@ -61,7 +61,7 @@ struct BytesOfKeystrokes {
   @Test("in two zones by turns are verified, folded again, exported and imported as they are")
   func everywhere() async throws {
     let zones = [noteZone, ZoneID(name: "other")]
-    let store = try await typed(1000, in: zones)
+    let store = try await typed(500, in: zones)
     try await store.write {
       try $0.set("large", of: note("n1"), to: .bytes([UInt8](repeating: 3, count: 5000)))
     }
@@ -115,7 +115,7 @@ struct BytesOfKeystrokes {
     "that have rows of their own are read as before, and joined in steps of any size",
     arguments: [2, 3, 50, 8192])
   func joining(_ rowsMax: Int) async throws {
-    let store = try await typed(600, in: [noteZone, ZoneID(name: "other")])
+    let store = try await typed(250, in: [noteZone, ZoneID(name: "other")])
     try await store.write {
       try $0.set("large", of: note("n1"), to: .bytes([UInt8](repeating: 3, count: 5000)))
     }

@@ -13,8 +13,6 @@ import Testing
 @Suite("Damaged data files", .serialized)
 struct DamageTests {
   let directory = TemporaryDirectory()
-  /// How many damaged files each case has: few in daily tests, all with `DAMAGED_FILES=3000`.
-  private static let count = getenv("DAMAGED_FILES").flatMap { UInt64(String(cString: $0)) } ?? 400
 
   /// Damages copies of a small store's file in other processes; returns the outcomes, and how the processes
   /// ended.
@@ -64,11 +62,11 @@ struct DamageTests {
     "verified before it is read, it is refused, reported or correct, and no process crashes",
     .timeLimit(.minutes(20)))
   func verified() {
-    let (outcomes, ends) = run(0..<Self.count, "verify")
+    let (outcomes, ends) = run(0..<damagedFiles, "verify")
     print("damage, verified: \(outcomes.sorted { $0.key < $1.key }), \(ends.count) processes died")
     #expect(ends == [])
     #expect(Set(outcomes.keys).isSubset(of: ["refused", "reported", "sound"]))
-    #expect(outcomes.values.reduce(0, +) == Int(Self.count))
+    #expect(outcomes.values.reduce(0, +) == Int(damagedFiles))
     #expect(outcomes["sound", default: 0] > 0 && outcomes["reported", default: 0] > 0)
   }
 
@@ -76,13 +74,13 @@ struct DamageTests {
     "read, written and rebuilt without verification, it is refused or works, and no process crashes",
     .timeLimit(.minutes(20)), arguments: ["read", "flip"])
   func unverified(_ mode: String) {
-    let (outcomes, ends) = run(0..<Self.count, mode)
+    let (outcomes, ends) = run(0..<damagedFiles, mode)
     print("damage, \(mode): \(outcomes.sorted { $0.key < $1.key }), \(ends.count) processes died")
     // LMDB trusts its pages: an assertion, or an access beyond a page, would end the process. Opening checks
     // them.
     #expect(ends == [])
     #expect(Set(outcomes.keys).isSubset(of: ["refused", "correct", "other"]))
-    #expect(outcomes.values.reduce(0, +) == Int(Self.count))
+    #expect(outcomes.values.reduce(0, +) == Int(damagedFiles))
     #expect(outcomes["refused", default: 0] > 0 && outcomes["correct", default: 0] > 0)
   }
 }

@@ -16,7 +16,7 @@ struct FoldInPlaceTests {
   }
 
   @Test(
-    "gives the same bytes as the general step, whatever came before", arguments: 0..<150 as Range<UInt64>
+    "gives the same bytes as the general step, whatever came before", arguments: 0..<60 as Range<UInt64>
   )
   func isTheGeneralStep(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)

@@ -75,7 +75,7 @@ struct KillTests {
   @Test(
     "the store has every acknowledged write and at most one group more, and it verifies",
     .timeLimit(.minutes(20)),
-    arguments: [("durable", "/var/tmp", 100), ("consistent", TemporaryDirectory.memoryBacked, 100)])
+    arguments: [("durable", "/var/tmp", 25), ("consistent", TemporaryDirectory.memoryBacked, 25)])
   func cycles(durability: String, parent: String, count: Int) throws {
     let seed = UInt64.random(in: 0...999_999)
     let figures = try run(durability, in: parent, cycles: count, seed: seed)

@@ -217,6 +217,24 @@ struct SharedLogRows {
     try await checkSound(store)
   }
 
+  @Test("whose last one is damaged get other rows after it, at the right positions")
+  func damagedLast() async throws {
+    let store = try directory.store()
+    try await store.makeZone()
+    try await store.write { try $0.create(note("n"), type: "note") }
+    for number in 2...100 as ClosedRange<Int64> {
+      try await store.write { try $0.set("f", of: note("n"), to: .int(number)) }
+    }
+    let last = try #require(try store.rows(\.log).last)
+    var value = last.value
+    value[20] ^= 1
+    try store.overwrite(last.key, value, in: \.log)
+    try await store.write { try $0.set("f", of: note("n"), to: 101) }
+    let position = try store.lastPosition()
+    #expect(position == Position(rawValue: 101))
+    #expect(try store.read { try $0.value(of: "f", in: note("n")) } == 101)
+  }
+
   @Test("continue after what another process has appended in between")
   func otherProcess() async throws {
     let store = try directory.store()

@@ -34,6 +34,34 @@ struct VerificationTests {
     return store
   }
 
+  @Test("a changed row that says which operations made the units of a text is found")
+  func makers() async throws {
+    let store = try directory.store()
+    try await store.makeZone()
+    try await store.write { try $0.create(note("n"), type: "note") }
+    for text in ["one", "two", "three"] {
+      try await store.write { tx in
+        try tx.set("title", of: note("n"), to: .string(text))
+        try tx.insertText(text, at: 0, in: "body", of: note("n"))
+      }
+    }
+    let digest = try store.digest()
+    let rows = try store.rows(\.runs).filter { $0.key[12] == RunKeys.makerKind }
+    try #require(!rows.isEmpty)
+    for row in rows {
+      for bit in 0..<row.value.count * 8 {
+        var value = row.value
+        value[bit / 8] ^= 1 << UInt8(bit % 8)
+        try store.overwrite(row.key, value, in: \.runs)
+        let isFound = try !store.verify().problems.isEmpty
+        let other = try? store.digest()
+        #expect(isFound || other == digest, "bit \(bit)")
+      }
+      try store.overwrite(row.key, row.value, in: \.runs)
+    }
+    try await checkSound(store)
+  }
+
   @Test("it changes nothing, also if it ends early")
   func changesNothing() async throws {
     let store = try await makeStore()

@@ -179,6 +179,31 @@ struct ZoneListTests {
     try await checkSound(store)
   }
 
+  @Test(
+    "a zone of another owner that is deleted here while it is revoked comes back when it is granted again")
+  func deletedWhileRevoked() async throws {
+    let store = try directory.store()
+    let shared = ZoneID(owner: "alice", name: "shared")
+    _ = try await store.applyZoneEvents([event(.created, shared, x)], token: token(1), chosen: nil)
+    try await store.write { try $0.create(RecordID(zone: shared, name: "r"), type: "t") }
+    let revoked = try await store.applyZoneEvents(
+      [event(.revoked, shared, x)], after: 1, token: token(2), chosen: nil)
+    #expect(revoked.kept == [shared])
+    try await store.write { try $0.deleteZone(shared) }
+    // The remote does not know it for this account.
+    try await store.finishDeletion(of: shared, x, remoteHasDeleted: false)
+    #expect(try store.syncState().zones.isEmpty)
+    _ = try await store.reclaim()
+    #expect(try !store.isGone(x))
+    // The list is read from its start.
+    let events = [event(.created, shared, x), event(.revoked, shared, x), event(.created, shared, x)]
+    let granted = try await store.applyZoneEvents(events, token: token(3), chosen: nil)
+    #expect(granted.created == [shared])
+    let found = try #require(try store.syncState().zones.first)
+    #expect(found.attachment == .attached && found.token == .start(of: shared, x))
+    try await checkSound(store)
+  }
+
   @Test("a deleted zone is deleted here, unless it is only the app's, or has unsent transactions")
   func deleted() async throws {
     let store = try directory.store()

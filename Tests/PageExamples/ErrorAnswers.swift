@@ -25,6 +25,8 @@ enum Answer: Equatable {
     switch status {
     case .inSync, .unchanged, .local, .unfinished, .removed, .forked: self = .wait
     case .parked(_, let failure), .failed(let failure): self = Answer(failure)
+    case .paused(.revoked):
+      self = .askUser("You may not read this list any more. Keep a copy of what you wrote?")
     case .paused: self = .askUser("The remote has this list no more. Keep a copy of it, or delete it?")
     }
   }
@@ -34,7 +36,7 @@ enum Answer: Equatable {
     switch failure.code {
     case "overQuota", "denied", "notARemote", "identityMismatch", "schemeUnknown", "remoteChanged",
       "newerFormat", "newerSegment", "full", "readOnly", "accessDenied", "laneClosed", "unauthenticated",
-      "moved", "segmentRefused":
+      "moved", "segmentRefused", "keyUnknown", "signatureMissing", "olderFormat", "notAStore", "alreadyOpen":
       self = .askUser(text)
     case "damaged", "damagedSegment", "missingSegment", "wentBack", "zoneUnknown", "mismatch",
       "incarnationChanged", "unsuitable":

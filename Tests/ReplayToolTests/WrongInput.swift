@@ -69,7 +69,7 @@ struct WrongInput {
   static let unknown: [([String], Int32, String)] = [
     (["log", "STORE", "--zone", "none"], 2, "no zone “none”"),
     (["state", "STORE", "none"], 2, "it has shopping"),
-    (["state", "STORE", "shopping:none"], 2, "there is no record shopping:none, and never was"),
+    (["state", "STORE", "shopping:none"], 2, "there is no record shopping:none in what this store has"),
     (["state", "STORE", "shopping:bread"], 2, "the record shopping:bread was deleted"),
     (["state", "STORE", "none:milk"], 2, "no zone “none”"),
     (["state", "STORE", "--at", "5"], 2, "the log goes from 1 to 4"),
@@ -78,7 +78,7 @@ struct WrongInput {
       "there was no record shopping:milk up to position 0"
     ),
     (["show", "STORE", "0"], 2, "no position 0"), (["show", "STORE", "5"], 2, "no position 5"),
-    (["explain", "STORE", "shopping:none"], 2, "never was"),
+    (["explain", "STORE", "shopping:none"], 2, "in what this store has"),
     (["explain", "STORE", "shopping:milk", "none"], 2, "it has amount, title"),
     (["explain", "STORE", "none:milk"], 2, "no zone “none”"),
     (["log", "STORE", "--limit", "-1"], 2, "--limit must not be negative"),

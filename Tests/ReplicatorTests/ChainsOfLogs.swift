@@ -211,6 +211,35 @@ struct ChainsOfLogs {
   }
 
   @Test(
+    "The last entry, damaged only behind its header and given up: who had read it reads the log again",
+    arguments: RemotePlace.Kind.allCases)
+  func givenUpLast(kind: RemotePlace.Kind) async throws {
+    let (place, devices, token) = try await world(kind)
+    let log = try #require((place.remote as? any LogOfObjects)?.log)
+    let name = ObjectName.entry(of: token.incarnation, 4)
+    var bytes = try #require(try await place.get(name))
+    bytes[bytes.count - 1] ^= 1
+    try await place.replace(name, with: bytes)
+    let entry = EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: 4)
+    _ = try await log.amendments.quarantine(entry, last: 4, note: "", milliseconds: 1_700_000_000_000)
+    let writer = try Device(in: scratch.path, "d3", seed: 3)
+    try await writer.sync(place.remote)
+    try await writer.set("title", of: "5", to: 5)
+    try await writer.sync(place.remote)
+    // One that has read the entry appends after that too.
+    try await devices[1].set("title", of: "6", to: 6)
+    for _ in 0..<4 {
+      for device in devices + [writer] { try await device.sync(place.remote) }
+    }
+    for device in devices + [writer] {
+      let rejected = try device.store.read { try $0.rejectedSegments(in: zone) }
+      #expect(rejected.isEmpty, "\(rejected)")
+    }
+    try await expectAgreement(devices + [writer], place.remote)
+    for device in devices + [writer] { device.store.close() }
+  }
+
+  @Test(
     "A sealed segment parks its zone, with the reason; what is pending is sent nevertheless",
     arguments: [true, false])
   func sealed(isSigned: Bool) async throws {

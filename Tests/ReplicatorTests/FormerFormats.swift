@@ -83,7 +83,7 @@ struct FormerFormats {
     let remote = try folder(name)
     let names = try #require(Self.stores[name])
     if isUpgraded {
-      let logs = try await RemoteUpgrade(remote, writes: true).run()
+      let logs = try await RemoteUpgrade(remote, writes: true).run().logs
       #expect(logs.allSatisfy { $0.former > 0 && $0.former == $0.entries && $0.stop == nil } && !logs.isEmpty)
     }
     let newcomer = try Device(in: scratch.path, "newcomer", seed: 7)

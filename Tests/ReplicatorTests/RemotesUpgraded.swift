@@ -52,7 +52,7 @@ struct RemotesUpgraded {
   func upgraded(kind: RemotePlace.Kind) async throws {
     let (place, devices, token) = try await world(kind)
     let remote = try #require(place.remote as? any LogOfObjects)
-    let told = try await RemoteUpgrade(remote, writes: false).run()
+    let told = try await RemoteUpgrade(remote, writes: false).run().logs
     #expect(told.map(\.entries) == [6] && told.map(\.former) == [6] && told[0].stop == nil)
     #expect(try await chains(token, place) == Array(repeating: nil, count: 6))
 
@@ -65,11 +65,11 @@ struct RemotesUpgraded {
     // Devices sync meanwhile, and one comes that has read nothing.
     let newcomer = try Device(in: scratch.path, "d3", seed: 3)
     try await settle(devices + [newcomer], place.remote)
-    let done = try await RemoteUpgrade(remote, writes: true).run()
+    let done = try await RemoteUpgrade(remote, writes: true).run().logs
     #expect(done.map(\.former) == [4])
     let known = try (1...6).map { try devices[0].store.place(at: $0, of: zone, token.incarnation)?.chain }
     #expect(try await chains(token, place).map { $0?.chain } == known)
-    #expect(try await RemoteUpgrade(remote, writes: true).run().map(\.former) == [0])
+    #expect(try await RemoteUpgrade(remote, writes: true).run().logs.map(\.former) == [0])
 
     try await devices[1].set("title", of: "last", to: "written after it")
     try await settle(devices + [newcomer], place.remote)
@@ -84,7 +84,7 @@ struct RemotesUpgraded {
     let (place, devices, token) = try await world(kind)
     let remote = try #require(place.remote as? any LogOfObjects)
     try await place.damage(isGivenUp ? .givenUp : .zeros, token.incarnation, 4)
-    let done = try await RemoteUpgrade(remote, writes: true).run()
+    let done = try await RemoteUpgrade(remote, writes: true).run().logs
     #expect(done.map(\.entries) == [3] && done.map(\.former) == [3] && done[0].stop == 4)
     for offset in [5, 6] as [UInt64] { #expect(try await entry(offset, of: token, place).1.chain == nil) }
     // A device that has read past it syncs.

@@ -195,6 +195,28 @@ struct WhenRoundsAreMade {
     world.send(.timerFired(.next))
     world.end(zone: failure(.overQuota))
     #expect(world.timers[.next] == 1000...2000)
+    world.send(.timerFired(.next))
+    // The others do not wait longer than until all zones are asked again.
+    world.end(zone: failure(.overQuota, retryAfterMilliseconds: .max))
+    #expect(world.timers[.next]?.lowerBound == SyncPolicy().everythingMilliseconds)
+  }
+
+  @Test("Another round that succeeds ends the wait after a failure")
+  func remoteWorks() {
+    var world = World()
+    world.send(.started)
+    world.send(.remoteWorks)
+    #expect(world.rounds == 1)
+    world.end(failure(.unauthenticated))
+    world.send(.localCommit)
+    #expect(world.rounds == 1 && world.timers[.commit] == nil)
+    world.send(.remoteWorks)
+    #expect(world.rounds == 2)
+    world.end()
+    world.send(.remoteWorks)
+    #expect(world.rounds == 2)
+    world.send(.localCommit)
+    #expect(world.timers[.commit] != nil)
   }
 
   @Test("The least and the greatest delays of a policy do not trap")

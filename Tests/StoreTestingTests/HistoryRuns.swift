@@ -41,12 +41,12 @@ struct HistoryRuns {
     [3] as [UInt64])
   func endEqual(schedule: (devices: Int, syncEvery: Int, offline: Double), seed: UInt64) async throws {
     let temporary = TemporaryDirectory()
-    let history = GeneratedHistory(commits: 100, seed: seed)
+    let history = GeneratedHistory(commits: 60, seed: seed)
     var reports: [HistoryReport] = []
     for remote in [RunnerRemote.memory, .folder(directory: temporary.path + "/remote")] {
       let report = try await HistoryRunner(options(schedule, remote, seed: seed)).run(history)
       #expect(report.difference == nil, "seed \(seed), \(schedule): \(report.difference?.description ?? "")")
-      #expect(report.commits == 100)
+      #expect(report.commits == 60)
       #expect(report.devices.count == schedule.devices)
       #expect(report.files == (try history.finalTree().count))
       #expect(report.segments > 0 && report.bytesShipped > 0 && report.remoteCalls > 0)

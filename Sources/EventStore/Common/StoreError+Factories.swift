@@ -80,7 +80,8 @@ extension StoreError {
   }
 
   private static let ownerHint =
-    "a zone of another owner can name zones of that owner, not one of your own: put the record into your zone"
+    "a log of another owner can name zones of owners by their accounts, and the account of this store's user is "
+    + "not known: make a copy in your zone, and delete this record"
 
   static func missing(_ sequence: UInt64, _ zone: ZoneID) -> StoreError {
     StoreError(

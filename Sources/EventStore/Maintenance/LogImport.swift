@@ -53,9 +53,10 @@ struct LogImport {
       try storage.assets.setPolicy(assets, of: number)
       try storage.flush()
     case .segment(let segment) where segment.sequences.lowerBound == 0:
+      var row = SegmentRow.quarantined(segment.hash, chain: segment.chain)
+      row.isOfFirstVersion = segment.chain == nil
       try storage.segments.place(
-        .quarantined(segment.hash, chain: segment.chain), in: try storage.zones.number(of: segment.zone),
-        try incarnation(segment.place),
+        row, in: try storage.zones.number(of: segment.zone), try incarnation(segment.place),
         at: segment.place.offset)
     case .segment(let segment):
       let replica = try storage.replicas.makeNumber(for: segment.replica)

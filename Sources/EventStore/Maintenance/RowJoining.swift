@@ -68,7 +68,8 @@ struct RowJoining {
     var group: Group?
     var position = start
     for _ in 0..<rowsMax {
-      guard let (row, entries) = try row(atOrAfter: position) else {
+      // No position is the greatest number: a row there is damaged, and the last.
+      guard let (row, entries) = try row(atOrAfter: position), row.upperBound.rawValue < .max else {
         if let group = group.take() { try write(group) }
         return nil
       }

@@ -49,14 +49,33 @@ enum UnitComparison {
     do {
       let found = try CellReader(cell, in: StoredRow(row), state, source.readView).unitOrder()
       if let problem = try found.verify().first { return problem }
-      let expected = try made.index.withRow(of: made.index.entry(of: cell), in: made.bytes.span.bytes) {
-        row in
-        row.isEmpty ? nil : try runs(CellReader(cell, in: StoredRow(row), state, fresh.readView).unitOrder())
+      return try made.index.withRow(of: made.index.entry(of: cell), in: made.bytes.span.bytes) { row in
+        guard !row.isEmpty else { return "its units differ from the log" }
+        let expected = try CellReader(cell, in: StoredRow(row), state, fresh.readView).unitOrder()
+        let runs = try runs(found)
+        guard try runs == Self.runs(expected) else { return "its units differ from the log" }
+        return try runs.allSatisfy { try haveSameMakers($0.units, found, expected) }
+          ? nil : "the operations that made its units differ from the log"
       }
-      return try runs(found) == expected ? nil : "its units differ from the log"
     } catch {
       return Verification.text(error)
     }
+  }
+
+  /// Whether the same operations made units in both.
+  private static func haveSameMakers(
+    _ units: UnitRange, _ found: UnitOrder<ReadView>, _ expected: UnitOrder<ReadView>
+  ) throws -> Bool {
+    var next = units.first.number
+    let end = next + units.count
+    while next < end {
+      let unit = UnitID(units.first.inserter, next)
+      guard let maker = try found.tree.makerRow(atMost: unit)?.operation(making: next),
+        let other = try expected.tree.makerRow(atMost: unit)?.operation(making: next), maker == other
+      else { return false }
+      next = maker.units.upperBound
+    }
+    return true
   }
 
   private static func runs(_ order: UnitOrder<ReadView>) throws -> [UnitRun] {

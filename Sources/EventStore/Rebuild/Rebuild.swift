@@ -284,6 +284,7 @@ extension MetaTable where Source == TableStorage {
 extension StateTable where Source == TableStorage {
   /// The next state whose rows are to be taken away, nil if there is none.
   func nextDiscarded(after last: StateNumber) throws -> StateNumber? {
+    guard last.rawValue < .max else { return nil }
     var cursor = try transaction.openCursor(tables.states)
     var isThere = try cursor.seek(atOrAfter: TableKey.state(StateNumber(rawValue: last.rawValue + 1)).span)
     while isThere {

@@ -18,10 +18,11 @@ extension RemoteIngest {
       replica: replica, epoch: writer.epoch, first: sequences.lowerBound, last: sequences.upperBound,
       hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds, rejection: reason,
       chain: link.chain)
+    row.isChainStated = segment.statedChain != nil
     let known = try storage.segments.row(at: segment.offset, in: zone, incarnation)
     if let known { try Self.checkIsSame(row, as: known, at: segment.offset) }
     row.rejection = known?.rejection ?? reason
-    row.chain = known?.chain ?? row.chain
+    if let known, known.chain != nil { (row.chain, row.isChainStated) = (known.chain, known.isChainStated) }
     let capped = try capped(replica, writer.epoch, of: zone, incarnation, from: segment.offset)
     if try storage.lanes.close(replica, writer.epoch, of: zone, incarnation, at: segment.offset) {
       try adoptAgain(replica, writer.epoch, of: zone)

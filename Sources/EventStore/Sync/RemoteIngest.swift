@@ -28,11 +28,11 @@ struct RemoteIngest {
     let last = try forEachTransaction(of: segment, lane, log) { header, body in
       if let known = try ingest(header, body, lane.number, log, segment, &report) { capped.append(known) }
     }
-    try recordSegment(
-      SegmentRow(
-        replica: lane.number, epoch: lane.epoch, first: lane.first, last: last,
-        hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds, chain: chain),
-      zone, incarnation, at: segment.offset)
+    var row = SegmentRow(
+      replica: lane.number, epoch: lane.epoch, first: lane.first, last: last,
+      hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds, chain: chain)
+    row.isChainStated = segment.statedChain != nil
+    try recordSegment(row, zone, incarnation, at: segment.offset)
     try retime(capped, zone, &report)
     report.conflicts += store.fold.conflictCount - conflictsBefore
     report.token = try token(of: zone, segment.zone, segment.incarnation)
@@ -91,7 +91,7 @@ struct RemoteIngest {
       replica: replica, epoch: epoch, first: sequences.lowerBound, last: sequences.upperBound,
       hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds)
     let link = try link(of: acknowledgement, writer, zone, incarnation)
-    row.chain = link?.chain
+    (row.chain, row.isChainStated) = (link?.chain, acknowledgement.statedChain != nil)
     try recordSegment(row, zone, incarnation, at: acknowledgement.offset, isRead: link != nil)
     try retime(capped, zone, &report)
     report.token = try token(of: zone, acknowledgement.zone, acknowledgement.incarnation)
@@ -269,7 +269,7 @@ struct RemoteIngest {
       if let received = segment.receivedMilliseconds, received < known.receivedMilliseconds ?? .max {
         known.receivedMilliseconds = received
       }
-      known.chain = known.chain ?? segment.chain
+      if known.chain == nil { (known.chain, known.isChainStated) = (segment.chain, segment.isChainStated) }
       if known != before { try storage.segments.put(known, in: zone, incarnation, at: offset) }
     } else {
       try storage.segments.place(segment, in: zone, incarnation, at: offset)

@@ -101,7 +101,8 @@ struct SegmentRules {
     let writer = try segment.writer ?? lane(of: segment).id
     var sequences = segment.sequences
     if segment.saidSequences == nil, case let first = try lane(of: segment).first {
-      sequences = first...first + UInt64(segment.transactions.count) - 1
+      let (last, overflow) = first.addingReportingOverflow(UInt64(max(segment.transactions.count, 1) - 1))
+      sequences = first...(overflow ? .max : last)
     }
     return SegmentStatement(
       firstVersion: segment.incarnation, writer.replica, writer.epoch, sequences, segment.hash
@@ -111,10 +112,23 @@ struct SegmentRules {
   /// The log's chain at a segment, and whether the segment continues the log.
   func link(of segment: RemoteSegment, _ log: LogPrefix) throws -> ChainLink {
     let before = try storage.segments.completeChain(upTo: segment.offset - 1, in: log.zone, log.incarnation)
-    let last = try storage.segments.row(at: segment.offset - 1, in: log.zone, log.incarnation)
+    let statement = try statement(of: segment)
+    let link = ChainLink(
+      statement, at: segment.offset, stated: segment.statedChain, after: before, followsTombstone: false)
+    guard !link.continues, try followsTombstone(segment.offset, log) else { return link }
     return ChainLink(
-      try statement(of: segment), at: segment.offset, stated: segment.statedChain, after: before,
-      followsTombstone: last?.isQuarantined ?? false)
+      statement, at: segment.offset, stated: segment.statedChain, after: before, followsTombstone: true)
+  }
+
+  /// Whether an entry was given up since the remote last stated a chain before an offset.
+  private func followsTombstone(_ offset: UInt64, _ log: LogPrefix) throws -> Bool {
+    var before = offset - 1
+    while before > 0, let row = try storage.segments.row(at: before, in: log.zone, log.incarnation) {
+      if row.isQuarantined { return true }
+      if row.isChainStated { return false }
+      before -= 1
+    }
+    return false
   }
 
   /// The log's chain at a segment; nil if that cannot be known.

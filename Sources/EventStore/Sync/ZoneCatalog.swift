@@ -171,9 +171,19 @@ struct ZoneCatalog {
       guard try storage.zones.id(of: number) == zone else { continue }
       var row = known
       row.status = .removed
+      // One of another owner that the remote does not show was revoked, and may come back. Else a zone that is
+      // removed marks the log of its token as deleted.
+      let mayComeBack = !remoteHasDeleted && zone.owner.byteCount > 0
+      if mayComeBack { row.token = nil }
       storage.setZoneRow(row, number)
       try storage.zones.removeProposal(of: number)
-      if !remoteHasDeleted, let found { try storage.zones.setGone(found, isUntold: true) }
+      if !remoteHasDeleted, let found {
+        if mayComeBack {
+          try storage.zones.forgetGone(found)
+        } else {
+          try storage.zones.setGone(found, isUntold: true)
+        }
+      }
       try storage.meta.readZoneListAgain()
     }
     try storage.flush()

@@ -127,8 +127,9 @@ extension LogTable where Source == TableStorage {
       var cursor = try transaction.openCursor(tables.log)
       guard try cursor.seek(before: TableKey.log(position).span) else { return }
       try cursor.withEntry { key, bytes in
-        let row = try LogRow(bytes, under: key)
-        guard row.kind == .run, row.positions.contains(position) else { return }
+        // One that is damaged cannot be split. A verification reports it.
+        guard let row = try? LogRow(bytes, under: key), row.kind == .run, row.positions.contains(position)
+        else { return }
         first = row.positions.lowerBound
         do {
           parts = try LogRun.split(bytes, at: first, before: Int(position.rawValue - first.rawValue))

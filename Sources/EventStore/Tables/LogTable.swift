@@ -14,10 +14,29 @@ struct LogTable<Source: TableReading>: TableView {
   }
 
   /// The last position of the log, `.start` if it is empty.
+  ///
+  /// - Complexity: O(1); linear in `sequences` if the last row is damaged
   func lastPosition() throws -> Position {
     var cursor = try transaction.openCursor(tables.log)
     guard try cursor.last() else { return .start }
-    return try cursor.withEntry { key, row in try LogRow(row, under: key).positions.upperBound }
+    do {
+      return try cursor.withEntry { key, row in try LogRow(row, under: key).positions.upperBound }
+    } catch let error as StoreError where error.code == .damaged {
+      // What is appended comes after it, and a verification reports it.
+      let first = try cursor.withEntry { key, _ in Position(rawValue: try key.bigEndian64(at: 0)) }
+      return max(first, try lastNamedPosition())
+    }
+  }
+
+  /// The last position that `sequences` names; `.start` if there is none.
+  private func lastNamedPosition() throws -> Position {
+    var last = Position.start
+    try transaction.forEachEntry(in: tables.sequences, under: [], from: [0]) { key, row in
+      last = max(
+        last, try SequenceRun(CheckedRow.content(of: row, under: key), under: key).positions.upperBound)
+      return true
+    }
+    return last
   }
 
   /// The run of removed entries that a position is in; nil if it is in none.

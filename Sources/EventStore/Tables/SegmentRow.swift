@@ -14,6 +14,9 @@ struct SegmentRow: Hashable, Sendable {
   /// The log's chain there; nil as long as it is not known, as for a segment that was acknowledged before
   /// those ahead of it were read.
   var chain: LogChain?
+  /// Whether the remote stated the chain. If not, it follows from what was read, and a later entry that states
+  /// one may have been written over an entry that was given up since.
+  var isChainStated = true
   /// Whether an earlier program wrote the row, which kept no chain. Then the chain follows from the rows: see
   /// ``SegmentTable/chain(at:in:_:)``.
   var isOfFirstVersion = false
@@ -51,7 +54,7 @@ struct SegmentRow: Hashable, Sendable {
 
   // | bytes | what |
   // |---|---|
-  // | 1 | version, 2; a row of version 1 has no chain |
+  // | 1 | version, 2; 3 if the remote did not state the chain; a row of version 1 has none |
   // | varint ×4 | replica's number, epoch, first and last sequence; all 0 for an entry that was given up |
   // | 32 | content hash |
   // | 32 | chain; zeros where it is not known |
@@ -59,7 +62,7 @@ struct SegmentRow: Hashable, Sendable {
   // | 1 | why it was rejected: `SegmentRejection`; absent where it was folded |
 
   func append(to writer: inout ByteWriter) {
-    writer.append(isOfFirstVersion && chain == nil ? 1 : 2)
+    writer.append(isOfFirstVersion && chain == nil ? 1 : isChainStated ? 2 : 3)
     writer.append(varint: UInt64(replica.rawValue))
     writer.append(varint: UInt64(epoch))
     writer.append(varint: first)
@@ -72,7 +75,8 @@ struct SegmentRow: Hashable, Sendable {
 
   init(_ row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
-    isOfFirstVersion = try reader.readVersion(upTo: 2, "segment row") == 1
+    let version = try reader.readVersion(upTo: 3, "segment row")
+    (isOfFirstVersion, isChainStated) = (version == 1, version == 2)
     replica = ReplicaNumber(rawValue: try reader.readUInt32Varint("segment.replica"))
     epoch = try reader.readUInt32Varint("segment.epoch")
     first = try reader.readVarint("row")

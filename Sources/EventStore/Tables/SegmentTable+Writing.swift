@@ -21,7 +21,7 @@ extension SegmentTable where Source == TableStorage {
     var chain: LogChain?
     try forEachLinkWithoutChain(upTo: offset, in: zone, incarnation, from: &chain) { offset, row, link in
       var row = row
-      row.chain = link
+      (row.chain, row.isChainStated) = (link, false)
       try put(row, in: zone, incarnation, at: offset)
     }
     return chain

@@ -82,14 +82,15 @@ struct SegmentTable<Source: TableReading>: TableView {
     }
   }
 
-  /// The chain of a token at an offset of an incarnation; nil if the remote states another chain there, or if it
-  /// is not known. Then a remote compares only the hash.
+  /// The chain of a token at an offset of an incarnation; nil if the remote states another chain there, or if the
+  /// row does not have it: what follows from the rows of an earlier program is computed when the log goes on,
+  /// not at every look. Then a remote compares only the hash.
   func tokenChain(
     at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> LogChain? {
+    if offset == 0 { return try .start(of: incarnations.identity(of: incarnation)) }
     let row = try row(at: offset, in: zone, incarnation)
-    if row?.rejection == .chain { return nil }
-    return try row?.chain ?? chain(at: offset, in: zone, incarnation)
+    return row?.rejection == .chain ? nil : row?.chain
   }
 
   /// What shows in the header of a new segment that its writer had seen the log up to an offset.

@@ -29,6 +29,11 @@ extension StateTable where Source == TableStorage {
       var cursor = try transaction.openCursor(tables.states)
       if try cursor.last() { last = try cursor.withEntry { key, _ in try key.bigEndian32(at: 0) } }
     }
+    guard last < .max else {
+      throw StoreError(
+        .damaged, "the table of states has a row of a number that no state gets",
+        hint: StoreError.damageHint)
+    }
     let state = StateNumber(rawValue: last + 1)
     source.setStateRow(StateRow(zone: zone, status: status), state)
     try source.flush()

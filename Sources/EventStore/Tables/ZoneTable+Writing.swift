@@ -33,6 +33,11 @@ extension ZoneTable where Source == TableStorage {
     }
   }
 
+  /// Forgets that a log was deleted: this account only could not see it.
+  func forgetGone(_ incarnation: IncarnationNumber) throws {
+    _ = try transaction.delete(TableKey.goneIncarnation(incarnation).span, in: tables.incarnations)
+  }
+
   /// Makes the row of a deleted zone, so that the replicator tells the remote. The row has no name and no
   /// state.
   func makeDeletion(of zone: ZoneID, _ incarnation: IncarnationNumber) throws {

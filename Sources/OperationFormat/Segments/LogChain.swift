@@ -76,8 +76,8 @@ package struct ChainLink: Hashable, Sendable {
   ///   - offset: its offset, from 1.
   ///   - stated: the chain there as the remote states it; nil if it states none.
   ///   - before: the chain at the offset before; nil if it is not known.
-  ///   - followsTombstone: whether the entry before was given up. What follows that was written after the
-  ///     entry that was there, and its chain is over that entry.
+  ///   - followsTombstone: whether an entry was given up since a chain was last stated. What follows that may
+  ///     have been written after the entry that was there, and then its chain is over that entry.
   package init(
     _ statement: ContentHash, at offset: UInt64, stated: StatedChain?, after before: LogChain?,
     followsTombstone: Bool

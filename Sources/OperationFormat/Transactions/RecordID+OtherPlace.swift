@@ -33,15 +33,12 @@ extension RecordID {
     _ = try otherPlace(&reader)
   }
 
-  /// Throws `.invalid` if this other place of a record is the record's own place. A place without an owner is
-  /// one of the record's owner.
+  /// Throws `.invalid` if this other place of a record is the record's own place.
   ///
-  /// - Parameter record: the record; its zone has an owner only if the bytes state it.
+  /// - Parameter record: the record. Its zone has an owner only if the bytes state it, as those of an earlier
+  ///   program do; then a place without an owner is one of the writer's own.
   func checkDiffers(from record: RecordID, at offset: Int) throws(FormatError) {
-    let isOwn =
-      name == record.name && zone.name == record.zone.name
-      && (zone.owner.byteCount == 0 || zone.owner == record.zone.owner)
-    guard !isOwn else {
+    guard self != record else {
       throw FormatError(
         .invalid, at: offset, in: "operation.place", expected: "another place", found: "the record's own")
     }

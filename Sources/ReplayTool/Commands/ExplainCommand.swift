@@ -108,7 +108,7 @@ struct ExplainCommand: StoreCommand {
           : "it has \(Display.list(fields.map { Display.name($0) }, max: 12))", exit: .input)
     }
     return ToolError(
-      "recordUnknown", "there is no record \(Display.record(record)), and never was",
+      "recordUnknown", "there is no record \(Display.record(record)) in what this store has",
       hint: "list the zone with `replay state STORE \(Display.zone(record.zone).argument)`",
       exit: .input)
   }

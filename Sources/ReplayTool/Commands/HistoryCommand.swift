@@ -30,7 +30,12 @@ struct HistoryCommand: ReplayCommand {
   @Option(help: ArgumentHelp("The first-parent history of this git repository.", valueName: "directory"))
   var git: String?
 
-  @Option(help: ArgumentHelp("A generated history of this many commits.", valueName: "count"))
+  /// More commits than that are not generated: they are all in memory.
+  private static let generatedMax = 1_000_000
+
+  @Option(
+    help: ArgumentHelp(
+      "A generated history of this many commits, at most \(generatedMax).", valueName: "count"))
   var generate: Int?
 
   @Option(help: ArgumentHelp("memory, or folder:DIR with a new or empty directory.", valueName: "remote"))
@@ -69,6 +74,9 @@ struct HistoryCommand: ReplayCommand {
     }
     guard (file == nil) == (finalFile == nil) else {
       throw ValidationError("A file and --final go together.")
+    }
+    guard 0...Self.generatedMax ~= generate ?? 0 else {
+      throw ValidationError("--generate must be from 0 to \(Self.generatedMax).")
     }
     guard 1...HistoryOptions.devicesMax ~= devices ?? 1 else {
       throw ValidationError("--devices must be from 1 to \(HistoryOptions.devicesMax).")

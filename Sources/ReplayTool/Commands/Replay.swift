@@ -80,8 +80,8 @@ struct Replay: AsyncParsableCommand {
     } catch is OutputClosed {
       return 0
     } catch {
-      // Print the output before the error.
-      do { try console.output.flush() } catch { return 0 }
+      // Print the output before the error, if it can be written.
+      do { try console.output.flush() } catch is OutputClosed { return 0 } catch {}
       var error = error is Interrupted ? .interrupted(hint: command.hintIfInterrupted) : ToolError(error)
       error.hint = command.places.fill(error.hint)
       return finish(console, report(error, printsJSON: command.printsJSON, console: console))

@@ -43,8 +43,9 @@ struct UpgradeCommand: ReplayCommand {
     let progress = Progress(console)
     let lines: [String]
     let members: [Name: JSON]
+    var hasProblem = false
     if isRemote {
-      (lines, members) = try await upgradeRemote(progress, console)
+      (lines, members, hasProblem) = try await upgradeRemote(progress, console)
     } else {
       (lines, members) = try await upgradeStore(progress, console)
     }
@@ -55,7 +56,7 @@ struct UpgradeCommand: ReplayCommand {
     } else {
       for line in lines { try console.output.line(line) }
     }
-    return nil
+    return hasProblem ? .problem : nil
   }
 
   /// Ends the sentence of what there is to do.
@@ -100,12 +101,15 @@ struct UpgradeCommand: ReplayCommand {
 
   private func upgradeRemote(
     _ progress: Progress, _ console: Console
-  ) async throws -> ([String], [Name: JSON]) {
+  ) async throws -> ([String], [Name: JSON], hasProblem: Bool) {
     let objects = FolderObjects(directory: try RemoteAddress(place).directory, makeRandom: console.makeRandom)
     let remote = FolderRemote(objects, isReadOnly: !write)
     _ = try await remote.identity()
-    let logs = try await RemoteUpgrade(remote, writes: write).run { try progress.update("entries", done: $0) }
+    let report = try await RemoteUpgrade(remote, writes: write).run {
+      try progress.update("entries", done: $0)
+    }
     progress.end()
+    let logs = report.logs
     let verb = write ? "got" : "would get"
     let former = logs.reduce(0) { $0 + $1.former }
     var lines = logs.filter { $0.former > 0 || $0.stop != nil }.map { log in
@@ -114,12 +118,18 @@ struct UpgradeCommand: ReplayCommand {
         + (log.stop.map { "; from offset \($0) on they stay: that entry cannot be read, or was given up" }
           ?? "")
     }
+    for problem in report.listProblems {
+      lines.append("the list of zones has an event that cannot be read, and its log stays: \(problem)")
+    }
+    let hasProblem = !report.listProblems.isEmpty || logs.contains { $0.stop != nil }
+    if hasProblem { lines.append("`replay remote \(place.argument)` says what is wrong, and what to do") }
     lines.append(
       "\(Display.count(former, "entry", plural: "entries")) in \(Display.count(logs.count, "log")) "
         + "\(verb) a chain" + end(former > 0))
     return (
       lines,
       [
+        "problems": .array(report.listProblems.map { .string("\($0)") }),
         "logs": .array(
           logs.map { log in
             var members: [Name: JSON] = [
@@ -128,8 +138,9 @@ struct UpgradeCommand: ReplayCommand {
             ]
             if let stop = log.stop { members["stop"] = .number(stop) }
             return .object(members)
-          })
-      ]
+          }),
+      ],
+      hasProblem
     )
   }
 }

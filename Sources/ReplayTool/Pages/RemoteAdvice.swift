@@ -17,7 +17,14 @@ struct RemoteAdvice {
   ) {
     let remote = remote.argument
     self.remote = remote
-    if audit.problems.contains(where: { $0.asset == nil && $0.unnamedLog == nil && !$0.isDenied }) {
+    if audit.problems.contains(where: \.isNewer) {
+      lines.append(
+        "What only a newer version can read is not damaged: read it with that version, and change nothing here."
+      )
+    }
+    if audit.problems.contains(where: {
+      $0.asset == nil && $0.unnamedLog == nil && !$0.isDenied && !$0.isNewer
+    }) {
       lines.append(
         "Restore these files from a backup or from another copy of the folder, or put back what a store has: "
           + "`replay remote \(remote) --repair STORE`." + givingUp(audit))
@@ -76,7 +83,7 @@ struct RemoteAdvice {
   private func givingUp(_ audit: RemoteAudit) -> String {
     var entries: [String] = []
     let only = audit.onlyLogs
-    for entry in audit.problems.lazy.compactMap({ RemotePage.argument($0, only) }) {
+    for entry in audit.problems.lazy.filter({ !$0.isNewer }).compactMap({ RemotePage.argument($0, only) }) {
       if !entries.contains(entry) { entries.append(entry) }
       if entries.count > Self.entriesMax { break }
     }

@@ -34,7 +34,7 @@ struct StatePage {
       throw ToolError(
         "recordUnknown",
         "there \(position == nil ? "is" : "was") no record \(Display.record(id))"
-          + (position.map { " up to position \($0)" } ?? ", and never was"),
+          + (position.map { " up to position \($0)" } ?? " in what this store has"),
         hint: "list the zone with `replay state STORE \(Display.zone(id.zone).argument)`",
         exit: .input)
     }

@@ -10,6 +10,8 @@ package enum ReplicatorEvent: Sendable {
   case localCommit
   /// The remote says that something may have changed.
   case remoteChanged(RemoteHint)
+  /// Another round of this process succeeded.
+  case remoteWorks
   case timerFired(ReplicatorTimer)
   /// An effect of the round is done.
   case completed(RoundResult)
@@ -103,6 +105,8 @@ package struct ReplicatorMachine: Sendable {
   /// Zones that were not in sync after the last round that came to them.
   private var unsettled: Set<ZoneID> = []
   private var announcing = Announcing.ready
+  /// Whether the round may have written what others are to know of.
+  private var hasWritten = false
   /// The ``SyncRound/holds`` of the last round.
   private var holds: [ZoneID: SyncFailure] = [:]
   /// Debounce timers that run.
@@ -157,7 +161,8 @@ package struct ReplicatorMachine: Sendable {
     case .remoteChanged(let hint):
       look.add(hint)
       return debounce(.push, policy.pushDelayMilliseconds)
-    case .timerFired(.next):
+    case .remoteWorks where !isWaiting: return []
+    case .remoteWorks, .timerFired(.next):
       endWait()
       return request(.all)
     case .timerFired(.assets):
@@ -232,6 +237,7 @@ package struct ReplicatorMachine: Sendable {
     let effects = round.step(result)
     guard round.isOver else {
       phase = .inRound(round, wanted: wanted, isEarly: isEarly)
+      if effects.contains(where: \.isAnnounced) { hasWritten = true }
       return effects.map { .round($0) }
     }
     phase = round.report.failure == nil ? .idle : .waiting
@@ -243,8 +249,9 @@ package struct ReplicatorMachine: Sendable {
       round.searches, hasFailed: round.report.failure != nil, isRunning: isRunning)
     // The assets that the remote did not have are asked for again after a while, longer each time.
     if let count { timers.append(.setTimer(.assets, policy.assetDelay(afterSearches: count))) }
-    let hasChanged = round.report.zones.contains { $0.sentSegments > 0 || $0.status == .removed }
-    return (hasChanged ? announce() : []) + [.report(round.report)] + timers
+    let hasWritten = hasWritten
+    self.hasWritten = false
+    return (hasWritten ? announce() : []) + [.report(round.report)] + timers
       + goOn(after: round.report, wanted)
   }
 
@@ -282,6 +289,12 @@ package struct ReplicatorMachine: Sendable {
       }
     }
     let failure = report.failure ?? failed.first
+    // What a zone's failure asks for counts, but no longer than until all zones are asked again.
+    let asked =
+      report.failure.map(\.retryAfterMilliseconds)
+      ?? failed.filter { !$0.errorCode.isForLong }.compactMap(\.retryAfterMilliseconds).max().map {
+        min($0, policy.everythingMilliseconds)
+      }
     failures = failure == nil ? 0 : failures + 1
     guard isRunning else { return wanted.isEmpty ? [] : request(wanted) }
     // What asked for a round meanwhile gets one after a short delay, which batches; after a failure not
@@ -292,9 +305,9 @@ package struct ReplicatorMachine: Sendable {
     if let failure {
       let delay = policy.delay(
         afterFailures: failure.errorCode.waitsForUser ? .max : failures,
-        retryAfterMilliseconds: failure.retryAfterMilliseconds)
+        retryAfterMilliseconds: asked)
       // One bad zone does not make the others wait longer than they would, unless the remote asked for it.
-      let isOfZone = report.failure == nil && failure.retryAfterMilliseconds == nil
+      let isOfZone = report.failure == nil && asked == nil
       range = isOfZone ? min(delay.lowerBound, poll)...min(delay.upperBound, poll) : delay
     } else {
       if report.zones.contains(where: { $0.status == .unfinished }) { isWanted = true }

@@ -17,6 +17,16 @@ package enum RoundEffect: Hashable, Sendable {
   case reclaim
 }
 
+extension RoundEffect {
+  /// Whether other clients of the remote are to know of what it writes there.
+  var isAnnounced: Bool {
+    switch self {
+    case .zone(_, .create), .zone(_, .append), .zone(_, .deleteAtRemote): true
+    default: false
+    }
+  }
+}
+
 /// The result of an effect.
 package enum RoundResult: Sendable {
   case state(StoreSyncState)

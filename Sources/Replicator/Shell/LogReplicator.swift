@@ -18,6 +18,8 @@ public final class LogReplicator: Sendable {
   public let remote: any RemoteLog
   public let zones: ZoneSelection
   let configuration: ReplicatorConfiguration
+  /// The events of each ``run(_:)`` that runs.
+  private let running = Mutex<[UInt64: AsyncStream<ReplicatorEvent>.Continuation]>([:])
 
   public init(
     store: LocalStore, remote: any RemoteLog, zones: ZoneSelection = .all,
@@ -47,7 +49,8 @@ public final class LogReplicator: Sendable {
 
   /// Syncs until the task is cancelled: at once, after each commit here, when the remote notifies of a
   /// change, and periodically. If the remote fails it retries without end, with exponential backoff up to a
-  /// bound.
+  /// bound. A ``syncOnce(_:)`` of this replicator that succeeds ends a wait: call it after the user has signed in
+  /// again.
   ///
   /// - Parameter didSync: called after each round, also one that failed: see ``SyncReport/failure``.
   public func run(_ didSync: @escaping @Sendable (SyncReport) -> Void = { _ in }) async {
@@ -63,6 +66,12 @@ public final class LogReplicator: Sendable {
       store: store, remote: remote, selection: zones, pageBytesMax: configuration.pageBytesMax,
       makeRandom: configuration.makeRandom, assetProgress: configuration.assetProgress)
     let (events, feed) = AsyncStream.makeStream(of: ReplicatorEvent.self)
+    let number = running.withLock { running in
+      let number = (running.keys.max() ?? 0) + 1
+      if isRunning { running[number] = feed }
+      return number
+    }
+    defer { running.withLock { running in if isRunning { running[number] = nil } } }
     // A discarding group: any other keeps the result of every effect until it is asked for.
     await withDiscardingTaskGroup { group in
       if isRunning {
@@ -92,13 +101,21 @@ public final class LogReplicator: Sendable {
             log(report)
             // The report of a cancelled round says nothing about the remote or the store.
             if !Task.isCancelled { didSync(report) }
-            if !isRunning { feed.finish() }
+            if !isRunning {
+              if report.failure == nil { tellRunning() }
+              feed.finish()
+            }
           }
         }
       }
       for timer in ReplicatorTimer.allCases { timers[timer]?.cancel() }
       group.cancelAll()
     }
+  }
+
+  /// Lets what runs know that the remote works again: it may wait after a failure.
+  private func tellRunning() {
+    for feed in running.withLock({ Array($0.values) }) { feed.yield(.remoteWorks) }
   }
 
   private func startTimer(
@@ -157,10 +174,14 @@ public final class LogReplicator: Sendable {
   ) async {
     var changes = first
     while true {
-      for await hint in changes { feed.yield(.remoteChanged(hint)) }
+      var isLive = false
+      for await hint in changes {
+        isLive = true
+        feed.yield(.remoteChanged(hint))
+      }
       guard (try? await configuration.sleep(configuration.policy.pollMilliseconds)) != nil else { return }
-      // Nobody knows what happened meanwhile.
-      feed.yield(.remoteChanged(.logs([:])))
+      // Nobody knows what happened meanwhile. A remote that gives no hints is polled anyway.
+      if isLive { feed.yield(.remoteChanged(.logs([:]))) }
       changes = remote.changes()
     }
   }

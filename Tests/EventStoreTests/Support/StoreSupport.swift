@@ -11,6 +11,9 @@ import Testing
   import Darwin
 #endif
 
+/// How many damaged files a test has: few in daily tests, all with `DAMAGED_FILES=3000`.
+let damagedFiles = getenv("DAMAGED_FILES").flatMap { UInt64(String(cString: $0)) } ?? 100
+
 /// A random generator that is determined by its seed (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64

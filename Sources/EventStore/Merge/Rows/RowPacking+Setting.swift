@@ -89,14 +89,17 @@ extension RowPacking {
     return space.span.extracting(before + range.lowerBound..<before + range.upperBound)
   }
 
-  /// Reads all cells; nil if they are too many, damaged, or one has several heads.
+  /// Reads all cells; nil if they are too many, damaged, or one has several heads or is in another form.
   private static func read(
     _ packed: PackedRow, _ row: RawSpan, _ stampCount: Int, into cells: UnsafeMutablePointer<Read>
   ) -> Int? {
     var walk = PackedCells(row, from: packed.fields)
     var count = 0
     while let cell = walk.next() {
-      guard count < cellsMax, cell.form != .heads else { return nil }
+      // Heads in the form of version 1 might be written in another one now.
+      guard count < cellsMax, cell.form == .head || cell.form == .other && !cell.number.isOfHeads else {
+        return nil
+      }
       cells[count] = Read(cell: cell, stamp: 0, index: 0)
       count += 1
     }

@@ -13,10 +13,12 @@ package struct AuditProblem: Sendable {
   package var unnamedLog: IncarnationID?
   /// Whether this user may not read the object: then it may be whole.
   package var isDenied = false
+  /// Whether only a newer version can read it: then it is whole, and need not be put back.
+  package var isNewer = false
 
   init(
     _ place: String, _ message: String, entry: EntryPlace? = nil, asset: AssetReference? = nil,
-    unnamedLog: IncarnationID? = nil, isDenied: Bool = false
+    unnamedLog: IncarnationID? = nil, isDenied: Bool = false, isNewer: Bool = false
   ) {
     self.place = place
     self.message = message
@@ -24,5 +26,6 @@ package struct AuditProblem: Sendable {
     self.asset = asset
     self.unnamedLog = unnamedLog
     self.isDenied = isDenied
+    self.isNewer = isNewer
   }
 }

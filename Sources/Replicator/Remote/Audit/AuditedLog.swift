@@ -35,6 +35,8 @@ package struct AuditedLog: Sendable {
   /// The log's chain at each offset, from 1, as the remote states it, else as it follows; nil if neither is
   /// known.
   var chains: [LogChain?] = []
+  /// The last offset at which the remote states a chain; 0 if there is none.
+  private var statedOffset: UInt64 = 0
   /// Assets that no segment names, in the order of their hashes: uploads whose segments are still to come, or
   /// never came. Of a deleted log, all that were left.
   package var unnamedAssets: [UnnamedAsset] = []
@@ -52,8 +54,9 @@ package struct AuditedLog: Sendable {
     let link = statement.map {
       ChainLink(
         $0, at: offset, stated: stated, after: chains.last ?? .start(of: incarnation),
-        followsTombstone: offset > 1 && tombstones.last?.offset == offset - 1)
+        followsTombstone: tombstones.last.map { $0.offset > statedOffset } ?? false)
     }
+    if stated != nil { statedOffset = offset }
     chains.append(link?.chain)
     return link?.continues ?? true
   }

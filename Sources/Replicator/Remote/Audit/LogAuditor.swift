@@ -98,7 +98,7 @@ struct LogAuditor {
       log.isReadable = false
       return false
     }
-    noteUnreadable(offset + 1, "\(error)", isDenied: isDenied)
+    noteUnreadable(offset + 1, "\(error)", isDenied: isDenied, isNewer: error.code == .newerSegment)
     return objects != nil
   }
 
@@ -118,10 +118,13 @@ struct LogAuditor {
   }
 
   /// - Parameter isDenied: whether others may read it: then this user must not give it up.
-  private mutating func noteUnreadable(_ offset: UInt64, _ message: String, isDenied: Bool = false) {
+  private mutating func noteUnreadable(
+    _ offset: UInt64, _ message: String, isDenied: Bool = false, isNewer: Bool = false
+  ) {
     let entry = place(offset)
     problems.append(
-      AuditProblem("\(entry)", message, entry: isDenied ? nil : entry, isDenied: isDenied))
+      AuditProblem(
+        "\(entry)", message, entry: isDenied ? nil : entry, isDenied: isDenied, isNewer: isNewer))
     log.isReadable = false
     log.unreadable.append(offset)
     log.hashes.append(nil)
@@ -208,7 +211,7 @@ struct LogAuditor {
       checkRules(header, [], at: segment.offset, broken: "\(error)")
       return header.contentHash
     }
-    problems.append(AuditProblem("\(place(segment.offset))", "\(error)"))
+    problems.append(AuditProblem("\(place(segment.offset))", "\(error)", isNewer: error.code != .outOfMemory))
     return try? SegmentFrame.readHeader(segment.bytes.span.bytes).contentHash
   }
 

@@ -9,6 +9,13 @@ package import OperationFormat
 /// What follows an entry that cannot be read or was given up stays as it is: stores that had read that entry
 /// have another chain there than those that had not.
 package struct RemoteUpgrade: Sendable {
+  /// What there is to do, or was done.
+  package struct Report: Sendable {
+    package var logs: [Log] = []
+    /// Events of the list of zones that cannot be read: the logs that they name were not found.
+    package var listProblems: [ZoneListProblem] = []
+  }
+
   /// What there is to do in a log, or was done.
   package struct Log: Sendable {
     package var zone: ZoneID
@@ -34,42 +41,49 @@ package struct RemoteUpgrade: Sendable {
 
   /// Goes through all open logs.
   ///
-  /// - Parameter progress: called after each entry that was read, with their number.
+  /// - Parameter progress: called after each entry and each page of the list that was read, with the number of
+  ///   entries.
   /// - Throws: ``RemoteError``; what the closure throws.
-  package func run(progress: (UInt64) throws -> Void = { _ in }) async throws -> [Log] {
-    var logs: [Log] = []
+  package func run(progress: (UInt64) throws -> Void = { _ in }) async throws -> Report {
+    var report = Report()
     var done: UInt64 = 0
     var listed = ListedLogs()
-    try await remote.forEachZoneEventPage { page in
+    var token: DatabaseToken?
+    while true {
+      let page = try await remote.zoneEvents(after: token)
       listed.add(page)
-      return true
+      report.listProblems += page.problems
+      try progress(done)
+      if !page.hasMore || page.token == token { break }
+      token = page.token
     }
     for open in listed.logs where open.fate == nil {
       var log = Log(zone: open.zone, incarnation: open.incarnation)
-      try await upgrade(&log) {
-        done += 1
-        try progress(done)
+      do {
+        try await upgrade(&log) {
+          done += 1
+          try progress(done)
+        }
+      } catch let error as RemoteError where [.damaged, .damagedSegment, .denied].contains(error.code) {
+        // Something else is in the place of its directory, or this user may not read it.
+        log.stop = log.entries + 1
       }
-      logs.append(log)
+      report.logs.append(log)
     }
-    return logs.sorted { ($0.zone, $0.incarnation.description) < ($1.zone, $1.incarnation.description) }
+    report.logs.sort { ($0.zone, $0.incarnation.description) < ($1.zone, $1.incarnation.description) }
+    return report
   }
 
   private func upgrade(_ log: inout Log, _ didRead: () throws -> Void) async throws {
     var chain = LogChain.start(of: log.incarnation)
     while true {
       let offset = log.entries + 1
-      let name = ObjectName.entry(of: log.incarnation, offset)
       do throws(RemoteError) {
-        guard let bytes = try await remote.objects.get(name, bytesMax: LogObject.bytesMax) else {
-          if try await entries.isHole(offset, of: log.incarnation) { log.stop = offset }
-          return
-        }
         let stored: StoredSegment
-        switch try LogObject.read(bytes, name, log.zone, log.incarnation, offset) {
-        case .segment(let segment): stored = segment
-        case .seal: return
-        case .tombstone:
+        switch try await entries.read(log.incarnation, log.zone, offset) {
+        case .segment(let segment)?: stored = segment
+        case .seal?, nil: return
+        case .tombstone?:
           log.stop = offset
           return
         }
@@ -82,7 +96,7 @@ package struct RemoteUpgrade: Sendable {
         }
         chain = next
         if stored.chain == nil {
-          if writes { try await write(stored, chain, name) }
+          if writes { try await write(stored, chain, log.incarnation) }
           log.former += 1
         }
       } catch {
@@ -96,10 +110,11 @@ package struct RemoteUpgrade: Sendable {
   }
 
   private func write(
-    _ stored: StoredSegment, _ chain: LogChain, _ name: ObjectName
+    _ stored: StoredSegment, _ chain: LogChain, _ incarnation: IncarnationID
   ) async throws(RemoteError) {
+    // Also where an amendment has put the entry back: with a chain it is whole again.
     try await remote.objects.overwrite(
-      name,
+      .entry(of: incarnation, stored.offset),
       SegmentEnvelope.encode(
         offset: stored.offset, receivedMilliseconds: stored.receivedMilliseconds, chain: StatedChain(chain),
         segment: stored.bytes.span.bytes))

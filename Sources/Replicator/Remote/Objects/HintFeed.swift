@@ -18,10 +18,13 @@ final class HintFeed: Sendable {
   /// - Parameter begin: called with the listener, for a source of hints of its own.
   func listen(_ begin: (AsyncStream<RemoteHint>.Continuation) -> Void = { _ in }) -> AsyncStream<RemoteHint> {
     AsyncStream(bufferingPolicy: .bufferingNewest(Self.waitingMax)) { continuation in
-      state.withLock { state in
+      let number = state.withLock { state in
         state.next += 1
         state.listeners[state.next] = continuation
+        return state.next
       }
+      // A source that begins sets another handler. The next hint finds out then.
+      continuation.onTermination = { [self] _ in state.withLock { $0.listeners[number] = nil } }
       begin(continuation)
     }
   }

@@ -22,17 +22,13 @@ struct LogAppender: Sendable {
     guard token.offset < Limits.placeMax else { throw try await zones.logWentBack(incarnation, token.offset) }
     var next = token.offset + 1
     var chain = token.chain
-    var followsTombstone = false
     while true {
       switch try await entries.find(incarnation, zone, next) {
       case .segment(let found, let isAmended):
         // A reader that has read up to here computes the same.
         let statement = found.header.statement.hash
-        var link = ChainLink(
-          statement, at: next, stated: found.chain, after: chain, followsTombstone: followsTombstone)
-        if !link.continues, next == token.offset + 1, token.offset > 0,
-          case .tombstone = try await entries.find(incarnation, zone, token.offset)
-        {
+        var link = ChainLink(statement, at: next, stated: found.chain, after: chain, followsTombstone: false)
+        if !link.continues, try await entries.followsTombstone(incarnation, zone, next) {
           link = ChainLink(statement, at: next, stated: found.chain, after: chain, followsTombstone: true)
         }
         let place = SegmentPlace(
@@ -41,15 +37,14 @@ struct LogAppender: Sendable {
         if let outcome = try await compare(segment, with: found, at: place, token, isAmended: isAmended) {
           return outcome
         }
-        (chain, followsTombstone) = (link.chain, false)
+        chain = link.chain
         next += 1
       case .tombstone(let hash):
         chain = ChainLink(hash, at: next, stated: nil, after: chain, followsTombstone: false).chain
-        followsTombstone = true
         next += 1
       // It may have been the same segment: then the log has it twice, and readers skip the second.
       case .unreadable:
-        (chain, followsTombstone) = (nil, false)
+        chain = nil
         next += 1
       case .seal(let fate):
         return .gone(try await zones.complete(fate, listed: listed, zone, incarnation))

@@ -96,6 +96,27 @@ struct LogEntries: Sendable {
     }
   }
 
+  /// Whether an entry was given up since the remote last stated a chain before an offset.
+  ///
+  /// - Complexity: reads the entries before the offset that state no chain
+  func followsTombstone(
+    _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
+  ) async throws(RemoteError) -> Bool {
+    var before = offset - 1
+    do throws(RemoteError) {
+      while before > 0 {
+        switch try await read(incarnation, zone, before) {
+        case .tombstone?: return true
+        case .segment(let stored)? where stored.chain == nil: before -= 1
+        default: return false
+        }
+      }
+    } catch {
+      guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
+    }
+    return false
+  }
+
   /// Whether anything is at an offset of a log.
   ///
   /// - Throws: ``RemoteError`` `damagedSegment` if something else is in the place of its directory: that

@@ -24,7 +24,11 @@ struct LogPageReader: Sendable {
     if fate == .purged { return .gone(.purged) }
     do throws(RemoteError) {
       try await check(token)
-      return try await page(after: token, listed: fate, bytesMax: bytesMax)
+      let outcome = try await page(after: token, listed: fate, bytesMax: bytesMax)
+      if case .segments(let page, _) = outcome, let first = page.first {
+        try await check(token, before: first)
+      }
+      return outcome
     } catch {
       // The log of a deleted zone need not be repaired for others to read it to its end.
       guard fate == .deleted, error.isAboutOneObject || error.isOfNewerEntry else { throw error }
@@ -102,6 +106,20 @@ struct LogPageReader: Sendable {
     default: break
     }
     throw try await zones.logWentBack(token.incarnation, token.offset)
+  }
+
+  /// Throws if a token's segment was given up, and the entry after it was written over the tombstone. Only the
+  /// beginning of the token's segment was read, and that may be whole.
+  private func check(_ token: ChangeToken, before next: StoredSegment) async throws(RemoteError) {
+    guard token.offset > 0, let chain = token.chain, let stated = next.chain else { return }
+    let statement = try LogObject.head(of: next).header.statement.hash
+    let link = ChainLink(
+      statement, at: next.offset, stated: stated, after: chain, followsTombstone: false)
+    guard !link.continues,
+      case .tombstone(let stored)? = try await entries.read(token.incarnation, token.zone, token.offset),
+      ContentHash(of: stored.bytes.span.bytes) != token.hash
+    else { return }
+    throw quarantined(token)
   }
 
   /// The error for a token whose segment was given up.

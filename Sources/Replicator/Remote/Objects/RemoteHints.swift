@@ -139,10 +139,9 @@ final class RemoteHints: Sendable {
     var object: HintObject
     let own: [IncarnationID: UInt64]
     do throws(RemoteError) {
-      // Another remote may be in the place.
       let remote = try await identity()
-      if let before, before.remote != remote { return before }
-      object = before ?? HintObject(of: remote)
+      // That of another remote was copied here.
+      object = before.flatMap { $0.remote == remote ? $0 : nil } ?? HintObject(of: remote)
       let stamp = HintObject.Stamp.random(makeRandom)
       let listOffset: UInt64
       (own, listOffset) = state.withLock { ($0.own, $0.ownListOffset) }

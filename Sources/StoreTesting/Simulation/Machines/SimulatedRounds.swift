@@ -25,7 +25,7 @@ struct SimulatedRounds: WorldPart {
       replicator.steps = replicator.round == nil ? steps : nil
     case .started: replicator.isAsked = true
     case .localCommit, .remoteChanged: replicator.pace.call()
-    case .timerFired, .completed: break
+    case .timerFired, .completed, .remoteWorks: break
     }
     for effect in replicator.machine.step(event) {
       switch effect {
