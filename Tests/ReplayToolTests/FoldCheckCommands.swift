@@ -16,7 +16,7 @@ struct FoldCheckCommands {
     #expect(planted.exit == 2 && planted.errors.contains("there is no fault"), "\(planted)")
   }
 
-  @Test("an interrupt ends it after the current sequence", .timeLimit(.minutes(5)))
+  @Test("an interrupt ends it after the current sequence", .timeLimit(.minutes(20)))
   func ends() async throws {
     var tool = Tool()
     tool.isInterrupted = { true }

@@ -338,7 +338,7 @@ struct SyncCommands {
     #expect(await digest("a") == digest("b"))
   }
 
-  @Test("--watch waits for a missing remote; with a store without a remote it ends", .timeLimit(.minutes(5)))
+  @Test("--watch waits for a missing remote; with a store without a remote it ends", .timeLimit(.minutes(20)))
   func watchesForRemote() async throws {
     try await makeStore("a", zones: ["notes"], seed: 10)
     let never = await tool().run("sync", path("a"), "--remote", remote, "--watch")
@@ -366,7 +366,7 @@ struct SyncCommands {
     #expect(result.errors == "waiting for the remote: there is no folder \(folder)\n", "\(result)")
   }
 
-  @Test("--watch ends after the first round if neither side has the zone", .timeLimit(.minutes(5)))
+  @Test("--watch ends after the first round if neither side has the zone", .timeLimit(.minutes(20)))
   func watchesNoUnknownZone() async throws {
     try await makeStore("a", zones: ["notes"], seed: 10)
     #expect(

@@ -50,7 +50,7 @@ struct ZonesDeletedElsewhere {
     #expect(after.exit == 2 && after.errors.contains("the store has no zone “gone”"), "\(after)")
   }
 
-  @Test("--watch continues", .timeLimit(.minutes(5)))
+  @Test("--watch continues", .timeLimit(.minutes(20)))
   func watched() async throws {
     try await makeStores()
     var watching = Tool(random)
