@@ -7,13 +7,13 @@ SHELL := /bin/bash
 SWIFT ?= swift
 # Number of sequences that `make foldcheck` and `make test` run, and their seed.
 SEQUENCES ?= 1000000
-CHECKED_SEQUENCES ?= 30000
+CHECKED_SEQUENCES ?= 10000
 SEED ?= 1
 # Damaged data files that `make damage` opens in each way.
 DAMAGED_FILES ?= 3000
 # Seeds of the worlds that `make simulate` and `make test` run, and of the worlds with assets.
 SEEDS ?= 1..100000
-CHECKED_SEEDS ?= 1..200
+CHECKED_SEEDS ?= 1..100
 ASSET_SEEDS ?= 1..40
 # Planted bugs that `make planted` searches for: all, a name, or 3/10 for every tenth from the third on.
 BUGS ?= all
