@@ -110,8 +110,9 @@ struct CounterTests {
     #expect(try counter(other) == 166)
     #expect(try heads(store).count == 21)
     #expect(try store.digest() == other.digest())
-    // Four are in the record's row, the others apart, with their sum.
-    #expect(try rowsApart(store) == 18)
+    // Four are in the record's row, the others apart, those of a replica in one row; and their sum.
+    let apart = try rowsApart(store)
+    #expect(apart == 12)
     try await checkSound(store)
   }
 
@@ -140,17 +141,131 @@ struct CounterTests {
     try await checkSound(store)
   }
 
-  @Test("a thousand writes cost one row each, and a read reads none of them")
-  func many() async throws {
+  /// A store whose counter got one addend from each of so many transactions.
+  private func written(_ count: Int64) async throws -> LocalStore {
     let store = try await directory.noteStore()
     try await store.write { try $0.create(note("r"), type: "note") }
-    for number in 0..<1000 as Range<Int64> {
+    for number in 0..<count {
       try await store.write { try $0.add(.int(number), to: "n", of: note("r")) }
     }
+    return store
+  }
+
+  @Test("addends of a thousand transactions share rows, and a read reads none of them")
+  func many() async throws {
+    let store = try await written(1000)
     #expect(try counter(store) == 499_500)
-    #expect(try rowsApart(store) == 997)
+    // The four greatest are in the record's row, the others have sequences from 2 to 997.
+    #expect(try rowsApart(store) == 16 + 1)
+    let bytes = try store.rows(\.elements).reduce(0) { $0 + $1.key.count + $1.value.count }
+    #expect(bytes < 1000 * 14)
     #expect(try store.rows(\.records)[0].value.count < 200)
+    let addends = (0..<1000).reversed().map { CellHead.Content.addend(.int($0)) }
+    #expect(try heads(store).map(\.content) == addends)
     try await checkSound(store)
+  }
+
+  @Test("many addends of one transaction whose sum does not fit share rows too")
+  func clamped() async throws {
+    let store = try await directory.noteStore()
+    try await store.write { tx in
+      try tx.create(note("r"), type: "note")
+      for _ in 0..<300 { try tx.add(.int(.max), to: "n", of: note("r")) }
+    }
+    for _ in 0..<3 { try await store.write { try $0.add(1, to: "n", of: note("r")) } }
+    #expect(try heads(store).count == 303)
+    // 1 to 299 of the first transaction, and none of the others: these are in the record's row.
+    #expect(try rowsApart(store) == 5 + 1)
+    try await checkSound(store)
+    try await store.write { tx in
+      try tx.delete(note("r"))
+      try tx.create(note("r"), type: "note")
+      try tx.add(2, to: "n", of: note("r"))
+    }
+    #expect(try counter(store) == 2)
+    #expect(try store.rows(\.elements).isEmpty)
+    try await checkSound(store)
+  }
+
+  @Test(
+    "a create that has seen a part of the addends in a row removes only these",
+    arguments: [70, 127, 128, 200])
+  func seenInPart(seen: UInt64) async throws {
+    let store = try await directory.noteStore()
+    var remote = TestRemote()
+    _ = try remote.append([transaction(1, 1, [create("r")])])
+    for sequence in 1...250 as ClosedRange<UInt64> {
+      _ = try remote.append([transaction(2, sequence, base: 1, [add("r", "n", .int(Int64(sequence)))])])
+    }
+    _ = try remote.append([transaction(3, 1, base: seen + 1, [create("r")])])
+    _ = try await store.ingest(remote.segments)
+    let rest = (Int64(seen) + 1...250).reduce(0, +)
+    #expect(try counter(store) == .int(rest))
+    try await checkSound(store)
+  }
+
+  /// Gives each addend that is apart a row, and each row a place in the index, as earlier programs did.
+  private func writeSingleRows(_ store: LocalStore) throws {
+    for (key, value) in try store.rows(\.elements).map({ ($0.key, $0.value) }) {
+      let key = ElementKey(bytes: key)
+      if key.kind == .apartOrder { try store.overwrite(key.bytes, nil, in: \.elements) }
+      guard let cell = try key.addends else { continue }
+      try store.overwrite(key.bytes, nil, in: \.elements)
+      for head in try ApartRow(value.span.bytes).heads {
+        var writer = ByteWriter()
+        writer.append(head.head)
+        writer.append(varint: UInt64(head.payload.count))
+        writer.append(head.payload)
+        try store.overwrite(cell.keys(head.head.id).last!.bytes, writer.bytes, in: \.elements)
+        writer = ByteWriter()
+        writer.append(varint: UInt64(head.head.id.replica.rawValue))
+        let order = cell.order(
+          of: head.head, by: try store.read { try $0.readView.replicaID(head.head.id.replica) })
+        try store.overwrite(order.bytes, writer.bytes, in: \.elements)
+      }
+    }
+  }
+
+  @Test("addends that have a row each, as earlier programs wrote them, are read, removed and joined")
+  func singleRows() async throws {
+    let store = try await written(200)
+    let digest = try store.digest()
+    try writeSingleRows(store)
+    #expect(try rowsApart(store) == 196 + 1)
+    func check(_ count: Int64, sourceLocation: SourceLocation = #_sourceLocation) throws {
+      let sum = count * (count - 1) / 2
+      #expect(try counter(store) == .int(sum), sourceLocation: sourceLocation)
+      #expect(try heads(store).count == Int(count), sourceLocation: sourceLocation)
+      let report = try store.verify()
+      #expect(report.problems == [], sourceLocation: sourceLocation)
+    }
+    try check(200)
+    #expect(try store.digest() == digest)
+    // Old and new ones beside each other.
+    for number in 200..<300 as Range<Int64> {
+      try await store.write { try $0.add(.int(number), to: "n", of: note("r")) }
+    }
+    try check(300)
+    let needed = try store.upgradeNeeded()
+    let report = try await store.upgrade()
+    #expect(needed.addends == report.addends && report.addends == 193)
+    try check(300)
+    #expect(try rowsApart(store) == 5 + 1)
+    #expect(try store.upgradeNeeded().addends == 0)
+    try await checkSound(store)
+    // One that differs is found.
+    try writeSingleRows(store)
+    let single = try #require(
+      try store.rows(\.elements).first { try ElementKey(bytes: $0.key).addends != nil })
+    try store.overwrite(single.key, nil, in: \.elements)
+    let problems = try store.verify().problems
+    #expect(problems.contains { $0.description.contains("the addends differ from the log") })
+    try store.overwrite(single.key, single.value, in: \.elements)
+    try await store.write { tx in
+      try tx.delete(note("r"))
+      try tx.create(note("r"), type: "note")
+    }
+    #expect(try store.rows(\.elements).isEmpty)
   }
 
   @Test("its explanation has who added what, and what a create has seen")

@@ -59,11 +59,11 @@ struct PartVerification {
     do {
       var reader = ByteReader(row.span.bytes)
       let head = try key.orderedHead(by: ReplicaNumber(rawValue: try reader.readUInt32Varint("head.replica")))
-      let apart = try key.apartHead(head.id)
-      let found = try source.transaction.withValue(of: apart.bytes.span.bytes, in: source.tables.elements) {
-        try OwnedHead(apart: $0).head
+      let isThere = try key.orderedCell().keys(head.id).contains {
+        try source.readView.withElement($0) { row in try ApartRow(row).heads.contains { $0.head == head } }
+          ?? false
       }
-      return found == head ? nil : "no such head is stored apart"
+      return isThere ? nil : "no such head is stored apart"
     } catch {
       return "\(StoreError.translate(error))"
     }

@@ -10,6 +10,9 @@ struct RecordVerification {
   private let isFoldingAgain: Bool
   /// How many rows the comparison has looked at, of how many in all its tables.
   private var compared: (done: UInt64, total: UInt64) = (0, 0)
+  /// Counters of which rows differ, each by a prefix of the rows of its addends: an earlier program gave each
+  /// addend a row.
+  private var counters: Set<ElementKey> = []
   /// The zones of states, as far as they are known.
   private var zoneOfState: [UInt32: ZoneID] = [:]
 
@@ -50,6 +53,7 @@ struct RecordVerification {
       try compare("element", source, source.tables.elements, fresh, fresh.tables.elements, live, progress)
       try compare(
         "reference", source, source.tables.references, fresh, fresh.tables.references, live, progress)
+      try checkCounters(source, fresh)
       try checkUnits(source, fresh, live, progress)
       try checkParts(source, all)
     }
@@ -68,23 +72,47 @@ struct RecordVerification {
     var found = try RowWalk(source.transaction.openCursor(table), live, isElements: what == "element")
     var made = try RowWalk(fresh.transaction.openCursor(freshTable), live, isElements: what == "element")
     while let key = Self.least(found.key, made.key) {
+      let addends = what == "element" ? try ElementKey(bytes: key).addends?.heads : nil
       if found.key != key {
-        report.add(.record, location(key, what), "the \(what) is missing")
+        report(addends, key, what, "the \(what) is missing")
         try made.advance()
       } else if made.key != key {
-        report.add(.record, location(key, what), "the \(what) is not in the log")
+        report(addends, key, what, "the \(what) is not in the log")
         try found.advance()
       } else {
         let isSame =
           found.value == made.value && !(what == "record" && Self.isInParts(found.value))
           || what == "record" && Self.isSame(found.value, source, made.value, fresh, key)
           || what == "state" && Self.comparable(state: found.value) == Self.comparable(state: made.value)
-        if !isSame { report.add(.record, location(key, what), "the \(what) differs from the log") }
+        if !isSame { report(addends, key, what, "the \(what) differs from the log") }
         try found.advance()
         try made.advance()
       }
       report.rows += 1
       try didCompare(progress)
+    }
+  }
+
+  /// Notes what is wrong with a row; of addends all are compared later.
+  private mutating func report(_ addends: ElementKey?, _ key: [UInt8], _ what: String, _ problem: String) {
+    if let addends {
+      counters.insert(addends)
+    } else {
+      report.add(.record, location(key, what), problem)
+    }
+  }
+
+  /// The addends of counters whose rows differ are the same.
+  private mutating func checkCounters(
+    _ source: borrowing ReadTransaction, _ fresh: borrowing ReadTransaction
+  ) throws {
+    for prefix in counters.sorted() {
+      func heads(_ transaction: borrowing ReadTransaction) throws -> Set<OwnedHead> {
+        Set(try transaction.readView.headsApart(except: [], under: prefix))
+      }
+      if try heads(source) != heads(fresh) {
+        report.add(.record, location(prefix.bytes, "element"), "the addends differ from the log")
+      }
     }
   }
 

@@ -20,6 +20,11 @@ struct StoreUpgrade {
         next = try former(from: start, view, &report).next
         try progress(report)
       }
+      next = []
+      while let start = next {
+        next = try singleAddends(from: start, view, &report).next
+        try progress(report)
+      }
       var position: Position? = .start
       while let start = position {
         position = try countSingleRows(from: start, view, &report)
@@ -61,7 +66,7 @@ struct StoreUpgrade {
   }
 
   private static func total<Source: TableReading>(_ source: Source) throws -> UInt64 {
-    try [source.tables.records, source.tables.log].reduce(0) {
+    try [source.tables.records, source.tables.elements, source.tables.log].reduce(0) {
       try $0 + UInt64(source.transaction.statistics(of: $1).entries)
     }
   }
@@ -73,15 +78,20 @@ struct StoreUpgrade {
     _ core: StoreCore, _ progress: (UpgradeReport) throws -> Void
   ) async throws -> UpgradeReport {
     var report = UpgradeReport(total: try core.read { try total($0.readView) })
-    var next: [UInt8]? = []
-    while let start = next {
-      let before = report
-      (report, next) = try await core.perform { store in
-        var report = before
-        let next = try writeRecords(from: start, store, &report)
-        return (report, next)
+    for step in [writeRecords, joinAddends] {
+      var next: [UInt8]? = []
+      while let start = next {
+        let before = report
+        (report, next) = try await core.perform { store in
+          // The fold may have one of the rows.
+          try store.fold.flush()
+          store.fold.reset()
+          var report = before
+          let next = try step(start, store.storage, &report)
+          return (report, next)
+        }
+        try progress(report)
       }
-      try progress(report)
     }
     let rows = try core.read { try rowsOfLog($0.readView) }
     var step = JoiningStep.start
@@ -101,13 +111,10 @@ struct StoreUpgrade {
   ///
   /// - Parameter start: the key to begin with.
   /// - Returns: where the next step begins; nil at the end.
+  @Sendable
   private static func writeRecords(
-    from start: [UInt8], _ store: StoreTransaction, _ report: inout UpgradeReport
+    from start: [UInt8], _ storage: TableStorage, _ report: inout UpgradeReport
   ) throws -> [UInt8]? {
-    // The fold may have one of them.
-    try store.fold.flush()
-    store.fold.reset()
-    let storage = store.storage
     let (found, next) = try former(from: start, storage, &report)
     for (key, row) in found {
       try storage.transaction.put(row.span.bytes, for: key.span.bytes, in: storage.tables.records)
@@ -136,6 +143,50 @@ struct StoreUpgrade {
       isThere = try cursor.next()
     }
     report.records += UInt64(found.count)
+    return (found, isThere ? cursor.withEntry { key, _ in key.bytes } : nil)
+  }
+
+  /// Lets addends that have a row for themselves share rows, as new ones do.
+  ///
+  /// - Parameter start: the key of `elements` to begin with.
+  /// - Returns: where the next step begins; nil at the end.
+  @Sendable
+  private static func joinAddends(
+    from start: [UInt8], _ storage: TableStorage, _ report: inout UpgradeReport
+  ) throws -> [UInt8]? {
+    let (found, next) = try singleAddends(from: start, storage, &report)
+    let bound = FoldBound()
+    for key in found {
+      guard let cell = try key.addends else { continue }
+      try ApartHeads(of: cell, count: 1, storage, bound).join(key)
+    }
+    return next
+  }
+
+  /// Some rows of one addend that belongs into another row.
+  ///
+  /// - Returns: their keys, and where the next step begins; nil at the end.
+  private static func singleAddends<Source: TableReading>(
+    from start: [UInt8], _ source: Source, _ report: inout UpgradeReport
+  ) throws -> (found: [ElementKey], next: [UInt8]?) {
+    var found: [ElementKey] = []
+    var cursor = try source.transaction.openCursor(source.tables.elements)
+    var isThere = try cursor.seek(atOrAfter: start.span.bytes)
+    var left = rowsAtOnce
+    while isThere, left > 0 {
+      cursor.withEntry { bytes, row in
+        let key = ElementKey(bytes: bytes.bytes)
+        // What is damaged stays as it is.
+        if let cell = try? key.addends, let head = try? ApartRow(row).heads[0].head.id, cell.key(head) != key
+        {
+          found.append(key)
+        }
+      }
+      left -= 1
+      report.done += 1
+      isThere = try cursor.next()
+    }
+    report.addends += UInt64(found.count)
     return (found, isThere ? cursor.withEntry { key, _ in key.bytes } : nil)
   }
 }

@@ -4,6 +4,8 @@ public struct UpgradeReport: Hashable, Sendable {
   public internal(set) var records: UInt64 = 0
   /// Bytes that they get shorter by.
   public internal(set) var bytesSaved: UInt64 = 0
+  /// Addends of counters that share a row with others, and had one of their own.
+  public internal(set) var addends: UInt64 = 0
   /// Transactions that share a row of the log with others, and had one of their own.
   public internal(set) var transactions: UInt64 = 0
 

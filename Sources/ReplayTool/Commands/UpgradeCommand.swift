@@ -9,8 +9,8 @@ struct UpgradeCommand: ReplayCommand {
     discussion: """
       Without --write it only says what there is to do. Stores and remotes of former versions work without it.
 
-      In a store, rows of records are written shorter, and small transactions share rows of the log. Without it a \
-      record's row gets shorter when the record changes. In a remote, each entry \
+      In a store, rows of records are written shorter, and small transactions share rows of the log, as addends of a \
+      counter share rows. Without it a record's row gets shorter when the record changes. In a remote, each entry \
       gets the chain of its log, so that every reader sees at once if the log was changed: no segment and no offset changes. \
       Former versions of the program cannot read what was rewritten. Upgrade all programs first.
 
@@ -80,7 +80,9 @@ struct UpgradeCommand: ReplayCommand {
     progress.end()
     let records = Display.count(report.records, "record")
     let transactions = Display.count(report.transactions, "transaction")
-    let isNeeded = report.records + report.transactions > 0 || format < LocalStore.formatVersion
+    let addends = report.addends > 0 ? " and \(Display.count(report.addends, "addend"))" : ""
+    let isNeeded =
+      report.records + report.transactions + report.addends > 0 || format < LocalStore.formatVersion
     let verb = write ? "were" : "would be"
     return (
       [
@@ -88,11 +90,12 @@ struct UpgradeCommand: ReplayCommand {
           + (format < LocalStore.formatVersion
             ? "; it becomes \(LocalStore.formatVersion) when it is opened for writing" : ""),
         "\(records) \(verb) written shorter, by \(Display.count(report.bytesSaved, "byte")); "
-          + "\(write ? "" : "up to ")\(transactions) \(verb) joined with others" + end(isNeeded),
+          + "\(write ? "" : "up to ")\(transactions)\(addends) \(verb) joined with others" + end(isNeeded),
       ],
       [
         "format": .number(format), "records": .number(report.records),
         "bytesSaved": .number(report.bytesSaved), "transactions": .number(report.transactions),
+        "addends": .number(report.addends),
       ]
     )
   }

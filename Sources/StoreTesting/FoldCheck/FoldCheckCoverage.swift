@@ -26,6 +26,8 @@ package struct FoldCheckCoverage: Hashable, Sendable {
   var headsBeyondFour = 0
   /// Compared cells whose heads beyond the first four have an index.
   var indexesOfHeads = 0
+  /// Rows that several addends share.
+  var sharedRows = 0
   /// Cells that had more than four heads and have four or fewer again.
   var cellsBackToFour = 0
   /// Compared counters with more than four contributions.
@@ -79,6 +81,7 @@ package struct FoldCheckCoverage: Hashable, Sendable {
     rowsInBlocks += other.rowsInBlocks
     headsBeyondFour += other.headsBeyondFour
     indexesOfHeads += other.indexesOfHeads
+    sharedRows += other.sharedRows
     cellsBackToFour += other.cellsBackToFour
     sumsApart += other.sumsApart
     elements += other.elements
@@ -112,7 +115,7 @@ package struct FoldCheckCoverage: Hashable, Sendable {
       ("valuesApart", valuesApart), ("rowsDivided", rowsDivided),
       ("rowsInBlocks", rowsInBlocks),
       ("headsBeyondFour", headsBeyondFour),
-      ("indexesOfHeads", indexesOfHeads),
+      ("indexesOfHeads", indexesOfHeads), ("sharedRows", sharedRows),
       ("cellsBackToFour", cellsBackToFour),
       ("sumsApart", sumsApart),
       ("elements", elements),

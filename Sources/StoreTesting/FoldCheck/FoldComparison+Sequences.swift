@@ -38,7 +38,7 @@ extension FoldComparison {
           let apart = heads.dropFirst(Cell.inlineHeadsMax).map { driver.head($0) }
           guard !apart.isEmpty else { continue }
           let path = register.path(driver.cell(name), unit)
-          rows += try apart.count + compareIndex(driver, number, path, apart)
+          rows += try apart.count + compareIndex(driver, number, path, apart, of: apart.count)
         }
       }
     }

@@ -169,36 +169,51 @@ struct FoldComparison {
     return apart
   }
 
-  /// The heads that the row has no room for: each has its own row. Returns their number.
+  /// The heads that the row has no room for: each has its own row, but for addends, which share some. Returns
+  /// the number of rows.
   private func compareApart(
     _ driver: FoldDriver, _ record: Int, _ field: Int, _ place: Place, _ inline: Int
   ) throws -> Int {
     history.coverage.headsBeyondFour += expected.count - inline
+    var rows: [ElementKey: [OracleHead]] = [:]
+    // Of each row the greatest, and the greatest of these first.
+    var greatest: [Head] = []
     for head in expected[inline...] {
       let id = headID(head, driver)
-      guard let element = driver.storage.readElement(key(driver, field, place, id)) else {
+      let key = key(driver, field, place, id)
+      if rows[key] == nil { greatest.append(Head(timestamp: head.timestamp, id: id)) }
+      rows[key, default: []].append(head)
+    }
+    for (key, heads) in rows {
+      guard let element = driver.storage.readElement(key) else {
         throw mismatch(driver, record, field, "no row for a head apart")
       }
-      let found = try OwnedHead(apart: element.span.bytes)
-      guard isSame(found.head, head, driver), found.payload == payload(head, field, driver) else {
-        throw mismatch(driver, record, field, "another row for a head apart")
-      }
+      let found = try ApartRow(element.span.bytes).heads
+      let wanted = heads.sorted { ($0.sequence, $0.index) < ($1.sequence, $1.index) }
+      guard found.count == wanted.count,
+        zip(found, wanted).allSatisfy({
+          isSame($0.head, $1, driver) && $0.payload == payload($1, field, driver)
+        })
+      else { throw mismatch(driver, record, field, "another row for a head apart") }
+      if found.count > 1 { history.coverage.sharedRows += 1 }
     }
-    let heads = expected[inline...].map { Head(timestamp: $0.timestamp, id: headID($0, driver)) }
-    return try heads.count + compareIndex(driver, place.record, driver.path(field), heads)
+    return try rows.count
+      + compareIndex(driver, place.record, driver.path(field), greatest, of: expected.count - inline)
   }
 
-  /// Many heads with rows of their own have an index, which has each of them. Returns the number of its rows.
+  /// Many heads that are stored apart have an index, which has the greatest of each row. Returns the number of
+  /// its rows.
   func compareIndex(
-    _ driver: FoldDriver, _ record: UInt32, _ path: CellPath, _ apart: [Head]
+    _ driver: FoldDriver, _ record: UInt32, _ path: CellPath, _ apart: [Head], of count: Int
   ) throws -> Int {
     func fail(_ what: String) -> FoldMismatch {
       FoldMismatch(
-        place: "the index of heads of \(path)", expected: ["\(apart.count) heads apart"], found: [what])
+        place: "the index of heads of \(path)", expected: ["\(apart.count) rows of heads apart"],
+        found: [what])
     }
     let storage = driver.storage
     guard storage.readElement(.apartIndex(of: FoldNumbering.state, record: record, path)) != nil else {
-      guard apart.count <= driver.history.scannedHeadsMax else { throw fail("no index") }
+      guard count <= driver.history.scannedHeadsMax else { throw fail("no index") }
       return 0
     }
     let rows = storage.elements(under: .apartOrder(of: FoldNumbering.state, record: record, path))

@@ -51,15 +51,33 @@ enum CounterKind: FieldCellKind {
       return OwnedHead(head: heads[index].head, payload: Array(fold.loaded.bytes[heads[index].payload]))
     }
     guard heads.total > heads.count else { return nil }
-    let record = try fold.recordNumber
+    return try lastAddendApart(
+      of: own, CellAddress(state: fold.state, record: fold.recordNumber, CellPath(cell)), fold.storage)
+  }
+
+  /// The last addend of a transaction that is stored apart.
+  private static func lastAddendApart<Storage: FoldStorage>(
+    of own: CausalContext, _ cell: CellAddress, _ storage: Storage
+  ) throws -> OwnedHead? {
+    func last(in row: [UInt8]?) throws -> OwnedHead? {
+      try row.flatMap { row in
+        try ApartRow(row.span.bytes).heads.last {
+          $0.head.id.isOfTransaction(own.replica, own.epoch, own.sequence)
+        }
+      }
+    }
+    // Those of the first operations share a row with other transactions, the others have rows of their own.
+    let first = HeadID(replica: own.replica, epoch: own.epoch, sequence: own.sequence, index: 0)
+    let shared = try last(in: storage.readElement(cell.key(first)))
     let prefix = ElementKey(
-      state: fold.state, record: record, CellPath(cell), headsOf: own.replica, epoch: own.epoch,
+      state: cell.state, record: cell.record, cell.path, headsOf: own.replica, epoch: own.epoch,
       sequence: own.sequence)
-    let last = ElementKey(
-      state: fold.state, record: record, CellPath(cell), headsOf: own.replica, epoch: own.epoch,
+    let end = ElementKey(
+      state: cell.state, record: cell.record, cell.path, headsOf: own.replica, epoch: own.epoch,
       from: own.sequence, index: .max)
-    let found = try fold.storage.element(atMost: last, under: prefix).found
-    return try found.map { try OwnedHead(apart: $0.row.span.bytes) }
+    let single = try last(in: storage.element(atMost: end, under: prefix).found?.row)
+    guard let single, let shared else { return single ?? shared }
+    return single.head.id.index > shared.head.id.index ? single : shared
   }
 
   static func clear<Storage>(_ cell: CellNumber, seenAt index: UInt32, in fold: inout Fold<Storage>) throws {

@@ -18,6 +18,9 @@ package struct CellNumber: RawRepresentable, Hashable, Comparable, Sendable {
   /// Nil for a kind of a newer version.
   package var kind: FieldKind? { FieldKind(rawValue: rawValue & 0xf) }
 
+  /// Whether its heads are addends.
+  var sumsHeads: Bool { kind?.with { $0.sumsHeads } ?? false }
+
   @inline(__always) var isRegister: Bool { rawValue & 0xf == FieldKind.register.rawValue }
   /// Whether it is the register of a field: the record's existence is one of none.
   @inline(__always) var isFieldRegister: Bool { isRegister && self != .existence }

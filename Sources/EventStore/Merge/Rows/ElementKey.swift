@@ -5,10 +5,10 @@ package import OperationFormat
 ///
 /// | kind | row of | then |
 /// |---|---|---|
-/// | 1 | a head that is stored apart | the head: replica's number (4), epoch (4), sequence (8), index (4) |
+/// | 1 | heads that are stored apart: see ``ApartRow`` | the head: replica's number (4), epoch (4), sequence (8), index (4); of addends the first that can be in the row |
 /// | 2 | the sum of a counter's heads that are kept apart | |
 /// | 3 | an element of a set or a map | its name: see ``ElementName`` |
-/// | 4 | a head of an element that is kept apart | how many bytes the name takes (1), the name, the head |
+/// | 4 | a head of an element that is stored apart | how many bytes the name takes (1), the name, the head |
 /// | 5 | an element of a list | the unit it was inserted as: replica's number (4), epoch (4), number (8) |
 /// | 6 | of cell 0, the registers of a record if they are kept apart: see ``DividedRow`` | |
 /// | 7 | the index of those heads: see ``ApartIndex`` | count of the element's name, 0 for none (1), the name |
@@ -62,12 +62,20 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     return key
   }
 
-  /// The row of a head that is kept apart.
+  /// The row of a head that is kept apart. A counter's addends share rows: those of 64 adjacent transactions one,
+  /// if each is among the first 64 operations of its transaction, else those of 64 adjacent operations.
   package init(state: StateNumber, record: UInt32, _ path: CellPath, head: HeadID) {
+    var (sequence, index) = (head.sequence, head.index)
+    if path.cell.sumsHeads {
+      if index < Self.addendsMax { sequence &= ~UInt64(Self.addendsMax - 1) }
+      index &= ~(Self.addendsMax - 1)
+    }
     self.init(
-      state: state, record: record, path, headsOf: head.replica, epoch: head.epoch, sequence: head.sequence)
-    append(head.index)
+      state: state, record: record, path, headsOf: head.replica, epoch: head.epoch, from: sequence,
+      index: index)
   }
+
+  private static let addendsMax: UInt32 = 64
 
   /// A prefix of the rows of the heads kept apart that one replica made in one epoch.
   init(
@@ -120,6 +128,16 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     return key
   }
 
+  /// The counter of whose addends it is the key of a row; nil if it is another key.
+  var addends: CellAddress? {
+    get throws(FormatError) {
+      guard kind == .head, try cell.sumsHeads else { return nil }
+      return CellAddress(
+        state: StateNumber(rawValue: try bytes.span.bytes.bigEndian32(at: 0)),
+        record: try bytes.span.bytes.bigEndian32(at: 4), CellPath(try cell))
+    }
+  }
+
   /// Whether it is that of a row of such an index.
   package var isOfApartIndex: Bool { kind == .apartIndex || kind == .apartOrder }
 
@@ -143,18 +161,17 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     bytes.count < Self.prefixBytes ? nil : Kind(rawValue: bytes[Self.prefixBytes - 1])
   }
 
-  /// The row of a head, from its row in that index.
-  func apartHead(_ head: HeadID) throws(FormatError) -> ElementKey {
+  /// The cell of a row in that index.
+  func orderedCell() throws(FormatError) -> CellAddress {
     let key = bytes.span.bytes
     guard Self.isKey(key), kind == .apartOrder else {
       throw FormatError(.damaged, at: 0, in: "key", expected: "a head in its order", found: "another key")
     }
     let name = Array(bytes[(Self.prefixBytes + 1)..<(bytes.count - Self.orderBytes)])
-    return ElementKey(
+    return CellAddress(
       state: StateNumber(rawValue: try key.bigEndian32(at: 0)), record: try key.bigEndian32(at: 4),
       CellPath(
-        CellNumber(rawValue: try key.bigEndian32(at: 8)), name.isEmpty ? nil : ElementName(bytes: name)),
-      head: head)
+        CellNumber(rawValue: try key.bigEndian32(at: 8)), name.isEmpty ? nil : ElementName(bytes: name)))
   }
 
   /// The head of a row in that index, whose replica stands in the row.

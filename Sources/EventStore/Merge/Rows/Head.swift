@@ -41,14 +41,14 @@ package struct OwnedHead: Hashable, Sendable {
     self.payload = payload
   }
 
-  /// Reads the row of a head that is kept apart: the head with its whole payload.
+  /// Reads the row of a head that has it for itself: the head with its whole payload.
   package init(apart row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
     head = try reader.readHead()
     payload = row.extracting(try Self.payload(inApart: row)).bytes
   }
 
-  /// The range of the payload in the row of a head that is stored apart.
+  /// The range of the payload in the row of a head that has it for itself.
   static func payload(inApart row: RawSpan) throws(FormatError) -> Range<Int> {
     var reader = ByteReader(row)
     _ = try reader.readHead()

@@ -16,7 +16,7 @@ struct ApartHeads<Storage: FoldStorage> {
 
   init(of cell: CellAddress, count: Int, _ storage: Storage, _ bound: FoldBound) throws {
     (self.storage, self.bound, self.cell, self.count) = (storage, bound, cell, count)
-    sumsHeads = cell.path.cell != .existence && cell.path.cell.kind?.with { $0.sumsHeads } ?? false
+    sumsHeads = cell.path.cell.sumsHeads
     index = count > 0 ? try storage.readElement(cell.index).map { try ApartIndex($0.span.bytes) } : nil
     storedIndex = index
     if count > 0, sumsHeads {
@@ -45,7 +45,7 @@ struct ApartHeads<Storage: FoldStorage> {
       index = nil
     } else if index == nil, count > scannedMax {
       index = ApartIndex()
-      for head in try marked(except: inline) { try writeOrder(of: head.head) }
+      try makeOrder(except: Set(inline))
     }
     guard index != storedIndex else { return count }
     if let index {
@@ -58,69 +58,131 @@ struct ApartHeads<Storage: FoldStorage> {
     return count
   }
 
+  // MARK: Adding and removing
+
   /// Stores a head apart. Its payload is there already if it is large.
   mutating func put(_ head: OwnedHead) throws {
     count += 1
     if sumsHeads { try sum.add(head.payload.span.bytes) }
-    if head.payload.first != Cell.apartMark {
-      try storage.writeApart(head.head, head.payload.span.bytes, in: cell)
+    if head.payload.first == Cell.apartMark {
+      if index != nil { try writeOrder(of: head.head) }
+      return
     }
-    if index != nil { try writeOrder(of: head.head) }
+    try add(head)
   }
 
-  mutating func remove(_ head: OwnedHead) throws {
-    try storage.deleteElement(cell.key(head.head.id))
-    try forget(head)
+  private func add(_ head: OwnedHead) throws {
+    let key = cell.key(head.head.id)
+    let old = sumsHeads ? try readRow(key) ?? ApartRow() : ApartRow()
+    var row = old
+    row.insert(head)
+    try replace(old, by: row, at: key)
+  }
+
+  mutating func remove(_ id: HeadID) throws {
+    for key in cell.keys(id) where try remove(from: key, { $0 == id }) { return }
+  }
+
+  /// Removes some heads of a row.
+  ///
+  /// - Returns: whether it had any of them.
+  @discardableResult
+  mutating func remove(from key: ElementKey, _ isRemoved: (HeadID) throws -> Bool) throws -> Bool {
+    guard let old = try readRow(key) else { return false }
+    var row = old
+    let removed = try row.remove(isRemoved)
+    if removed.isEmpty { return false }
+    for head in removed { try forget(head) }
+    try replace(old, by: row, at: key)
     try bound.count(removed: 1)
-    try bound.countRemoved(bytes: head.payload.count)
+    try bound.countRemoved(bytes: removed.reduce(0) { $0 + $1.payload.count })
+    return true
   }
 
-  /// Takes the greatest heads for the row. A large payload stays where it is.
+  /// Takes the greatest heads for the record's row. A large payload stays where it is.
   mutating func takeGreatest(_ wanted: Int, except inline: [HeadID]) throws -> [OwnedHead] {
     var taken: [OwnedHead] = []
     if index == nil {
-      taken = try storage.headsApart(except: Set(inline), under: cell.heads)
-      try taken.sort { try storage.isGreater($0.head, $1.head) }
-      taken.removeLast(max(0, taken.count - wanted))
-      for head in taken { try forget(head) }
+      var heads = try storage.headsApart(except: Set(inline), under: cell.heads).map(\.head)
+      try heads.sort { try storage.isGreater($0, $1) }
+      for head in heads.prefix(wanted) { taken.append(try take(head)) }
     } else {
       while taken.count < wanted, let (key, row) = try storage.firstElement(under: cell.order) {
         var reader = ByteReader(row.span.bytes)
         let replica = ReplicaNumber(rawValue: try reader.readUInt32Varint("head.replica"))
-        let head = try key.orderedHead(by: replica)
-        guard let row = try storage.readElement(cell.key(head.id)) else {
-          throw FormatError(
-            .damaged, at: 0, in: "cell", expected: "a head that is kept apart", found: "no such row")
-        }
-        taken.append(try OwnedHead(apart: row.span.bytes))
-        try forget(taken[taken.count - 1])
-      }
-    }
-    for index in taken.indices {
-      let byteCount = taken[index].payload.count
-      if byteCount > Cell.inlinePayloadBytesMax {
-        taken[index].payload = Cell.mark(byteCount)
-      } else {
-        try storage.deleteElement(cell.key(taken[index].head.id))
+        taken.append(try take(key.orderedHead(by: replica)))
       }
     }
     return taken
   }
 
-  /// All of them but some. There may be very many: of a large payload there is only the mark.
-  func marked(except inline: [HeadID]) throws -> [OwnedHead] {
-    let known = Set(inline)
-    var heads: [OwnedHead] = []
-    try storage.forEachElement(under: cell.heads) { _, row in
-      var reader = ByteReader(row)
-      let head = try reader.readHead()
-      if known.contains(head.id) { return }
-      let payload = try OwnedHead.payload(inApart: row)
-      let isLarge = payload.count > Cell.inlinePayloadBytesMax
-      heads.append(
-        OwnedHead(head: head, payload: isLarge ? Cell.mark(payload.count) : row.extracting(payload).bytes))
+  private mutating func take(_ head: Head) throws -> OwnedHead {
+    for key in cell.keys(head.id) {
+      guard let old = try readRow(key) else { continue }
+      var row = old
+      guard var taken = row.remove({ $0 == head.id }).first else { continue }
+      try forget(taken)
+      if taken.payload.count > Cell.inlinePayloadBytesMax {
+        if index != nil { try storage.deleteElement(orderKey(of: taken.head)) }
+        taken.payload = Cell.mark(taken.payload.count)
+      } else {
+        try replace(old, by: row, at: key)
+      }
+      return taken
     }
-    return heads
+    throw FormatError(
+      .damaged, at: 0, in: "cell", expected: "a head that is kept apart", found: "no such row")
+  }
+
+  private mutating func forget(_ head: OwnedHead) throws {
+    count -= 1
+    if sumsHeads { try sum.remove(head.payload.span.bytes) }
+  }
+
+  private func readRow(_ key: ElementKey) throws -> ApartRow? {
+    try storage.withElement(key) { try ApartRow($0) }
+  }
+
+  /// Writes what became of a row. In the index there is the greatest of its heads.
+  private func replace(_ old: ApartRow, by row: ApartRow, at key: ElementKey) throws {
+    if row.heads.isEmpty {
+      try storage.deleteElement(key)
+    } else {
+      var writer = ByteWriter()
+      row.append(to: &writer)
+      try storage.writeElement(writer.span, key)
+    }
+    if index == nil { return }
+    let (before, after) = (try greatest(of: old), try greatest(of: row))
+    if before == after { return }
+    if let before { try storage.deleteElement(orderKey(of: before)) }
+    if let after { try writeOrder(of: after) }
+  }
+
+  /// Puts the addends of a row of an earlier program into the rows where they belong.
+  func join(_ key: ElementKey) throws {
+    guard let old = try readRow(key) else { return }
+    try replace(old, by: ApartRow(), at: key)
+    for head in old.heads { try add(head) }
+  }
+
+  // MARK: The index
+
+  private func greatest(of row: ApartRow) throws -> Head? {
+    try row.heads.map(\.head).max { try storage.isGreater($1, $0) }
+  }
+
+  /// Writes the rows of the index.
+  ///
+  /// - Parameter inline: the heads of the record's row.
+  private func makeOrder(except inline: Set<HeadID>) throws {
+    var heads: [Head] = []
+    try storage.forEachElement(under: cell.heads) { _, row in
+      var row = try ApartRow(row)
+      _ = row.remove(inline.contains)
+      if let head = try greatest(of: row) { heads.append(head) }
+    }
+    for head in heads { try writeOrder(of: head) }
   }
 
   /// Lowers the offset up to which all heads are known, so that it is below a head that was added.
@@ -130,12 +192,6 @@ struct ApartHeads<Storage: FoldStorage> {
     guard let place, var index, place <= index.offset else { return }
     index.setFloor(place > 0 ? place - 1 : 0, in: index.incarnation)
     self.index = index
-  }
-
-  private mutating func forget(_ head: OwnedHead) throws {
-    count -= 1
-    if sumsHeads { try sum.remove(head.payload.span.bytes) }
-    if index != nil { try storage.deleteElement(orderKey(of: head.head)) }
   }
 
   private func writeOrder(of head: Head) throws {

@@ -69,10 +69,9 @@ extension Fold {
         }
       }
       guard inline.total > inline.count else { return found }
-      let key = ElementKey(
-        state: fold.state, record: try fold.recordNumber, path, headsOf: id.replica, epoch: id.epoch,
-        sequence: id.sequence)
-      return try found + fold.storage.headsApart(except: Set(inlineIDs), under: key)
+      let cell = CellAddress(state: fold.state, record: try fold.recordNumber, path)
+      let apart = try fold.storage.headsApart(of: HeadRun(transaction: id), cell)
+      return found + apart.filter { !inlineIDs.contains($0.head.id) }
     } ?? []
   }
 }

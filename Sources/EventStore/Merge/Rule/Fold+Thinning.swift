@@ -36,10 +36,10 @@ extension Fold {
         let rows = try storage.someRows(
           under: prefix, from: from, before: end, atOnce: bound.rowsAtOnce
         ) { _, row in
-          let head = try OwnedHead(apart: row).head.id
-          return try step.removes(.seen(at: index), head) ? head : nil
+          let heads = try ApartRow(row).heads.map(\.head.id)
+          return try heads.filter { try step.removes(.seen(at: index), $0) }
         }
-        seen += rows.found
+        seen += rows.found.joined()
         next = rows.next
         try bound.count(looked: 1 + rows.looked)
         // Few go with the cell's one edit.

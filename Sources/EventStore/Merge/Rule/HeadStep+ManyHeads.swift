@@ -1,6 +1,7 @@
 import OperationFormat
 
-/// Cells with more heads than their row holds: the others are stored apart, each in its own row.
+/// Cells with more heads than their row holds: the others are stored apart, each in its own row, or several
+/// addends in one.
 ///
 /// A transaction finds those of them that it has seen without looking at all: its own and those of the
 /// identities that it continues by their keys, and what is in the remote log up to its base through
@@ -66,27 +67,28 @@ extension HeadStep {
     switch removal {
     case .nothing: return
     case .head(let id):
-      guard !inline.contains(id), let row = try storage.readElement(cell.key(id)) else { return }
-      return try apart.remove(OwnedHead(apart: row.span.bytes))
+      if !inline.contains(id) { try apart.remove(id) }
+      return
     case .seen(let index):
       guard let runs = try seenRuns(at: index, of: &apart) else { break }
       try bound.count(looked: runs.count)
       for run in runs {
         for key in try storage.elementKeys(in: cell.keys(of: run)) {
-          guard let row = try storage.readElement(key) else { continue }
-          let head = try OwnedHead(apart: row.span.bytes)
-          if !inline.contains(head.head.id) { try apart.remove(head) }
+          try apart.remove(from: key) { run.contains($0) && !inline.contains($0) }
         }
       }
       return
     }
     try bound.count(looked: apart.count)
-    for var head in try apart.marked(except: inline) where try removes(removal, head.head.id) {
-      if head.payload.first == Cell.apartMark, let row = try storage.readElement(cell.key(head.head.id)) {
-        head = try OwnedHead(apart: row.span.bytes)
+    let known = Set(inline)
+    var seen: [(key: ElementKey, heads: [HeadID])] = []
+    try storage.forEachElement(under: cell.heads) { key, row in
+      let heads = try ApartRow(row).heads.map(\.head.id).filter {
+        try !known.contains($0) && removes(removal, $0)
       }
-      try apart.remove(head)
+      if !heads.isEmpty { seen.append((ElementKey(bytes: key.bytes), heads)) }
     }
+    for (key, heads) in seen { try apart.remove(from: key, heads.contains) }
   }
 
   /// Where the heads are that a transaction has seen, at one of its operations: those of its own identity and

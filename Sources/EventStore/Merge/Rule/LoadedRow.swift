@@ -12,8 +12,8 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   /// The state's number and the record's name: see ``FoldStorage/withRecord(_:_:)``.
   private var key = ByteWriter()
   private var packing = RowPacking()
-  /// The row, in version 1. Of a wide record: its base, and one block. After
-  /// ``read(_:in:)`` alone of either version.
+  /// The row, in version 1; after ``read(_:in:)`` alone as it is stored. Of a wide record: its base, and one
+  /// block.
   var bytes: [UInt8] = []
   /// Its registers as they are stored, if they are kept apart and were put into the row: see ``DividedRow``.
   var registers: [UInt8] = []
@@ -61,7 +61,10 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     var packing = RowPacking()
     swap(&packing, &self.packing)
     defer { swap(&packing, &self.packing) }
-    let row = try packing.unpack(bytes.span.bytes)
+    replace(by: try packing.unpack(bytes.span.bytes))
+  }
+
+  private mutating func replace(by row: RawSpan) {
     bytes.removeAll(keepingCapacity: true)
     row.withUnsafeBytes { bytes.append(contentsOf: $0) }
   }
@@ -72,6 +75,7 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     try unpack()
   }
 
+  /// The same, but a row that is there stays in its version.
   mutating func readOrBegin(_ record: RawSpan, in state: StateNumber) throws {
     try read(record, in: state)
     if bytes.isEmpty {
@@ -173,8 +177,7 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
       let row = try packing.set(
         field, to: value, type: type, head, in: bytes.span.bytes, removes: removes)
     else { return false }
-    bytes.removeAll(keepingCapacity: true)
-    row.withUnsafeBytes { bytes.append(contentsOf: $0) }
+    replace(by: row)
     isChanged = true
     return true
   }

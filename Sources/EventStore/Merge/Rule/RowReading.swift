@@ -101,8 +101,19 @@ extension RowReading {
   func headsApart(except known: Set<HeadID>, under prefix: ElementKey) throws -> [OwnedHead] {
     var found: [OwnedHead] = []
     try forEachElement(under: prefix) { _, row in
-      let owned = try OwnedHead(apart: row)
-      if !known.contains(owned.head.id) { found.append(owned) }
+      found += try ApartRow(row).heads.filter { !known.contains($0.head.id) }
+    }
+    return found
+  }
+
+  /// The heads of a run that are kept apart, in the order of their keys.
+  func headsApart(of run: HeadRun, _ cell: CellAddress) throws -> [OwnedHead] {
+    var found: [OwnedHead] = []
+    let keys = cell.keys(of: run)
+    try forEachElement(under: cell.heads, from: keys.lowerBound) { key, row in
+      guard compareBytes(key, keys.upperBound.bytes.span.bytes) < 0 else { return false }
+      found += try ApartRow(row).heads.filter { run.contains($0.head.id) }
+      return true
     }
     return found
   }

@@ -20,6 +20,16 @@ struct HeadRun {
       endIndex: 0)
   }
 
+  /// All that one transaction made.
+  init(transaction head: HeadID) {
+    self.init(replica: head.replica, epoch: head.epoch, head.sequence...head.sequence)
+  }
+
+  func contains(_ head: HeadID) -> Bool {
+    head.replica == replica && head.epoch == epoch && first <= head.sequence
+      && (head.sequence, head.index) < (end, endIndex)
+  }
+
   /// In the order of their keys.
   static func < (a: HeadRun, b: HeadRun) -> Bool {
     (a.replica, a.epoch, a.first) < (b.replica, b.epoch, b.first)

@@ -11,8 +11,17 @@ struct CellAddress {
     self.path = path
   }
 
-  /// The key of a head that is stored apart.
+  /// The key of the row of a head that is stored apart.
   func key(_ head: HeadID) -> ElementKey { ElementKey(state: state, record: record, path, head: head) }
+
+  /// The keys of the rows that may have a head that is stored apart: an earlier program gave each addend a row.
+  func keys(_ head: HeadID) -> [ElementKey] {
+    let own = ElementKey(
+      state: state, record: record, path, headsOf: head.replica, epoch: head.epoch, from: head.sequence,
+      index: head.index)
+    let key = key(head)
+    return key == own ? [key] : [key, own]
+  }
 
   /// A prefix of the heads that are stored apart.
   var heads: ElementKey { .heads(of: state, record: record, path) }
@@ -31,10 +40,9 @@ struct CellAddress {
   /// The key of the sum of those heads.
   var sum: ElementKey { .sum(of: state, record: record, cell: path.cell) }
 
-  /// The keys of the heads that a run of sequences made.
+  /// The keys of the rows with the heads that a run of sequences made; the first may have others too.
   func keys(of run: HeadRun) -> Range<ElementKey> {
-    let first = ElementKey(
-      state: state, record: record, path, headsOf: run.replica, epoch: run.epoch, from: run.first)
+    let first = key(HeadID(replica: run.replica, epoch: run.epoch, sequence: run.first, index: 0))
     let end = ElementKey(
       state: state, record: record, path, headsOf: run.replica, epoch: run.epoch, from: run.end,
       index: run.endIndex)
