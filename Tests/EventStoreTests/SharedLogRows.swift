@@ -184,14 +184,20 @@ struct SharedLogRows {
     }
   }
 
-  @Test("that are damaged give a typed error for each of their entries, and the others stay readable")
-  func damage() async throws {
+  /// A store with so many transactions of one lane.
+  private func written(_ count: Int64) async throws -> LocalStore {
     let store = try directory.store()
     try await store.makeZone()
     try await store.write { try $0.create(note("n"), type: "note") }
-    for number in 2...200 as ClosedRange<Int64> {
+    for number in 2...count {
       try await store.write { try $0.set("f", of: note("n"), to: .int(number)) }
     }
+    return store
+  }
+
+  @Test("that are damaged give a typed error for each of their entries, and the others stay readable")
+  func damage() async throws {
+    let store = try await written(200)
     let rows = try store.rows(\.log)
     try #require(rows.count > 2)
     var value = rows[1].value
@@ -219,12 +225,7 @@ struct SharedLogRows {
 
   @Test("whose last one is damaged get other rows after it, at the right positions")
   func damagedLast() async throws {
-    let store = try directory.store()
-    try await store.makeZone()
-    try await store.write { try $0.create(note("n"), type: "note") }
-    for number in 2...100 as ClosedRange<Int64> {
-      try await store.write { try $0.set("f", of: note("n"), to: .int(number)) }
-    }
+    let store = try await written(100)
     let last = try #require(try store.rows(\.log).last)
     var value = last.value
     value[20] ^= 1

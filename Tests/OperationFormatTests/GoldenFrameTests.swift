@@ -128,9 +128,8 @@ struct GoldenFrameTests {
     func chain(_ text: String) -> LogChain { LogChain(hash: ContentHash(ofText: text)) }
     for (file, offset, received, chain) in [
       ("envelope", 258, 1_631_231_046_000, nil), ("envelope-no-time", 1, nil, nil),
-      ("envelope-2", 258, 1_631_231_046_000, StatedChain(chain("chain 258"))),
-      ("envelope-2-begins", 3, nil, StatedChain(chain("chain 3"), beginsHere: true)),
-    ] as [(String, UInt64, UInt64?, StatedChain?)] {
+      ("envelope-2", 258, 1_631_231_046_000, chain("chain 258")),
+    ] as [(String, UInt64, UInt64?, LogChain?)] {
       let bytes = try GoldenFileTests.read(file)
       let enveloped = EnvelopedBytes(
         offset: offset, receivedMilliseconds: received, chain: chain, segment: segment)

@@ -144,14 +144,15 @@ private struct DictionaryLogs {
     let count = UInt64(log.segments.count)
     guard token.offset <= count else { throw Self.wentBack(token.zone, token.offset) }
     for (index, found) in log.segments.enumerated().dropFirst(Int(token.offset)) {
-      let place = SegmentPlace(offset: UInt64(index) + 1, chain: StatedChain(log.chains[index + 1]))
+      let place = SegmentPlace(offset: UInt64(index) + 1, chain: log.chains[index + 1])
       if let outcome = segment.outcome(meeting: found, at: place) { return outcome }
     }
     if log.isClosed { return .gone(.deleted) }
-    let chain = LogChain(segment.header.statement.hash, at: count + 1, after: log.chains.last)
+    let chain = LogChain(
+      segment.header.statement.hash, at: count + 1, after: log.chains[log.segments.count])
     logs[token.incarnation]?.segments.append(segment)
     logs[token.incarnation]?.chains.append(chain)
-    return .appended(SegmentPlace(offset: count + 1, chain: StatedChain(chain)))
+    return .appended(SegmentPlace(offset: count + 1, chain: chain))
   }
 
   func segments(after token: ChangeToken, _ bytesMax: Int) throws(RemoteError) -> FetchOutcome {
@@ -170,7 +171,7 @@ private struct DictionaryLogs {
       bytes += segment.bytes.count
       if !page.isEmpty && bytes > bytesMax { break }
       let offset = token.offset + UInt64(page.count) + 1
-      let chain = StatedChain(log.chains[Int(offset)])
+      let chain = log.chains[Int(offset)]
       page.append(
         StoredSegment(offset: offset, receivedMilliseconds: nil, chain: chain, bytes: segment.bytes))
     }

@@ -53,7 +53,7 @@ struct AppendsThatMeetTheirOwn {
     counter.reset()
     let token = ChangeToken(
       zone: zone, incarnation: maker.incarnation, offset: 1, hash: first.header.contentHash,
-      chain: place.chain?.chain)
+      chain: place.chain)
     _ = try await counted.segments(after: token, bytesMax: 1 << 20)
     #expect(counter.calls.total == 3)
     counter.reset()

@@ -74,7 +74,7 @@ struct ChainsOfLogs {
       let statement = try SegmentFrame.readHeader(segment.span.bytes).statement.hash
       chain = LogChain(statement, at: offset, after: chain)
       let again = SegmentEnvelope.encode(
-        offset: offset, receivedMilliseconds: nil, chain: StatedChain(chain), segment: segment.span.bytes)
+        offset: offset, receivedMilliseconds: nil, chain: chain, segment: segment.span.bytes)
       try await place.replace(name, with: again)
     }
     // The last entry is the same one. Only the log before it is another.
@@ -150,7 +150,7 @@ struct ChainsOfLogs {
     let bytes = Array(last[segment])
     let header = try SegmentFrame.readHeader(bytes.span.bytes)
     #expect(header.version == 2 && header.base == 4 && header.baseProof == chain.hash)
-    #expect(envelope.chain == StatedChain(header.statement.hash, at: 5, after: chain))
+    #expect(envelope.chain == LogChain(header.statement.hash, at: 5, after: chain))
     try await expectAgreement(readers, place.remote)
     let audit = try await RemoteAudit(of: place.remote, objects: try await place.objects.list())
     #expect(audit.problems.isEmpty && audit.logs[0].consequences.isEmpty)
@@ -188,9 +188,8 @@ struct ChainsOfLogs {
       let statement =
         try isTombstone
         ? ContentHash(ofBytes: bytes) : SegmentFrame.readHeader(bytes.span.bytes).statement.hash
-      let link = ChainLink(
-        statement, at: stored.offset, stated: stored.chain, after: chains.last,
-        followsTombstone: stored.offset == entry.offset + 1)
+      var link = ChainLink(statement, at: stored.offset, stated: stored.chain, after: chains.last)
+      if stored.offset == entry.offset + 1 { link.adopt(stored.chain) }
       chains.append(try #require(link.chain))
     }
     var known = start
@@ -202,7 +201,7 @@ struct ChainsOfLogs {
       return
     }
     #expect(last.offset == 5)
-    #expect(last.chain == StatedChain(segment.header.statement.hash, at: 5, after: chains[4]))
+    #expect(last.chain == LogChain(segment.header.statement.hash, at: 5, after: chains[4]))
     let reader = try Device(in: scratch.path, "d3", seed: 3)
     try await reader.sync(place.remote)
     let rejected = try reader.store.read { try $0.rejectedSegments(in: zone) }

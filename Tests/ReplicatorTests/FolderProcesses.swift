@@ -41,7 +41,7 @@ struct FolderProcesses {
         guard case .segments(let page, _) = outcome else { break }
         for segment in page {
           token.offset = segment.offset
-          token.chain = segment.chain?.chain
+          token.chain = segment.chain
           token.hash = try SegmentPacker.unpack(segment.bytes).header.contentHash
         }
         await Task.yield()

@@ -40,8 +40,8 @@ struct RemotesUpgraded {
     return (name, stored)
   }
 
-  private func chains(_ token: ChangeToken, _ place: RemotePlace) async throws -> [StatedChain?] {
-    var chains: [StatedChain?] = []
+  private func chains(_ token: ChangeToken, _ place: RemotePlace) async throws -> [LogChain?] {
+    var chains: [LogChain?] = []
     for offset in 1...6 as ClosedRange<UInt64> {
       chains.append(try await entry(offset, of: token, place).1.chain)
     }
@@ -68,7 +68,7 @@ struct RemotesUpgraded {
     let done = try await RemoteUpgrade(remote, writes: true).run().logs
     #expect(done.map(\.former) == [4])
     let known = try (1...6).map { try devices[0].store.place(at: $0, of: zone, token.incarnation)?.chain }
-    #expect(try await chains(token, place).map { $0?.chain } == known)
+    #expect(try await chains(token, place) == known)
     #expect(try await RemoteUpgrade(remote, writes: true).run().logs.map(\.former) == [0])
 
     try await devices[1].set("title", of: "last", to: "written after it")

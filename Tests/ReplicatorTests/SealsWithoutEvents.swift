@@ -79,7 +79,7 @@ struct SealsWithoutEvents {
       return
     }
     token.offset = 2
-    token.chain = page[0].chain?.chain
+    token.chain = page[0].chain
     token.hash = try SegmentPacker.unpack(page[0].bytes).header.contentHash
     #expect(try await reader.segments(after: token, bytesMax: 1 << 20) == .gone(.deleted))
     #expect(remote.objects.contents == before)

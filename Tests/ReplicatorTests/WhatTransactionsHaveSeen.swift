@@ -45,7 +45,7 @@ struct WhatTransactionsHaveSeen {
       let outcome = try await remote.append(segment, after: last)
       guard case .appended(let place) = outcome else { throw Failure.notAppended }
       #expect(place.offset == last + 1)
-      chains.append(place.chain!.chain)
+      chains.append(place.chain!)
     }
   }
 

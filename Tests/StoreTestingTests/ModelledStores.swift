@@ -217,7 +217,7 @@ final class ModelledStores {
           receipts.append((number, stored.offset, stored.receivedMilliseconds))
         }
         token?.offset = stored.offset
-        token?.chain = stored.chain?.chain
+        token?.chain = stored.chain
         token?.hash = header.contentHash
       }
     }

@@ -22,7 +22,7 @@ package struct RemoteSegment: Sendable {
   /// said: then it counts as that of a segment of an earlier program.
   package var statement: ContentHash?
   /// The log's chain there, as the remote states it.
-  package var statedChain: StatedChain?
+  package var statedChain: LogChain?
   /// The canonical bytes of its transactions: consecutive ones of one replica and epoch.
   package var transactions: [[UInt8]]
   /// Its writer and its sequences, as its header says; nil where only its transactions say so.
@@ -74,7 +74,7 @@ package struct Acknowledgement: Sendable {
   var hash: ContentHash
   var receivedMilliseconds: UInt64?
   /// The log's chain there, as the remote states it.
-  var statedChain: StatedChain?
+  var statedChain: LogChain?
   /// The sequences of the segment's transactions.
   var sequences: ClosedRange<UInt64>
   /// The lane that they are of; nil for the store's present own one.
@@ -84,7 +84,7 @@ package struct Acknowledgement: Sendable {
 
   package init(
     zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash,
-    receivedMilliseconds: UInt64?, statedChain: StatedChain? = nil, sequences: ClosedRange<UInt64>,
+    receivedMilliseconds: UInt64?, statedChain: LogChain? = nil, sequences: ClosedRange<UInt64>,
     writer: StoreIdentity? = nil, header: SegmentHeader? = nil
   ) {
     self.statedChain = statedChain

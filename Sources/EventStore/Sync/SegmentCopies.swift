@@ -7,7 +7,7 @@ package struct SegmentCopy: Hashable, Sendable {
   /// When the remote first received it, in milliseconds since 1970; nil where it keeps no such times.
   package var receivedMilliseconds: UInt64?
   /// The log's chain there; nil if the store does not know it.
-  package var chain: StatedChain?
+  package var chain: LogChain?
 }
 
 extension ReadTransaction {
@@ -84,11 +84,8 @@ extension ReadTransaction {
     // The chain shows which version its header has; not after an entry that was given up, over which it is.
     for version in row.isOfFirstVersion ? [1] : [SegmentHeader.newestVersion, 1] {
       guard let cut = try segmentCut(row, of: zone, number, found, version) else { continue }
-      for before in [before, nil] {
-        let stated = StatedChain(cut.header.statement.hash, at: offset, after: before)
-        if stated.chain == chain {
-          return SegmentCopy(cut: cut, receivedMilliseconds: row.receivedMilliseconds, chain: stated)
-        }
+      if let before, chain == LogChain(cut.header.statement.hash, at: offset, after: before) {
+        return SegmentCopy(cut: cut, receivedMilliseconds: row.receivedMilliseconds, chain: chain)
       }
       newest = newest ?? cut
     }
@@ -98,8 +95,7 @@ extension ReadTransaction {
         "the store's transactions are not those of the segment at offset \(offset) of zone “\(zone)”",
         hint: "try another store that has read the zone")
     }
-    return SegmentCopy(
-      cut: newest, receivedMilliseconds: row.receivedMilliseconds, chain: chain.map { StatedChain($0) })
+    return SegmentCopy(cut: newest, receivedMilliseconds: row.receivedMilliseconds, chain: chain)
   }
 
   /// Makes the cut of a segment again, with a header of a version; nil if it is not that segment.

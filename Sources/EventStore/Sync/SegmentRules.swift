@@ -112,12 +112,10 @@ struct SegmentRules {
   /// The log's chain at a segment, and whether the segment continues the log.
   func link(of segment: RemoteSegment, _ log: LogPrefix) throws -> ChainLink {
     let before = try storage.segments.completeChain(upTo: segment.offset - 1, in: log.zone, log.incarnation)
-    let statement = try statement(of: segment)
-    let link = ChainLink(
-      statement, at: segment.offset, stated: segment.statedChain, after: before, followsTombstone: false)
-    guard !link.continues, try followsTombstone(segment.offset, log) else { return link }
-    return ChainLink(
-      statement, at: segment.offset, stated: segment.statedChain, after: before, followsTombstone: true)
+    var link = ChainLink(
+      try statement(of: segment), at: segment.offset, stated: segment.statedChain, after: before)
+    if !link.continues, try followsTombstone(segment.offset, log) { link.adopt(segment.statedChain) }
+    return link
   }
 
   /// Whether an entry was given up since the remote last stated a chain before an offset.

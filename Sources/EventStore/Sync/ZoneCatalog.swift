@@ -178,11 +178,7 @@ struct ZoneCatalog {
       storage.setZoneRow(row, number)
       try storage.zones.removeProposal(of: number)
       if !remoteHasDeleted, let found {
-        if mayComeBack {
-          try storage.zones.forgetGone(found)
-        } else {
-          try storage.zones.setGone(found, isUntold: true)
-        }
+        try mayComeBack ? storage.zones.forgetGone(found) : storage.zones.setGone(found, isUntold: true)
       }
       try storage.meta.readZoneListAgain()
     }

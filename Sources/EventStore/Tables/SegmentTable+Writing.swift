@@ -12,17 +12,19 @@ extension SegmentTable where Source == TableStorage {
     source.forgetPlacements()
   }
 
-  /// Gives the rows of an earlier program the chain that follows from them, up to an offset: once for each.
+  /// Gives rows of an earlier program the chain that follows from them, up to an offset: some of them, from which
+  /// that of the others follows soon, so that a commit writes few rows of a long log.
   ///
   /// - Returns: the chain at the offset; nil if it is not known.
   func completeChain(
     upTo offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> LogChain? {
     var chain: LogChain?
-    try forEachLinkWithoutChain(upTo: offset, in: zone, incarnation, from: &chain) { offset, row, link in
+    try forEachLinkWithoutChain(upTo: offset, in: zone, incarnation, from: &chain) { place, row, link in
+      guard place == offset || place % 64 == 0 else { return }
       var row = row
       (row.chain, row.isChainStated) = (link, false)
-      try put(row, in: zone, incarnation, at: offset)
+      try put(row, in: zone, incarnation, at: place)
     }
     return chain
   }

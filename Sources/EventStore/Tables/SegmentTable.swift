@@ -62,7 +62,7 @@ struct SegmentTable<Source: TableReading>: TableView {
       first -= 1
     }
     if first == 0 { chain = .start(of: id) }
-    guard chain != nil, first < offset else { return }
+    guard var before = chain, first < offset else { return }
     for next in first + 1...offset {
       guard let row = try row(at: next, in: zone, incarnation) else {
         chain = nil
@@ -76,14 +76,14 @@ struct SegmentTable<Source: TableReading>: TableView {
           row.first...max(row.first, row.last),
           row.hash
         ).hash
-      let link = LogChain(statement, at: next, after: chain)
-      try body(next, row, link)
-      chain = link
+      before = LogChain(statement, at: next, after: before)
+      try body(next, row, before)
     }
+    chain = before
   }
 
   /// The chain of a token at an offset of an incarnation; nil if the remote states another chain there, or if the
-  /// row does not have it: what follows from the rows of an earlier program is computed when the log goes on,
+  /// row does not have it: what follows from the rows of an earlier program is computed when the log continues,
   /// not at every look. Then a remote compares only the hash.
   func tokenChain(
     at offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber

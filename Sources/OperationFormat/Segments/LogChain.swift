@@ -28,11 +28,10 @@ public struct LogChain: Hashable, Sendable, CustomStringConvertible {
   /// - Parameters:
   ///   - statement: the SHA-256 of the statement of the entry there.
   ///   - offset: its offset in the log, from 1.
-  ///   - before: the chain at the offset before; nil if the writer of the entry could not read that. Then the
-  ///     chain begins again: zeros take the place of the chain before.
-  public init(_ statement: ContentHash, at offset: UInt64, after before: LogChain?) {
+  ///   - before: the chain at the offset before.
+  public init(_ statement: ContentHash, at offset: UInt64, after before: LogChain) {
     var writer = ByteWriter()
-    (before?.hash ?? .zero).write(to: &writer)
+    before.hash.write(to: &writer)
     writer.append(bigEndian: offset)
     statement.write(to: &writer)
     hash = ContentHash(of: writer.span)
@@ -41,55 +40,29 @@ public struct LogChain: Hashable, Sendable, CustomStringConvertible {
   public var description: String { hash.description }
 }
 
-/// The chain at an entry as the remote states it. A reader computes it from what it has read, and compares.
-public struct StatedChain: Hashable, Sendable {
-  public var chain: LogChain
-  /// Whether the chain begins again at the entry, because its writer could not read the entry before.
-  public var beginsHere: Bool
-
-  public init(_ chain: LogChain, beginsHere: Bool = false) {
-    self.chain = chain
-    self.beginsHere = beginsHere
-  }
-
-  /// What a writer states that appends an entry.
-  ///
-  /// - Parameters:
-  ///   - statement: the SHA-256 of the entry's statement.
-  ///   - offset: its offset, from 1.
-  ///   - before: the chain at the offset before; nil if that is not known.
-  public init(_ statement: ContentHash, at offset: UInt64, after before: LogChain?) {
-    self.init(LogChain(statement, at: offset, after: before), beginsHere: before == nil)
-  }
-}
-
 /// The chain at an entry of a log, for a reader that has read the log up to the entry before.
 package struct ChainLink: Hashable, Sendable {
   /// The chain there; nil if it cannot be known.
-  package var chain: LogChain?
+  package private(set) var chain: LogChain?
   /// Whether the entry continues the log. If not, it was written for another one: the remote was changed by
   /// hand, was put together from two copies, or shows each store another log.
-  package var continues = true
+  package private(set) var continues: Bool
 
   /// - Parameters:
   ///   - statement: the SHA-256 of the entry's statement.
   ///   - offset: its offset, from 1.
-  ///   - stated: the chain there as the remote states it; nil if it states none.
+  ///   - stated: the chain there as the remote states it; nil if it states none, because the writer of the entry
+  ///     could not read the one before, or was an earlier program.
   ///   - before: the chain at the offset before; nil if it is not known.
-  ///   - followsTombstone: whether an entry was given up since a chain was last stated. What follows that may
-  ///     have been written after the entry that was there, and then its chain is over that entry.
-  package init(
-    _ statement: ContentHash, at offset: UInt64, stated: StatedChain?, after before: LogChain?,
-    followsTombstone: Bool
-  ) {
-    let begins = stated?.beginsHere ?? false
-    guard begins || before != nil else {
-      chain = stated?.chain
-      return
-    }
-    let found = LogChain(statement, at: offset, after: begins ? nil : before)
-    chain = found
-    guard let stated, stated.chain != found else { return }
-    if followsTombstone { chain = stated.chain } else { continues = false }
+  package init(_ statement: ContentHash, at offset: UInt64, stated: LogChain?, after before: LogChain?) {
+    let found = before.map { LogChain(statement, at: offset, after: $0) }
+    chain = found ?? stated
+    continues = chain == stated ?? chain
+  }
+
+  /// Takes the chain that the remote states, because an entry was given up since it last stated one. What follows
+  /// may have been written after the entry that was there, and then its chain is over that entry.
+  package mutating func adopt(_ stated: LogChain?) {
+    if !continues { (chain, continues) = (stated, true) }
   }
 }

@@ -1,5 +1,5 @@
 /// Precedes a segment in a remote log of files or objects: the segment's offset, its time of receipt, and the
-/// log's chain there (bytes: ``SegmentFormat``).
+/// log's chain there, if its writer knew that (bytes: ``SegmentFormat``).
 package struct SegmentEnvelope: Hashable, Sendable {
   /// The most bytes of an envelope before the segment: reading this many bytes is enough to decode it.
   package static let headerBytesMax = firstHeaderBytes + ContentHash.byteCount + Framing.checksumBytes
@@ -10,8 +10,9 @@ package struct SegmentEnvelope: Hashable, Sendable {
   package var offset: UInt64
   /// When the remote first received it, in milliseconds since 1970; nil if the remote does not record that.
   package var receivedMilliseconds: UInt64?
-  /// The log's chain at the offset; nil in an envelope of version 1.
-  package var chain: StatedChain?
+  /// The log's chain at the offset; nil in an envelope of version 1, which an earlier program
+  /// wrote, or a writer that could not read the entry before.
+  package var chain: LogChain?
   /// The size of the segment, in bytes.
   package var segmentBytes: Int
 
@@ -30,7 +31,7 @@ package struct SegmentEnvelope: Hashable, Sendable {
   ///   - segment: a whole segment's bytes, which are not checked.
   /// - Complexity: O(n)
   package static func encode(
-    offset: UInt64, receivedMilliseconds: UInt64?, chain: StatedChain?, segment: RawSpan
+    offset: UInt64, receivedMilliseconds: UInt64?, chain: LogChain?, segment: RawSpan
   ) -> [UInt8] {
     precondition(offset > 0, "offsets count from 1")
     precondition(receivedMilliseconds != .max, "the greatest number is not a time")
@@ -39,20 +40,18 @@ package struct SegmentEnvelope: Hashable, Sendable {
     writer.reserve(headerBytesMax + segment.byteCount)
     writer.append(magic: FrameKind.envelope.magic)
     writer.append(chain == nil ? 1 : SegmentFormat.envelopeVersion)
-    writer.append(chain?.beginsHere ?? false ? beginsFlag : 0)
+    writer.append(0)  // flags
     writer.append(littleEndian: offset)
     writer.append(littleEndian: receivedMilliseconds.map { $0 + 1 } ?? 0)
     writer.append(littleEndian: UInt64(segment.byteCount))
     writer.appendChecksum()
     if let chain {
-      chain.chain.hash.write(to: &writer)
+      chain.hash.write(to: &writer)
       writer.appendChecksum()
     }
     writer.append(segment)
     return writer.bytes
   }
-
-  private static let beginsFlag: UInt8 = 1
 
   /// Decodes the envelope that fills `bytes`. It does not check the segment inside.
   ///
@@ -77,11 +76,10 @@ package struct SegmentEnvelope: Hashable, Sendable {
     var whole = ByteReader(bytes)
     try whole.readMagic(.envelope, "envelope")
     let version = try whole.readUInt8("envelope.version")
-    let flags = try whole.readUInt8("envelope.flags")
     _ = try whole.readBytes(firstHeaderBytes - whole.position, "envelope")
     var reader = try Framing.open(
       bytes.extracting(0..<firstHeaderBytes), .envelope, versions: 1...SegmentFormat.envelopeVersion,
-      flagsMask: version == 1 ? 0 : beginsFlag, "envelope")
+      "envelope")
     let offset = try reader.readOffset("envelope.offset")
     let received = try reader.readLittleEndian("envelope.receivedMilliseconds", as: UInt64.self)
     let countStart = reader.position
@@ -95,9 +93,7 @@ package struct SegmentEnvelope: Hashable, Sendable {
       offset: offset, receivedMilliseconds: received == 0 ? nil : received - 1,
       segmentBytes: Int(byteCount))
     if version > 1 {
-      envelope.chain = StatedChain(
-        LogChain(hash: try ContentHash.read(from: &whole, "envelope.chain")),
-        beginsHere: flags & beginsFlag != 0)
+      envelope.chain = LogChain(hash: try ContentHash.read(from: &whole, "envelope.chain"))
       _ = try whole.readBytes(Framing.checksumBytes, "envelope")
       _ = try Framing.checkedContent(of: bytes.extracting(0..<whole.position), "envelope")
     }

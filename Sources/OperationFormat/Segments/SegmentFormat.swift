@@ -6,14 +6,14 @@
 ///
 /// ## The envelope
 ///
-/// A remote log of files or objects writes it before a segment: the offset, the time of receipt, and the log's
-/// chain. ``SegmentEnvelope``, ``LogChain``
+/// A remote log of files or objects writes it before a segment: the offset, the time of receipt, and with
+/// version 2 the log's chain. ``SegmentEnvelope``, ``LogChain``
 ///
 /// | bytes | field |
 /// |---|---|
 /// | 4 | magic: `TRLE` |
 /// | 1 | version: 2, or 1 |
-/// | 1 | flags: with version 2, 1 if the chain begins again here |
+/// | 1 | flags: 0 |
 /// | 8 | offset in the zone's log, from 1, little-endian |
 /// | 8 | milliseconds since 1970 of its first arrival, plus 1; 0 for none; little-endian |
 /// | 8 | byte count of the segment, little-endian |

@@ -8,8 +8,7 @@ extension SegmentFile {
     if let envelope {
       members["offset"] = .number(envelope.offset)
       members["receivedMilliseconds"] = envelope.receivedMilliseconds.map { .number($0) }
-      members["chain"] = envelope.chain.map { .text($0.chain) }
-      members["beginsChain"] = envelope.chain.map { .bool($0.beginsHere) }
+      members["chain"] = envelope.chain.map { .text($0) }
     }
     if let seal {
       members["offset"] = .number(seal.offset)

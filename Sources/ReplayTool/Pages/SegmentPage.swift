@@ -19,7 +19,7 @@ struct SegmentPage {
       }
       try row("place", "offset \(envelope.offset)\(received ?? "")")
       if let chain = envelope.chain {
-        try row("chain", "\(chain.chain)\(chain.beginsHere ? ", which begins again here" : "")")
+        try row("chain", "\(chain)")
       }
     }
     if let seal = file.seal {

@@ -22,9 +22,9 @@ public struct SegmentPlace: Hashable, Sendable {
   /// When the remote first received it, in milliseconds since 1970; nil if the remote keeps no such times.
   public var receivedMilliseconds: UInt64?
   /// The log's chain there; nil if the remote does not know it.
-  public var chain: StatedChain?
+  public var chain: LogChain?
 
-  public init(offset: UInt64, receivedMilliseconds: UInt64? = nil, chain: StatedChain? = nil) {
+  public init(offset: UInt64, receivedMilliseconds: UInt64? = nil, chain: LogChain? = nil) {
     self.offset = offset
     self.receivedMilliseconds = receivedMilliseconds
     self.chain = chain

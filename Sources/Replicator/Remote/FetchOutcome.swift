@@ -15,10 +15,10 @@ public struct StoredSegment: Hashable, Sendable {
   public var receivedMilliseconds: UInt64?
   /// The log's chain there, as the remote states it; nil if it states none. A store computes the chain from
   /// what it reads, and folds nothing that does not continue the log.
-  public var chain: StatedChain?
+  public var chain: LogChain?
   public var bytes: [UInt8]
 
-  public init(offset: UInt64, receivedMilliseconds: UInt64?, chain: StatedChain? = nil, bytes: [UInt8]) {
+  public init(offset: UInt64, receivedMilliseconds: UInt64?, chain: LogChain? = nil, bytes: [UInt8]) {
     self.offset = offset
     self.receivedMilliseconds = receivedMilliseconds
     self.chain = chain

@@ -20,10 +20,10 @@ public import EventStore
 /// everybody, and only where the entry itself cannot be read. A page gives a tombstone as a segment with the
 /// tombstone's bytes; the token after it has the SHA-256 of these bytes.
 ///
-/// **The chain.** With each segment a remote keeps and gives back the log's chain there, a `StatedChain`: it
+/// **The chain.** With each segment a remote keeps and gives back the log's chain there, a `LogChain`: it
 /// computes it when it appends, from the chain of the entry before and the statement in the segment's header.
 /// A token that has another chain than its entry, or another hash, is of another log: `wentBack`. A segment
-/// that an earlier version stored without a chain is given without one.
+/// that was stored without a chain is given without one.
 ///
 /// **Accounts.** A remote with accounts shows each of them its own list of zones: those that it owns without an
 /// owner, and those of others with their account. It tells zones apart by both, never by the name alone. Only

@@ -45,11 +45,11 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
 
   public init(
     code: String, message: String, hint: String, scope: Scope, retryAfterMilliseconds: Int64? = nil,
-    offset: UInt64? = nil
+    offset: UInt64? = nil, newAddress: String? = nil
   ) {
     self.init(
       Code(rawValue: code), message, hint: hint, scope: scope,
-      retryAfterMilliseconds: retryAfterMilliseconds, offset: offset)
+      retryAfterMilliseconds: retryAfterMilliseconds, offset: offset, newAddress: newAddress)
   }
 
   init(

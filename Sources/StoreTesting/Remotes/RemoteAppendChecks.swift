@@ -68,12 +68,12 @@ enum RemoteAppendChecks {
       var chain = LogChain.start(of: incarnation)
       var places: [SegmentPlace] = []
       for offset in 1...6 as ClosedRange<UInt64> {
-        let base = offset > 2 ? (offset: offset - 2, chain: places[Int(offset) - 3].chain!.chain) : nil
+        let base = offset > 2 ? (offset: offset - 2, chain: places[Int(offset) - 3].chain!) : nil
         let segment = try makers[Int(offset % 2)].next(base: base)
         chain = LogChain(segment.header.statement.hash, at: offset, after: chain)
         places.append(
           try await trial.append(segment, after: offset % 3 == 0 ? 0 : offset - 1, door: Int(offset % 2)))
-        try trial.expect(places[places.count - 1].chain, StatedChain(chain), "the chain at \(offset)")
+        try trial.expect(places[places.count - 1].chain, chain, "the chain at \(offset)")
       }
       let read = try await trial.readAll(incarnation, door: 1).segments
       try trial.expect(read.map(\.chain), places.map(\.chain), "the chains of the page")

@@ -73,7 +73,7 @@ enum RemoteDamageChecks {
           break
         }
         token.offset = stored.offset
-        token.chain = stored.chain?.chain
+        token.chain = stored.chain
         token.hash =
           isTombstone ? ContentHash(of: stored.bytes.span.bytes) : try trial.header(stored).contentHash
         bytes.append(stored.bytes)

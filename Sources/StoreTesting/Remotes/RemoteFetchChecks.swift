@@ -20,7 +20,7 @@ enum RemoteFetchChecks {
           try trial.expect(page, .segments([stored], hasMore: false), "the page")
         }
         token.offset = place.offset
-        token.chain = place.chain?.chain
+        token.chain = place.chain
         token.hash = segment.header.contentHash
         let rest = try await trial.page(after: token)
         try trial.expect(rest, .segments([], hasMore: false), "the page after the last")
@@ -45,7 +45,7 @@ enum RemoteFetchChecks {
           read += page.map(\.bytes)
           try trial.expect(hasMore, read.count < segments.count, "whether there is more")
           token.offset = UInt64(read.count)
-          token.chain = page.last?.chain?.chain
+          token.chain = page.last?.chain
           token.hash = segments[read.count - 1].header.contentHash
         }
         try trial.expect(read, segments.map(\.bytes), "all that was read")

@@ -137,7 +137,7 @@ struct RemoteTrial: Sendable {
         for segment in page {
           try expect(segment.offset, token.offset + 1, "the offset after \(token.offset)")
           token.offset = segment.offset
-          token.chain = segment.chain?.chain
+          token.chain = segment.chain
           token.hash = try header(segment).contentHash
         }
         all += page

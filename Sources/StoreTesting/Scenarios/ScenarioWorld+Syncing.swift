@@ -86,7 +86,7 @@ extension ScenarioWorld {
         found.append(RemoteSegment(unpacked, stored, of: token.zone))
         token.hash = unpacked.header.contentHash
         token.offset = stored.offset
-        token.chain = stored.chain?.chain
+        token.chain = stored.chain
       }
       if let last = page.last, last.offset > end.offset { break }
     }

@@ -11,7 +11,7 @@ struct PlacedEvent: Equatable {
 struct EnvelopedBytes: Equatable {
   var offset: UInt64
   var receivedMilliseconds: UInt64?
-  var chain: StatedChain?
+  var chain: LogChain?
   var segment: [UInt8]
 }
 

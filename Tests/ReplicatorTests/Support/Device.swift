@@ -201,7 +201,7 @@ private func expectEachOnce(
         last[lane] = header.sequences.upperBound
       }
       token.offset = stored.offset
-      token.chain = stored.chain?.chain
+      token.chain = stored.chain
       token.hash = header.contentHash
     }
   }

@@ -49,13 +49,12 @@ package struct AuditedLog: Sendable {
   ///   - statement: the hash of its statement; nil if it cannot be read.
   ///   - stated: what the remote states.
   /// - Returns: whether the entry continues the log, as far as that can be known.
-  mutating func addLink(_ statement: ContentHash?, _ stated: StatedChain?) -> Bool {
+  mutating func addLink(_ statement: ContentHash?, _ stated: LogChain?) -> Bool {
     let offset = UInt64(chains.count) + 1
-    let link = statement.map {
-      ChainLink(
-        $0, at: offset, stated: stated, after: chains.last ?? .start(of: incarnation),
-        followsTombstone: tombstones.last.map { $0.offset > statedOffset } ?? false)
+    var link = statement.map {
+      ChainLink($0, at: offset, stated: stated, after: chains.last ?? .start(of: incarnation))
     }
+    if let last = tombstones.last, last.offset > statedOffset { link?.adopt(stated) }
     if stated != nil { statedOffset = offset }
     chains.append(link?.chain)
     return link?.continues ?? true

@@ -1,7 +1,7 @@
 package import OperationFormat
 
-/// Gives the entries of a remote of a former version what those of this version have: the chain of their log in their
-/// envelopes. No segment changes, and no offset.
+/// Gives the entries of a remote of a former version what those of this version have: the chain of their log in
+/// their envelopes. No segment changes, and no offset.
 ///
 /// It can be stopped at any time, and continues where it ended: an entry that has a chain is left as it is.
 /// Stores may sync meanwhile. A former version cannot read the entries any more: it reports a newer version.
@@ -22,7 +22,7 @@ package struct RemoteUpgrade: Sendable {
     package var incarnation: IncarnationID
     /// All entries, to the log's end or to the first that stops it.
     package var entries: UInt64 = 0
-    /// Those of the former version that get a chain.
+    /// Those without a chain, which get it: of a former version, or appended after one that could not be read.
     package var former: UInt64 = 0
     /// The first entry that cannot be read, or was given up: it and those after it stay as they are.
     package var stop: UInt64?
@@ -89,7 +89,7 @@ package struct RemoteUpgrade: Sendable {
         }
         let link = ChainLink(
           try LogObject.head(of: stored).header.statement.hash, at: offset, stated: stored.chain,
-          after: chain, followsTombstone: false)
+          after: chain)
         guard link.continues, let next = link.chain else {
           log.stop = offset
           return
@@ -116,7 +116,7 @@ package struct RemoteUpgrade: Sendable {
     try await remote.objects.overwrite(
       .entry(of: incarnation, stored.offset),
       SegmentEnvelope.encode(
-        offset: stored.offset, receivedMilliseconds: stored.receivedMilliseconds, chain: StatedChain(chain),
+        offset: stored.offset, receivedMilliseconds: stored.receivedMilliseconds, chain: chain,
         segment: stored.bytes.span.bytes))
   }
 }

@@ -27,20 +27,20 @@ struct LogAppender: Sendable {
       case .segment(let found, let isAmended):
         // A reader that has read up to here computes the same.
         let statement = found.header.statement.hash
-        var link = ChainLink(statement, at: next, stated: found.chain, after: chain, followsTombstone: false)
+        var link = ChainLink(statement, at: next, stated: found.chain, after: chain)
         if !link.continues, try await entries.followsTombstone(incarnation, zone, next) {
-          link = ChainLink(statement, at: next, stated: found.chain, after: chain, followsTombstone: true)
+          link.adopt(found.chain)
         }
         let place = SegmentPlace(
           offset: next, receivedMilliseconds: found.receivedMilliseconds,
-          chain: link.chain.map { StatedChain($0, beginsHere: found.chain?.beginsHere ?? false) })
+          chain: link.chain)
         if let outcome = try await compare(segment, with: found, at: place, token, isAmended: isAmended) {
           return outcome
         }
         chain = link.chain
         next += 1
       case .tombstone(let hash):
-        chain = ChainLink(hash, at: next, stated: nil, after: chain, followsTombstone: false).chain
+        chain = ChainLink(hash, at: next, stated: nil, after: chain).chain
         next += 1
       // It may have been the same segment: then the log has it twice, and readers skip the second.
       case .unreadable:
@@ -69,7 +69,7 @@ struct LogAppender: Sendable {
   private func chain(at token: ChangeToken) async throws(RemoteError) -> LogChain? {
     guard case .segment(let found, _) = try await entries.find(token.incarnation, token.zone, token.offset)
     else { return nil }
-    return found.chain?.chain
+    return found.chain
   }
 
   /// What a segment in the log means for an append; nil if it is another one.
@@ -103,12 +103,12 @@ struct LogAppender: Sendable {
 
   /// Puts a segment at an offset, unless something is there.
   ///
-  /// - Parameter before: the chain at the offset before; nil if it is not known.
+  /// - Parameter before: the chain at the offset before; nil if it is not known. Then the entry states none.
   private func put(
     _ segment: PackedSegment, _ offset: UInt64, after before: LogChain?
   ) async throws(RemoteError) -> (isPut: Bool, place: SegmentPlace) {
     let received = receivedMilliseconds?()
-    let chain = StatedChain(segment.header.statement.hash, at: offset, after: before)
+    let chain = before.map { LogChain(segment.header.statement.hash, at: offset, after: $0) }
     let isPut = try await objects.putIfAbsent(
       .entry(of: segment.header.incarnation, offset), bytes(segment, offset, received, chain))
     if isPut { hints?.didPut(segment.header.incarnation, at: offset) }
@@ -116,7 +116,7 @@ struct LogAppender: Sendable {
   }
 
   private func bytes(
-    _ segment: PackedSegment, _ offset: UInt64, _ received: UInt64?, _ chain: StatedChain?
+    _ segment: PackedSegment, _ offset: UInt64, _ received: UInt64?, _ chain: LogChain?
   ) -> [UInt8] {
     SegmentEnvelope.encode(
       offset: offset, receivedMilliseconds: received, chain: chain, segment: segment.bytes.span.bytes)

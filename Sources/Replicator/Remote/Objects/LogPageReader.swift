@@ -113,8 +113,7 @@ struct LogPageReader: Sendable {
   private func check(_ token: ChangeToken, before next: StoredSegment) async throws(RemoteError) {
     guard token.offset > 0, let chain = token.chain, let stated = next.chain else { return }
     let statement = try LogObject.head(of: next).header.statement.hash
-    let link = ChainLink(
-      statement, at: next.offset, stated: stated, after: chain, followsTombstone: false)
+    let link = ChainLink(statement, at: next.offset, stated: stated, after: chain)
     guard !link.continues,
       case .tombstone(let stored)? = try await entries.read(token.incarnation, token.zone, token.offset),
       ContentHash(of: stored.bytes.span.bytes) != token.hash
@@ -137,7 +136,7 @@ extension SegmentHead {
   /// Whether it is the segment of a token, and the log before it is the same too, as far as both know it.
   fileprivate func matches(_ token: ChangeToken) -> Bool {
     guard header.contentHash == token.hash else { return false }
-    guard let known = token.chain, let stated = chain?.chain else { return true }
+    guard let known = token.chain, let stated = chain else { return true }
     return known == stated
   }
 }

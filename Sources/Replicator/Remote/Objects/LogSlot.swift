@@ -13,5 +13,5 @@ enum LogSlot<Segment: Sendable>: Sendable {
 struct SegmentHead: Sendable {
   var header: SegmentHeader
   var receivedMilliseconds: UInt64?
-  var chain: StatedChain?
+  var chain: LogChain?
 }

@@ -58,7 +58,7 @@ final class ZoneFacts {
 
   /// Adds a segment that was appended to the remote log.
   func append(
-    _ header: SegmentHeader, _ transactions: [[UInt8]], receivedMilliseconds: UInt64?, _ stated: StatedChain?
+    _ header: SegmentHeader, _ transactions: [[UInt8]], receivedMilliseconds: UInt64?, _ stated: LogChain?
   ) throws {
     let offset = segments.count + 1
     let place = "the segment at offset \(offset) of \(zone)"
@@ -78,7 +78,7 @@ final class ZoneFacts {
     }
     try chain(header, place)
     chain = LogChain(header.statement.hash, at: UInt64(offset), after: chain)
-    guard stated == StatedChain(chain) else {
+    guard stated == chain else {
       throw SimulationFailure(
         .sequencesAreGapless, "\(place) has another chain than follows from the log before it")
     }
