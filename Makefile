@@ -23,6 +23,8 @@ DEMO := .build/demo
 
 REPLAY = "$$($(SWIFT) build -c release --show-bin-path)/replay"
 HOUSE = "$$($(SWIFT) build --show-bin-path)/House"
+# The benchmarks are a package of their own. In the same build directory the engine is not built again for them.
+BENCH = $(SWIFT) build -c release --package-path Benchmarks --scratch-path .build
 # Planted bugs are built from a copy of the sources that has all of them. The copy is in this build directory.
 PLANTED_PATH ?= .build-planted
 PLANTED = $(SWIFT) build -c release --package-path $(PLANTED_PATH)/tributary --scratch-path $(PLANTED_PATH) --product replay
@@ -78,12 +80,14 @@ face: ## Updates the lists of public declarations that the tests compare.
 
 bench: ## Compares the speed with raw LMDB and with SQLite through GRDB: ONLY=… PLOT=…
 	@Scripts/setup sqlite3
-	cd Benchmarks && $(SWIFT) build -c release && .build/release/Bench \
+	$(BENCH)
+	.build/release/Bench \
 		$(if $(ONLY),--only "$(ONLY)") $(if $(PLOT),--plot "$(abspath $(PLOT))")
 
 bench-smoke: ## Runs each comparison small, and checks that all have the same result.
 	@Scripts/setup sqlite3
-	cd Benchmarks && $(SWIFT) build -c release && .build/release/Bench --smoke
+	$(BENCH)
+	.build/release/Bench --smoke
 
 instructions: setup ## Counts the instructions of each operation; fails if one rose by more than 5 %.
 	@Scripts/instructions
@@ -111,4 +115,4 @@ soak: build ## Runs the tests that take days: 10⁸ sequences of FoldCheck, 10�
 	done
 
 clean: ## Removes all build directories.
-	rm -rf .build .build-planted Benchmarks/.build
+	rm -rf .build .build-planted

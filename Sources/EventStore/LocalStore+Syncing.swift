@@ -142,6 +142,14 @@ extension LocalStore {
     try read { try $0.place(at: offset, of: zone, incarnation) }
   }
 
+  /// Places of a zone's remote log, as this store knows the log: at an offset, and before it back to the first
+  /// where the remote stated the log's chain.
+  package func placesBack(
+    from offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID, limit: Int
+  ) throws -> [ChangeToken] {
+    try read { try $0.placesBack(from: offset, of: zone, incarnation, limit: limit) }
+  }
+
   // MARK: Segments of others
 
   /// Ingests segments of remote logs, in the order given: transactions and token in one commit, or nothing.

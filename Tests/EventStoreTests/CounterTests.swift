@@ -174,8 +174,9 @@ struct CounterTests {
     }
     for _ in 0..<3 { try await store.write { try $0.add(1, to: "n", of: note("r")) } }
     #expect(try heads(store).count == 303)
-    // 1 to 299 of the first transaction, and none of the others: these are in the record's row.
-    #expect(try rowsApart(store) == 5 + 1)
+    // 1 to 299 of the first transaction: up to 63 a row each, which it could share with other transactions, then
+    // a row for each 64.
+    #expect(try rowsApart(store) == 63 + 4 + 1)
     try await checkSound(store)
     try await store.write { tx in
       try tx.delete(note("r"))
@@ -253,7 +254,25 @@ struct CounterTests {
     #expect(try rowsApart(store) == 5 + 1)
     #expect(try store.upgradeNeeded().addends == 0)
     try await checkSound(store)
-    // One that differs is found.
+    // A damaged row, and one under another key, is reported.
+    let shared = try #require(
+      try store.rows(\.elements).first { try ElementKey(bytes: $0.key).addends != nil })
+    for byte in [1, 12, shared.value.count - 1] {
+      var value = shared.value
+      value[byte] ^= 0x55
+      try store.overwrite(shared.key, value, in: \.elements)
+      let problems = try store.verify().problems
+      #expect(problems.contains { $0.kind == .record }, "byte \(byte)")
+    }
+    try store.overwrite(shared.key, nil, in: \.elements)
+    var other = shared.key
+    other[other.count - 6] ^= 4
+    try store.overwrite(other, shared.value, in: \.elements)
+    let misplaced = try store.verify().problems
+    #expect(misplaced.contains { $0.description.contains("addends that belong into their row") })
+    try store.overwrite(other, nil, in: \.elements)
+    try store.overwrite(shared.key, shared.value, in: \.elements)
+    // One that is missing is reported.
     try writeSingleRows(store)
     let single = try #require(
       try store.rows(\.elements).first { try ElementKey(bytes: $0.key).addends != nil })

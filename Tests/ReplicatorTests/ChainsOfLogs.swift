@@ -238,6 +238,86 @@ struct ChainsOfLogs {
     for device in devices + [writer] { device.store.close() }
   }
 
+  /// What the remote states as the chain at an offset.
+  private func stated(_ offset: UInt64, of token: ChangeToken, _ place: RemotePlace) async throws -> LogChain?
+  {
+    let bytes = try #require(try await place.get(.entry(of: token.incarnation, offset)))
+    return try SegmentEnvelope.readHeader(bytes.span.bytes).chain
+  }
+
+  /// A log whose last entry, at offset 5, states no chain, because its writer could not read the one before,
+  /// which two others have read.
+  private func worldWithoutChain(_ kind: RemotePlace.Kind) async throws -> (
+    RemotePlace, [Device], ChangeToken
+  ) {
+    let (place, devices, token) = try await world(kind)
+    let name = ObjectName.entry(of: token.incarnation, 4)
+    let right = try #require(try await place.get(name))
+    try await place.replace(name, with: [1, 2, 3])
+    let third = try Device(in: scratch.path, "d3", seed: 3)
+    try await third.sync(place.remote)
+    try await third.set("title", of: "5", to: 5)
+    try await third.sync(place.remote)
+    #expect(try await stated(5, of: token, place) == nil)
+    try await place.replace(name, with: right)
+    return (place, devices + [third], token)
+  }
+
+  @Test(
+    "An entry whose writer could not read the one before states no chain: it follows for who can read both",
+    arguments: RemotePlace.Kind.allCases)
+  func withoutChain(kind: RemotePlace.Kind) async throws {
+    let (place, devices, token) = try await worldWithoutChain(kind)
+    try await settle(devices, place.remote)
+    try await expectAgreement(devices, place.remote)
+    let tokens = try devices.map { try $0.store.syncState().zones[0].token }
+    #expect(tokens.allSatisfy { $0?.offset == 5 && $0?.chain != nil } && Set(tokens).count == 1)
+    // It is put back as it was.
+    let name = ObjectName.entry(of: token.incarnation, 5)
+    let right = try await place.get(name)
+    try await place.replace(name, with: [1, 2, 3])
+    let audit = try await RemoteAudit(of: place.remote, objects: try await place.objects.list())
+    var repair = RemoteRepair(try #require(place.remote as? any LogOfObjects), from: devices[0].store)
+    try await repair.repairLogs(audit)
+    #expect(try await place.get(.amendment(of: token.incarnation, 5)) == right)
+    try await devices[1].set("title", of: "6", to: 6)
+    try await settle(devices, place.remote)
+    #expect(try await stated(6, of: token, place) == devices[0].store.syncState().zones[0].token?.chain)
+    let sound = try await RemoteAudit(of: place.remote, objects: try await place.objects.list())
+    #expect(sound.problems.isEmpty && sound.logs[0].consequences.isEmpty)
+    for device in devices { device.store.close() }
+  }
+
+  @Test(
+    "An entry before one without a chain that is given up: who had read it reads the log again, whoever writes next",
+    arguments: RemotePlace.Kind.allCases, [true, false])
+  func givenUpBeforeOneWithoutChain(kind: RemotePlace.Kind, isReaderFirst: Bool) async throws {
+    let (place, devices, token) = try await worldWithoutChain(kind)
+    try await settle(Array(devices.prefix(2)), place.remote)
+    try await place.replace(.entry(of: token.incarnation, 4), with: [1, 2, 3])
+    let log = try #require((place.remote as? any LogOfObjects)?.log)
+    let entry = EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: 4)
+    _ = try await log.amendments.quarantine(entry, last: 5, note: "", milliseconds: 1_700_000_000_000)
+    let later = try Device(in: scratch.path, "d4", seed: 4)
+    try await later.sync(place.remote)
+    let writers = isReaderFirst ? [devices[0], later] : [later, devices[0]]
+    for (number, writer) in writers.enumerated() {
+      try await writer.set("title", of: Name("\(number + 6)"), to: 6)
+      try await writer.sync(place.remote)
+    }
+    let newcomer = try Device(in: scratch.path, "d5", seed: 5)
+    let all = devices + [later, newcomer]
+    for _ in 0..<4 {
+      for device in all { try await device.sync(place.remote) }
+    }
+    for device in all {
+      let rejected = try device.store.read { try $0.rejectedSegments(in: zone) }
+      #expect(rejected.isEmpty, "\(rejected)")
+    }
+    try await expectAgreement(all, place.remote)
+    for device in all { device.store.close() }
+  }
+
   @Test(
     "A sealed segment parks its zone, with the reason; what is pending is sent nevertheless",
     arguments: [true, false])

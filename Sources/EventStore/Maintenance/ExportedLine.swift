@@ -39,13 +39,16 @@ package struct ExportedSegment: Hashable, Sendable {
   package var rejection: SegmentRejection?
   /// The log's chain there; nil if it is not known.
   package var chain: LogChain?
+  /// Whether the remote stated it.
+  package var isChainStated: Bool
 
   package init(
     zone: ZoneID, place: Base, replica: ReplicaID, epoch: UInt32, sequences: ClosedRange<UInt64>,
     hash: ContentHash, receivedMilliseconds: UInt64?, rejection: SegmentRejection? = nil,
-    chain: LogChain? = nil
+    chain: LogChain? = nil, isChainStated: Bool = true
   ) {
     self.chain = chain
+    self.isChainStated = isChainStated
     self.zone = zone
     self.place = place
     self.replica = replica

@@ -93,7 +93,8 @@ private struct LogExporter: ~Copyable {
         ? ReplicaID(rawValue: 0)
         : try view.replicas.identity(of: row.replica),
       epoch: row.epoch, sequences: row.first...max(row.first, row.last), hash: row.hash,
-      receivedMilliseconds: row.receivedMilliseconds, rejection: row.rejection, chain: row.chain)
+      receivedMilliseconds: row.receivedMilliseconds, rejection: row.rejection, chain: row.chain,
+      isChainStated: row.isChainStated)
   }
 
   /// Adopted lanes that had seen what the remote log has lost. Another branch of a lane is not exported: the

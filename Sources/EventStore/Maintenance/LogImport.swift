@@ -54,7 +54,7 @@ struct LogImport {
       try storage.flush()
     case .segment(let segment) where segment.sequences.lowerBound == 0:
       var row = SegmentRow.quarantined(segment.hash, chain: segment.chain)
-      row.isOfFirstVersion = segment.chain == nil
+      (row.isOfFirstVersion, row.isChainStated) = (segment.chain == nil, segment.isChainStated)
       try storage.segments.place(
         row, in: try storage.zones.number(of: segment.zone), try incarnation(segment.place),
         at: segment.place.offset)
@@ -66,7 +66,7 @@ struct LogImport {
         receivedMilliseconds: segment.receivedMilliseconds, rejection: segment.rejection,
         chain: segment.chain)
       // An export of an earlier program has no chain: it follows from the rows.
-      row.isOfFirstVersion = segment.chain == nil
+      (row.isOfFirstVersion, row.isChainStated) = (segment.chain == nil, segment.isChainStated)
       let number = try storage.zones.number(of: segment.zone)
       let incarnation = try incarnation(segment.place)
       let offset = segment.place.offset

@@ -60,10 +60,10 @@ struct PartVerification {
       var reader = ByteReader(row.span.bytes)
       let head = try key.orderedHead(by: ReplicaNumber(rawValue: try reader.readUInt32Varint("head.replica")))
       let isThere = try key.orderedCell().keys(head.id).contains {
-        try source.readView.withElement($0) { row in try ApartRow(row).heads.contains { $0.head == head } }
+        try source.readView.withElement($0) { try ApartRow($0).greatest(by: source.readView) == head }
           ?? false
       }
-      return isThere ? nil : "no such head is stored apart"
+      return isThere ? nil : "no row of heads that are stored apart has it as its greatest"
     } catch {
       return "\(StoreError.translate(error))"
     }

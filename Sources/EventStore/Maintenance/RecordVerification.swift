@@ -10,9 +10,8 @@ struct RecordVerification {
   private let isFoldingAgain: Bool
   /// How many rows the comparison has looked at, of how many in all its tables.
   private var compared: (done: UInt64, total: UInt64) = (0, 0)
-  /// Counters of which rows differ, each by a prefix of the rows of its addends: an earlier program gave each
-  /// addend a row.
-  private var counters: Set<ElementKey> = []
+  /// Counters of which rows differ: an earlier program gave each addend a row.
+  private var counters: Set<CellAddress> = []
   /// The zones of states, as far as they are known.
   private var zoneOfState: [UInt32: ZoneID] = [:]
 
@@ -72,7 +71,7 @@ struct RecordVerification {
     var found = try RowWalk(source.transaction.openCursor(table), live, isElements: what == "element")
     var made = try RowWalk(fresh.transaction.openCursor(freshTable), live, isElements: what == "element")
     while let key = Self.least(found.key, made.key) {
-      let addends = what == "element" ? try ElementKey(bytes: key).addends?.heads : nil
+      let addends = what == "element" ? try ElementKey(bytes: key).addends : nil
       if found.key != key {
         report(addends, key, what, "the \(what) is missing")
         try made.advance()
@@ -94,7 +93,7 @@ struct RecordVerification {
   }
 
   /// Notes what is wrong with a row; of addends all are compared later.
-  private mutating func report(_ addends: ElementKey?, _ key: [UInt8], _ what: String, _ problem: String) {
+  private mutating func report(_ addends: CellAddress?, _ key: [UInt8], _ what: String, _ problem: String) {
     if let addends {
       counters.insert(addends)
     } else {
@@ -102,16 +101,33 @@ struct RecordVerification {
     }
   }
 
-  /// The addends of counters whose rows differ are the same.
+  /// The addends of counters whose rows differ are the same, each in one of the rows where it may be.
   private mutating func checkCounters(
     _ source: borrowing ReadTransaction, _ fresh: borrowing ReadTransaction
   ) throws {
-    for prefix in counters.sorted() {
-      func heads(_ transaction: borrowing ReadTransaction) throws -> Set<OwnedHead> {
-        Set(try transaction.readView.headsApart(except: [], under: prefix))
+    for cell in counters.sorted(by: { $0.heads < $1.heads }) {
+      func heads(_ transaction: borrowing ReadTransaction) throws -> [OwnedHead] {
+        var heads: [OwnedHead] = []
+        try transaction.readView.forEachElement(under: cell.heads) { key, row in
+          let key = ElementKey(bytes: key.bytes)
+          let found = try ApartRow(row).heads
+          guard found.allSatisfy({ cell.keys($0.head.id).contains(key) }) else {
+            throw FormatError(
+              .damaged, at: 0, in: "element", expected: "addends that belong into their row", found: "others")
+          }
+          heads += found
+        }
+        return heads.sorted {
+          let (one, other) = ($0.head.id, $1.head.id)
+          return (one.replica, one.epoch, one.sequence, one.index)
+            < (other.replica, other.epoch, other.sequence, other.index)
+        }
       }
-      if try heads(source) != heads(fresh) {
-        report.add(.record, location(prefix.bytes, "element"), "the addends differ from the log")
+      do {
+        if try heads(source) == heads(fresh) { continue }
+        report.add(.record, location(cell.heads.bytes, "element"), "the addends differ from the log")
+      } catch let error as FormatError {
+        report.add(.record, location(cell.heads.bytes, "element"), Verification.text(error))
       }
     }
   }

@@ -6,7 +6,7 @@ package struct SegmentCopy: Hashable, Sendable {
   package var cut: SegmentCut
   /// When the remote first received it, in milliseconds since 1970; nil where it keeps no such times.
   package var receivedMilliseconds: UInt64?
-  /// The log's chain there; nil if the store does not know it.
+  /// The log's chain there as the remote stated it; nil if it stated none.
   package var chain: LogChain?
 }
 
@@ -38,6 +38,27 @@ extension ReadTransaction {
     var token = ChangeToken.start(of: zone, incarnation)
     try move(&token, to: offset, of: number, found)
     return token.chain == nil ? nil : token
+  }
+
+  /// Places in a zone's remote log, as the store knows the log: at an offset, and before it back to the first
+  /// where the remote stated the chain.
+  func placesBack(
+    from offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID, limit: Int
+  ) throws -> [ChangeToken] {
+    let (number, _) = try readView.zones.visible(zone)
+    guard let found = try readView.incarnations.number(of: incarnation) else { return [] }
+    var places: [ChangeToken] = []
+    var offset = offset
+    while offset > 0, places.count < limit,
+      let row = try readView.segments.row(at: offset, in: number, found)
+    {
+      var token = ChangeToken.start(of: zone, incarnation)
+      try move(&token, to: offset, of: number, found)
+      places.append(token)
+      if row.isChainStated { break }
+      offset -= 1
+    }
+    return places
   }
 
   private func move(
@@ -79,13 +100,14 @@ extension ReadTransaction {
       row.rejection == nil
     else { return nil }
     let chain = try readView.segments.chain(at: offset, in: number, found)
+    let stated = row.isChainStated ? chain : nil
     let before = try readView.segments.chain(at: offset - 1, in: number, found)
     var newest: SegmentCut?
     // The chain shows which version its header has; not after an entry that was given up, over which it is.
     for version in row.isOfFirstVersion ? [1] : [SegmentHeader.newestVersion, 1] {
       guard let cut = try segmentCut(row, of: zone, number, found, version) else { continue }
       if let before, chain == LogChain(cut.header.statement.hash, at: offset, after: before) {
-        return SegmentCopy(cut: cut, receivedMilliseconds: row.receivedMilliseconds, chain: chain)
+        return SegmentCopy(cut: cut, receivedMilliseconds: row.receivedMilliseconds, chain: stated)
       }
       newest = newest ?? cut
     }
@@ -95,7 +117,7 @@ extension ReadTransaction {
         "the store's transactions are not those of the segment at offset \(offset) of zone “\(zone)”",
         hint: "try another store that has read the zone")
     }
-    return SegmentCopy(cut: newest, receivedMilliseconds: row.receivedMilliseconds, chain: chain)
+    return SegmentCopy(cut: newest, receivedMilliseconds: row.receivedMilliseconds, chain: stated)
   }
 
   /// Makes the cut of a segment again, with a header of a version; nil if it is not that segment.

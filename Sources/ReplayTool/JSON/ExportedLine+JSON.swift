@@ -14,7 +14,7 @@ import EventStore
 // | policy | "type", "policy": latest, deleteWins or updateWins |
 // | deletion | a zone that must be deleted at the remote: "zone", "incarnation" |
 // | zone | "zone", "attachment": local or attached; "base", and "token" with its "hash", if it was synced; "assets": "eager" if that is its policy |
-// | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received", "rejected", "chain"; "first" and "last" are 0 for an entry that was given up; "rejected" is the number of the `SegmentRejection`, absent if the segment was folded |
+// | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received", "rejected", "chain", "chainStated": false if the remote did not state it; "first" and "last" are 0 for an entry that was given up; "rejected" is the number of the `SegmentRejection`, absent if the segment was folded |
 // | contested | a pending lane that had seen what the log lost: "zone", "replica", "epoch", "first": its first such sequence, "base": the last offset that it had seen and the log still has |
 // | transaction | as in LogTransaction+JSON.swift, with "arrived", "position", "time" and "sha256" of its bytes |
 // | end | the last line: "lines", the number of lines before it. A file of version 1 has none |
@@ -72,6 +72,7 @@ extension ExportedLine {
           "received": segment.receivedMilliseconds.map { .number($0) },
           "rejected": segment.rejection.map { .number($0.rawValue) },
           "chain": segment.chain.map { .text($0) },
+          "chainStated": segment.chain == nil || segment.isChainStated ? nil : .bool(false),
         ]))
     case .contested(let contested):
       return LineWord.contested.json(

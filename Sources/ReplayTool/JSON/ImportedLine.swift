@@ -113,6 +113,11 @@ extension ImportedLine {
     guard first <= last, first > 0 || last == 0, last < .max || rejection != nil else {
       throw members.wrong("last", "first or more, from 1,")
     }
+    var isChainStated = true
+    if let stated = members.take("chainStated") {
+      guard case .bool(let isStated) = stated else { throw members.wrong("chainStated", "true or false") }
+      isChainStated = isStated
+    }
     return .line(
       .segment(
         ExportedSegment(
@@ -120,7 +125,8 @@ extension ImportedLine {
           sequences: first...last,
           hash: try members.hash("hash"),
           receivedMilliseconds: try members.integerIfPresent("received"), rejection: rejection,
-          chain: members.isMissing("chain") ? nil : LogChain(hash: try members.hash("chain")))))
+          chain: members.isMissing("chain") ? nil : LogChain(hash: try members.hash("chain")),
+          isChainStated: isChainStated)))
   }
 
   private static func contested(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {

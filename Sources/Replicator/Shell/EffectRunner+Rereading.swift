@@ -39,6 +39,49 @@ extension EffectRunner {
     return try await remote.createZone(zone, proposing: incarnation) == incarnation
   }
 
+  /// Folds a page of segments. If one is rejected because an entry was given up that the store had folded, reads
+  /// the log again from there to its end.
+  func fold(
+    _ segments: [StoredSegment], of zone: ZoneID, after token: ChangeToken, isMoreToCome: Bool
+  ) async throws -> FoldOutcome {
+    var outcome = try await foldPage(segments, after: token, isMoreToCome: isMoreToCome)
+    guard outcome.report.rejected > 0,
+      let offset = try await givenUp(before: segments, of: zone, token.incarnation),
+      try await reread(zone, from: offset)
+    else { return outcome }
+    let again = try await readOn(zone)
+    outcome.add(again.report, segments: again.segments, bytes: again.bytes)
+    (outcome.token, outcome.problem) = (again.token, again.problem)
+    return outcome
+  }
+
+  /// The offset of an entry that was given up, and that the store has folded, if the first rejected one of some
+  /// segments was written after the log without it.
+  private func givenUp(
+    before segments: [StoredSegment], of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws -> UInt64? {
+    let offsets = segments.map(\.offset)
+    let rejected = try store.read { try $0.rejectedSegments(in: zone) }.first {
+      offsets.contains($0.offset) && [.chain, .base].contains($0.reason)
+    }
+    guard let rejected, let stored = segments.first(where: { $0.offset == rejected.offset }) else {
+      return nil
+    }
+    let base = try SegmentFrame.readHeader(stored.bytes.span.bytes).base
+    for offset in [rejected.offset - 1, base] {
+      for place in try store.placesBack(from: offset, of: zone, incarnation, limit: Self.placesAskedForMax) {
+        do throws(RemoteError) {
+          _ = try await remote.segments(after: place, bytesMax: 1)
+        } catch {
+          if error.code == .quarantined { return error.offset }
+        }
+      }
+    }
+    return nil
+  }
+
+  private static let placesAskedForMax = 64
+
   /// Begins to read a log again at an entry that was given up. What only that entry gave others is pending
   /// again.
   ///

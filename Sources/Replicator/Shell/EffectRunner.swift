@@ -77,7 +77,7 @@ package struct EffectRunner: Sendable {
       case .fetch(let token):
         return try await locatingParting(of: zone, token.incarnation) { try await fetch(zone, after: token) }
       case .fold(let segments, let token, let isMoreToCome):
-        return .folded(try await foldPage(segments, after: token, isMoreToCome: isMoreToCome))
+        return .folded(try await fold(segments, of: zone, after: token, isMoreToCome: isMoreToCome))
       case .prepare:
         // A log may end before the page that was to follow.
         try await store.finishRenewal()

@@ -50,34 +50,58 @@ enum CounterKind: FieldCellKind {
     where heads[index].head.id.isOfTransaction(own.replica, own.epoch, own.sequence) {
       return OwnedHead(head: heads[index].head, payload: Array(fold.loaded.bytes[heads[index].payload]))
     }
-    guard heads.total > heads.count else { return nil }
-    return try lastAddendApart(
-      of: own, CellAddress(state: fold.state, record: fold.recordNumber, CellPath(cell)), fold.storage)
+    guard heads.total > heads.count, try mayHaveChanged(&fold) else { return nil }
+    let address = CellAddress(state: fold.state, record: try fold.recordNumber, CellPath(cell))
+    return try lastAddendApart(of: own, address, fold.storage)
+  }
+
+  /// Whether the transaction may have changed the record before: each change leaves its head on the record's
+  /// existence.
+  private static func mayHaveChanged<Storage>(_ fold: inout Fold<Storage>) throws -> Bool {
+    let own = fold.context
+    return try fold.withCell(CellPath(.existence)) { _, heads, _ in
+      heads.total > heads.count
+        || (0..<heads.count).contains {
+          heads[$0].head.id.isOfTransaction(own.replica, own.epoch, own.sequence)
+        }
+    } ?? false
   }
 
   /// The last addend of a transaction that is stored apart.
   private static func lastAddendApart<Storage: FoldStorage>(
     of own: CausalContext, _ cell: CellAddress, _ storage: Storage
   ) throws -> OwnedHead? {
-    func last(in row: [UInt8]?) throws -> OwnedHead? {
-      try row.flatMap { row in
-        try ApartRow(row.span.bytes).heads.last {
-          $0.head.id.isOfTransaction(own.replica, own.epoch, own.sequence)
-        }
+    var last: OwnedHead?
+    func look(in row: RawSpan) throws {
+      for head in try ApartRow(row).heads
+      where head.head.id.isOfTransaction(own.replica, own.epoch, own.sequence)
+        && last?.head.id.index ?? 0 <= head.head.id.index
+      {
+        last = head
       }
     }
-    // Those of the first operations share a row with other transactions, the others have rows of their own.
-    let first = HeadID(replica: own.replica, epoch: own.epoch, sequence: own.sequence, index: 0)
-    let shared = try last(in: storage.readElement(cell.key(first)))
+    // Those of the first operations share rows with other transactions.
+    func head(_ index: UInt32) -> HeadID {
+      HeadID(replica: own.replica, epoch: own.epoch, sequence: own.sequence, index: index)
+    }
+    let shared = cell.key(head(ElementKey.addendsMax - 1))
+    try storage.forEachElement(under: cell.heads, from: cell.key(head(0))) { key, row in
+      guard compareBytes(key, shared.bytes.span.bytes) <= 0 else { return false }
+      try look(in: row)
+      return true
+    }
+    // Those of later ones do not. An earlier program gave each addend a row.
     let prefix = ElementKey(
       state: cell.state, record: cell.record, cell.path, headsOf: own.replica, epoch: own.epoch,
       sequence: own.sequence)
     let end = ElementKey(
       state: cell.state, record: cell.record, cell.path, headsOf: own.replica, epoch: own.epoch,
       from: own.sequence, index: .max)
-    let single = try last(in: storage.element(atMost: end, under: prefix).found?.row)
-    guard let single, let shared else { return single ?? shared }
-    return single.head.id.index > shared.head.id.index ? single : shared
+    if let found = try storage.element(atMost: end, under: prefix).found {
+      try look(in: found.row.span.bytes)
+      if let last { _ = try storage.withElement(cell.key(last.head.id), look) }
+    }
+    return last
   }
 
   static func clear<Storage>(_ cell: CellNumber, seenAt index: UInt32, in fold: inout Fold<Storage>) throws {

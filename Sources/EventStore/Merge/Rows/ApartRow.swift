@@ -62,6 +62,11 @@ package struct ApartRow: Sendable {
     }
   }
 
+  /// The greatest of its heads; nil if it has none.
+  func greatest(by replicas: some ReplicaReading) throws -> Head? {
+    try heads.map(\.head).max { try replicas.isGreater($1, $0) }
+  }
+
   /// Adds a head that is not there.
   mutating func insert(_ head: OwnedHead) {
     let place = heads.lastIndex { Self.precedes($0.head.id, head.head.id) }

@@ -1,7 +1,7 @@
 import OperationFormat
 
 /// A cell of one record, with the keys of what is stored apart of it.
-struct CellAddress {
+struct CellAddress: Hashable {
   let state: StateNumber
   let record: UInt32
   let path: CellPath

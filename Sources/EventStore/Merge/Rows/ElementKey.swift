@@ -5,7 +5,7 @@ package import OperationFormat
 ///
 /// | kind | row of | then |
 /// |---|---|---|
-/// | 1 | heads that are stored apart: see ``ApartRow`` | the head: replica's number (4), epoch (4), sequence (8), index (4); of addends the first that can be in the row |
+/// | 1 | heads that are stored apart: see ``ApartRow`` | the head: replica's number (4), epoch (4), sequence (8), index (4); of addends the least that can be in the row |
 /// | 2 | the sum of a counter's heads that are kept apart | |
 /// | 3 | an element of a set or a map | its name: see ``ElementName`` |
 /// | 4 | a head of an element that is stored apart | how many bytes the name takes (1), the name, the head |
@@ -62,20 +62,25 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     return key
   }
 
-  /// The row of a head that is kept apart. A counter's addends share rows: those of 64 adjacent transactions one,
-  /// if each is among the first 64 operations of its transaction, else those of 64 adjacent operations.
+  /// The row of a head that is kept apart. A counter's addends share rows, at most 64 one: those of adjacent
+  /// transactions, if they have the same index, and are among the first operations; else those of adjacent
+  /// operations of a transaction.
   package init(state: StateNumber, record: UInt32, _ path: CellPath, head: HeadID) {
     var (sequence, index) = (head.sequence, head.index)
     if path.cell.sumsHeads {
-      if index < Self.addendsMax { sequence &= ~UInt64(Self.addendsMax - 1) }
-      index &= ~(Self.addendsMax - 1)
+      if index < Self.addendsMax {
+        sequence &= ~UInt64(Self.addendsMax - 1)
+      } else {
+        index &= ~(Self.addendsMax - 1)
+      }
     }
     self.init(
       state: state, record: record, path, headsOf: head.replica, epoch: head.epoch, from: sequence,
       index: index)
   }
 
-  private static let addendsMax: UInt32 = 64
+  /// How many addends share a row at most.
+  static let addendsMax: UInt32 = 64
 
   /// A prefix of the rows of the heads kept apart that one replica made in one epoch.
   init(

@@ -153,7 +153,7 @@ struct ApartHeads<Storage: FoldStorage> {
       try storage.writeElement(writer.span, key)
     }
     if index == nil { return }
-    let (before, after) = (try greatest(of: old), try greatest(of: row))
+    let (before, after) = (try old.greatest(by: storage), try row.greatest(by: storage))
     if before == after { return }
     if let before { try storage.deleteElement(orderKey(of: before)) }
     if let after { try writeOrder(of: after) }
@@ -168,10 +168,6 @@ struct ApartHeads<Storage: FoldStorage> {
 
   // MARK: The index
 
-  private func greatest(of row: ApartRow) throws -> Head? {
-    try row.heads.map(\.head).max { try storage.isGreater($1, $0) }
-  }
-
   /// Writes the rows of the index.
   ///
   /// - Parameter inline: the heads of the record's row.
@@ -180,7 +176,7 @@ struct ApartHeads<Storage: FoldStorage> {
     try storage.forEachElement(under: cell.heads) { _, row in
       var row = try ApartRow(row)
       _ = row.remove(inline.contains)
-      if let head = try greatest(of: row) { heads.append(head) }
+      if let head = try row.greatest(by: storage) { heads.append(head) }
     }
     for head in heads { try writeOrder(of: head) }
   }

@@ -21,7 +21,7 @@ extension Fold {
     guard count >= bound.rowsAtOnce else { return }
     var apart = try ApartHeads(of: cell, count: count, storage, bound)
     let runs = try step.seenRuns(at: index, of: &apart)?.sorted(by: <)
-    var seen: [HeadID] = []
+    var seen: [ApartHeadIDs] = []
     for place in 0..<(runs?.count ?? 1) {
       let end: ElementKey?
       if let runs {
@@ -33,18 +33,21 @@ extension Fold {
       }
       var next: ElementKey? = first
       while let from = next {
+        var looked = 0
         let rows = try storage.someRows(
           under: prefix, from: from, before: end, atOnce: bound.rowsAtOnce
-        ) { _, row in
+        ) { key, row in
           let heads = try ApartRow(row).heads.map(\.head.id)
-          return try heads.filter { try step.removes(.seen(at: index), $0) }
+          looked += heads.count
+          let found = try heads.filter { try step.removes(.seen(at: index), $0) }
+          return found.isEmpty ? nil : ApartHeadIDs(key: ElementKey(bytes: key.bytes), heads: found)
         }
-        seen += rows.found.joined()
+        seen += rows.found
         next = rows.next
-        try bound.count(looked: 1 + rows.looked)
+        try bound.count(looked: 1 + looked)
         // Few go with the cell's one edit.
         guard seen.count >= bound.rowsAtOnce || bound.isSpent, let rest = next ?? end else { continue }
-        for head in seen { try replaceHeads(of: path, removing: .head(head), adding: nil) }
+        try replaceHeads(of: path, removing: .apart(seen), adding: nil)
         seen.removeAll(keepingCapacity: true)
         try bound.pauseIfSpent(at: rest)
       }

@@ -69,26 +69,35 @@ extension HeadStep {
     case .head(let id):
       if !inline.contains(id) { try apart.remove(id) }
       return
+    case .apart(let rows):
+      for row in rows { try apart.remove(from: row.key, row.heads.contains) }
+      return
     case .seen(let index):
       guard let runs = try seenRuns(at: index, of: &apart) else { break }
       try bound.count(looked: runs.count)
+      // Several runs may be in one row.
+      var rows: [ElementKey: [HeadRun]] = [:]
       for run in runs {
-        for key in try storage.elementKeys(in: cell.keys(of: run)) {
-          try apart.remove(from: key) { run.contains($0) && !inline.contains($0) }
+        for key in try storage.elementKeys(in: cell.keys(of: run)) { rows[key, default: []].append(run) }
+      }
+      try bound.count(looked: rows.count)
+      for (key, runs) in rows.sorted(by: { $0.key < $1.key }) {
+        try apart.remove(from: key) { head in
+          runs.contains { $0.contains(head) } && !inline.contains(head)
         }
       }
       return
     }
     try bound.count(looked: apart.count)
     let known = Set(inline)
-    var seen: [(key: ElementKey, heads: [HeadID])] = []
+    var seen: [ApartHeadIDs] = []
     try storage.forEachElement(under: cell.heads) { key, row in
       let heads = try ApartRow(row).heads.map(\.head.id).filter {
         try !known.contains($0) && removes(removal, $0)
       }
-      if !heads.isEmpty { seen.append((ElementKey(bytes: key.bytes), heads)) }
+      if !heads.isEmpty { seen.append(ApartHeadIDs(key: ElementKey(bytes: key.bytes), heads: heads)) }
     }
-    for (key, heads) in seen { try apart.remove(from: key, heads.contains) }
+    for row in seen { try apart.remove(from: row.key, row.heads.contains) }
   }
 
   /// Where the heads are that a transaction has seen, at one of its operations: those of its own identity and

@@ -4,7 +4,15 @@ import OperationFormat
 enum HeadRemoval {
   case seen(at: UInt32)
   case head(HeadID)
+  /// Some that are stored apart, by their rows.
+  case apart([ApartHeadIDs])
   case nothing
+}
+
+/// Some heads in a row of heads that are stored apart.
+struct ApartHeadIDs {
+  var key: ElementKey
+  var heads: [HeadID]
 }
 
 /// The fold's one step on a cell: an operation removes the heads that its transaction has seen, and adds its
@@ -39,7 +47,7 @@ struct HeadStep<Storage: FoldStorage>: ~Copyable {
       }
     case .head(let id):
       return head == id
-    case .nothing:
+    case .apart, .nothing:
       return false
     }
   }

@@ -33,7 +33,7 @@ struct LogAppender: Sendable {
         }
         let place = SegmentPlace(
           offset: next, receivedMilliseconds: found.receivedMilliseconds,
-          chain: link.chain)
+          chain: found.chain)
         if let outcome = try await compare(segment, with: found, at: place, token, isAmended: isAmended) {
           return outcome
         }

@@ -102,33 +102,50 @@ struct LogPageReader: Sendable {
       if try LogObject.head(of: stored).matches(token) { return }
     case .tombstone(let stored)?:
       if ContentHash(of: stored.bytes.span.bytes) == token.hash { return }
-      throw quarantined(token)
+      throw quarantined(token, at: token.offset)
     default: break
     }
     throw try await zones.logWentBack(token.incarnation, token.offset)
   }
 
-  /// Throws if a token's segment was given up, and the entry after it was written over the tombstone. Only the
-  /// beginning of the token's segment was read, and that may be whole.
+  /// Throws if an entry that a token's reader has read was given up, and the entry after the token was written
+  /// over the tombstone. Of the token's segment only the beginning was read, and that may be whole; and entries
+  /// that state no chain do not show what was before them.
   private func check(_ token: ChangeToken, before next: StoredSegment) async throws(RemoteError) {
     guard token.offset > 0, let chain = token.chain, let stated = next.chain else { return }
     let statement = try LogObject.head(of: next).header.statement.hash
     let link = ChainLink(statement, at: next.offset, stated: stated, after: chain)
-    guard !link.continues,
-      case .tombstone(let stored)? = try await entries.read(token.incarnation, token.zone, token.offset),
-      ContentHash(of: stored.bytes.span.bytes) != token.hash
-    else { return }
-    throw quarantined(token)
+    if link.continues { return }
+    var after: [(statement: ContentHash, isTombstone: Bool)] = []
+    var known: LogChain?
+    while known == nil, case let offset = token.offset - UInt64(after.count) {
+      if offset == 0 {
+        known = .start(of: token.incarnation)
+        break
+      }
+      switch try await entries.read(token.incarnation, token.zone, offset) {
+      case .tombstone(let stored)?: after.append((ContentHash(of: stored.bytes.span.bytes), true))
+      case .segment(let stored)?:
+        known = stored.chain
+        if known == nil { after.append((try LogObject.head(of: stored).header.statement.hash, false)) }
+      default: return
+      }
+    }
+    guard var found = known, let first = after.lastIndex(where: \.isTombstone) else { return }
+    for (index, entry) in after.enumerated().reversed() {
+      found = LogChain(entry.statement, at: token.offset - UInt64(index), after: found)
+    }
+    if found != chain { throw quarantined(token, at: token.offset - UInt64(first)) }
   }
 
-  /// The error for a token whose segment was given up.
-  private func quarantined(_ token: ChangeToken) -> RemoteError {
+  /// The error for a token whose reader has read an entry that was given up.
+  private func quarantined(_ token: ChangeToken, at offset: UInt64) -> RemoteError {
     RemoteError(
       .quarantined,
-      "\(ObjectName.entry(of: token.incarnation, token.offset)) of \(zones.name) was given up, and this "
+      "\(ObjectName.entry(of: token.incarnation, offset)) of \(zones.name) was given up, and this "
         + "store has folded it: other stores do not have it",
       hint: "sync again: the store reads the log again from there, and sends what the log does not have",
-      offset: token.offset)
+      offset: offset)
   }
 }
 
