@@ -211,8 +211,8 @@ struct ChainsOfLogs {
 
   @Test(
     "The last entry, damaged only behind its header and given up: who had read it reads the log again",
-    arguments: RemotePlace.Kind.allCases)
-  func givenUpLast(kind: RemotePlace.Kind) async throws {
+    arguments: RemotePlace.Kind.allCases, [true, false])
+  func givenUpLast(kind: RemotePlace.Kind, isPassedBefore: Bool) async throws {
     let (place, devices, token) = try await world(kind)
     let log = try #require((place.remote as? any LogOfObjects)?.log)
     let name = ObjectName.entry(of: token.incarnation, 4)
@@ -220,8 +220,16 @@ struct ChainsOfLogs {
     bytes[bytes.count - 1] ^= 1
     try await place.replace(name, with: bytes)
     let entry = EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: 4)
-    _ = try await log.amendments.quarantine(entry, last: 4, note: "", milliseconds: 1_700_000_000_000)
     let writer = try Device(in: scratch.path, "d3", seed: 3)
+    if isPassedBefore {
+      // Its header shows the chain, so what is sent behind it continues that.
+      try await writer.sync(place.remote)
+      try await writer.set("title", of: "4", to: 4)
+      try await writer.sync(place.remote)
+      #expect(try await stated(5, of: token, place) != nil)
+    }
+    _ = try await log.amendments.quarantine(
+      entry, last: isPassedBefore ? 5 : 4, note: "", milliseconds: 1_700_000_000_000)
     try await writer.sync(place.remote)
     try await writer.set("title", of: "5", to: 5)
     try await writer.sync(place.remote)

@@ -63,7 +63,7 @@ struct RoundsWithHints {
     let commits = try reader.store.lastCommitID
     let idle = await calls { _ = await driven.poll() }
     print("a round over 1,000 zones, \(kind): \(before) for all zones, \(idle) with heads")
-    #expect(before.remote == 1001 && before.objects == 3004)
+    #expect(before.remote == 1001 && before.objects == 4004)
     // The memory says which remote it is, and the folder's hint does too.
     #expect(idle.remote == 1 && idle.objects == 1)
     #expect(driven.reports.last?.isInSync == true)

@@ -118,13 +118,13 @@ struct UpgradeCommand: ReplayCommand {
     var lines = logs.filter { $0.former > 0 || $0.stop != nil }.map { log in
       "\(Display.zone(log.zone))  \(Display.count(log.former, "entry", plural: "entries")) of "
         + "\(Display.count(log.entries)) \(verb) a chain"
-        + (log.stop.map { "; from offset \($0) on they stay: that entry cannot be read, or was given up" }
+        + (log.stop.map { "; from offset \($0.offset) on they stay: that entry \(Self.text($0.reason))" }
           ?? "")
     }
     for problem in report.listProblems {
       lines.append("the list of zones has an event that cannot be read, and its log stays: \(problem)")
     }
-    let hasProblem = !report.listProblems.isEmpty || logs.contains { $0.stop != nil }
+    let hasProblem = !report.listProblems.isEmpty || logs.contains { $0.stop?.reason == .unreadable }
     if hasProblem { lines.append("`replay remote \(place.argument)` says what is wrong, and what to do") }
     lines.append(
       "\(Display.count(former, "entry", plural: "entries")) in \(Display.count(logs.count, "log")) "
@@ -139,11 +139,22 @@ struct UpgradeCommand: ReplayCommand {
               "zone": .text(log.zone), "incarnation": .text(log.incarnation), "entries": .number(log.entries),
               "former": .number(log.former),
             ]
-            if let stop = log.stop { members["stop"] = .number(stop) }
+            if let stop = log.stop {
+              members["stop"] = .number(stop.offset)
+              members["stopReason"] = .text(stop.reason.rawValue)
+            }
             return .object(members)
           }),
       ],
       hasProblem
     )
+  }
+
+  private static func text(_ reason: RemoteUpgrade.Stop.Reason) -> String {
+    switch reason {
+    case .unreadable: "cannot be read"
+    case .givenUp: "was given up"
+    case .leftOut: "does not continue the log, and readers leave it out"
+    }
   }
 }

@@ -42,13 +42,13 @@ struct ExplanationPage {
     let count = explanation.heads.count
     let losses = explanation.losses
     if let counter = explanation.counter {
-      let parts = Display.count(count, "contribution")
+      let parts = Display.count(count, "addend")
       let clamped = counter.isClamped ? ", as near as a number comes to it" : ""
       try output.line(
         output.styled(Display.value(counter.value), .winner) + " is the sum of \(parts)\(clamped).")
     } else if words.areListedInOrder {
       let stands = count == 1 ? "stands" : "stand, in the order in which they count"
-      try output.line("\(Display.count(count, "contribution")) \(stands).")
+      try output.line("\(Display.count(count, "addend")) \(stands).")
     } else if explanation.agrees {
       let content = output.styled(Self.quote(explanation.heads[0].head.content), .winner)
       try output.line(

@@ -18,9 +18,7 @@ struct SegmentPage {
         ", received \(CalendarTime.text(milliseconds: $0))"
       }
       try row("place", "offset \(envelope.offset)\(received ?? "")")
-      if let chain = envelope.chain {
-        try row("chain", "\(chain)")
-      }
+      try row("chain", envelope.chain.map { "\($0)" } ?? "not stated")
     }
     if let seal = file.seal {
       try row("place", "offset \(seal.offset)")

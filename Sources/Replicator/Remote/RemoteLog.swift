@@ -22,12 +22,14 @@ public import EventStore
 ///
 /// **The chain.** With each segment a remote keeps and gives back the log's chain there, a `LogChain`: it
 /// computes it when it appends, from the chain of the entry before and the statement in the segment's header.
-/// A token that has another chain than its entry, or another hash, is of another log: `wentBack`. A segment
-/// that was stored without a chain is given without one.
+/// A read after a token that has another chain than its entry, or another hash, is of another log: `wentBack`. An
+/// append is not refused for that: if a remote lets others write its entries, as a folder does, the last one may
+/// state a false chain, which all readers leave out, and the log continues from the token's chain. A segment that
+/// was stored without a chain is given without one.
 ///
 /// **Accounts.** A remote with accounts shows each of them its own list of zones: those that it owns without an
 /// owner, and those of others with their account. It tells zones apart by both, never by the name alone. Only
-/// an owner deletes a zone; others get `zoneUnknown` or `denied`.
+/// an owner deletes a zone; others get `zoneUnknown` or `denied`, and their stores then remove the zone only here.
 public protocol RemoteLog: Sendable {
   /// The remote's name for messages, such as `folder:/mnt/team`.
   var name: String { get }
@@ -66,7 +68,7 @@ public protocol RemoteLog: Sendable {
   /// - Parameters:
   ///   - segment: a whole segment. Its header names the incarnation, and the zone without its owner.
   ///   - token: the zone, and the last offset that the caller has compared: the segment is not at or before
-  ///     it. Its chain is where the log's chain continues from.
+  ///     it. Its chain is where the log's chain continues from, unless the remote computes the chain itself.
   /// - Returns: the outcome; see ``AppendOutcome``.
   /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `wentBack` if nothing is at the
   ///   token's offset or after it; `mismatch` if the segment is not whole, or not of that log.

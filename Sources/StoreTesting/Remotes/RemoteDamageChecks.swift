@@ -116,7 +116,7 @@ enum RemoteDamageChecks {
     for door in 0..<2 {
       let token = Self.token(segments, 2, incarnation)
       // Where its header can be read, that says that it is the token's.
-      if damage == .flipped || damage == .flippedAndGivenUp {
+      if damage == .flipped {
         let page = try await trial.page(after: token, door: door)
         guard case .segments(let found, hasMore: false) = page, found.map(\.bytes) == [segments[2].bytes]
         else { throw trial.failure("a token of it gave \(page)") }

@@ -24,9 +24,27 @@ package struct RemoteUpgrade: Sendable {
     package var entries: UInt64 = 0
     /// Those without a chain, which get it: of a former version, or appended after one that could not be read.
     package var former: UInt64 = 0
-    /// The first entry that cannot be read, or was given up: it and those after it stay as they are.
-    package var stop: UInt64?
+    /// Where it stops: that entry and those after it stay as they are.
+    package var stop: Stop?
   }
+
+  /// Why nothing is done from an offset on.
+  package struct Stop: Sendable {
+    package enum Reason: String, Sendable {
+      /// The entry cannot be read.
+      case unreadable
+      /// The entry was given up.
+      case givenUp
+      /// The entry does not continue the log, and readers leave it out.
+      case leftOut
+    }
+
+    package var offset: UInt64
+    package var reason: Reason
+  }
+
+  /// A put of an entry that failed.
+  private struct FailedWrite: Error { var error: RemoteError }
 
   private let remote: ObjectRemote
   private let entries: LogEntries
@@ -64,9 +82,11 @@ package struct RemoteUpgrade: Sendable {
           done += 1
           try progress(done)
         }
+      } catch let failure as FailedWrite {
+        throw failure.error
       } catch let error as RemoteError where [.damaged, .damagedSegment, .denied].contains(error.code) {
         // Something else is in the place of its directory, or this user may not read it.
-        log.stop = log.entries + 1
+        log.stop = Stop(offset: log.entries + 1, reason: .unreadable)
       }
       report.logs.append(log)
     }
@@ -78,31 +98,31 @@ package struct RemoteUpgrade: Sendable {
     var chain = LogChain.start(of: log.incarnation)
     while true {
       let offset = log.entries + 1
+      let stored: StoredSegment
       do throws(RemoteError) {
-        let stored: StoredSegment
         switch try await entries.read(log.incarnation, log.zone, offset) {
         case .segment(let segment)?: stored = segment
         case .seal?, nil: return
         case .tombstone?:
-          log.stop = offset
+          log.stop = Stop(offset: offset, reason: .givenUp)
           return
         }
         let link = ChainLink(
           try LogObject.head(of: stored).header.statement.hash, at: offset, stated: stored.chain,
           after: chain)
         guard link.continues, let next = link.chain else {
-          log.stop = offset
+          log.stop = Stop(offset: offset, reason: .leftOut)
           return
         }
         chain = next
-        if stored.chain == nil {
-          if writes { try await write(stored, chain, log.incarnation) }
-          log.former += 1
-        }
       } catch {
         guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
-        log.stop = offset
+        log.stop = Stop(offset: offset, reason: .unreadable)
         return
+      }
+      if stored.chain == nil {
+        if writes { try await write(stored, chain, log.incarnation) }
+        log.former += 1
       }
       log.entries = offset
       try didRead()
@@ -111,12 +131,16 @@ package struct RemoteUpgrade: Sendable {
 
   private func write(
     _ stored: StoredSegment, _ chain: LogChain, _ incarnation: IncarnationID
-  ) async throws(RemoteError) {
-    // Also where an amendment has put the entry back: with a chain it is whole again.
-    try await remote.objects.overwrite(
-      .entry(of: incarnation, stored.offset),
-      SegmentEnvelope.encode(
-        offset: stored.offset, receivedMilliseconds: stored.receivedMilliseconds, chain: chain,
-        segment: stored.bytes.span.bytes))
+  ) async throws {
+    do throws(RemoteError) {
+      // Also where an amendment has put the entry back: with a chain it is whole again.
+      try await remote.objects.overwrite(
+        .entry(of: incarnation, stored.offset),
+        SegmentEnvelope.encode(
+          offset: stored.offset, receivedMilliseconds: stored.receivedMilliseconds, chain: chain,
+          segment: stored.bytes.span.bytes))
+    } catch {
+      throw FailedWrite(error: error)
+    }
   }
 }

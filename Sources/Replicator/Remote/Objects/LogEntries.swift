@@ -117,6 +117,15 @@ struct LogEntries: Sendable {
     return false
   }
 
+  /// Whether something was put for the case that an entry cannot be read.
+  func isAmended(_ incarnation: IncarnationID, _ offset: UInt64) async throws(RemoteError) -> Bool {
+    do throws(RemoteError) {
+      return try await objects.exists(.amendment(of: incarnation, offset))
+    } catch {
+      throw error.ofSegment
+    }
+  }
+
   /// Whether anything is at an offset of a log.
   ///
   /// - Throws: ``RemoteError`` `damagedSegment` if something else is in the place of its directory: that

@@ -88,8 +88,9 @@ struct LogPageReader: Sendable {
     }
     do throws(RemoteError) {
       switch try await entries.look(token.incarnation, token.zone, token.offset) {
-      case .segment(let found)? where found.matches(token): return
       // Its header may be whole and its body damaged. Then an amendment may replace it: read it whole.
+      case .segment(let found)? where found.matches(token):
+        if try await !entries.isAmended(token.incarnation, token.offset) { return }
       case .segment?, .tombstone?: break
       case nil where try await entries.isHole(token.offset, of: token.incarnation): break
       default: throw try await zones.logWentBack(token.incarnation, token.offset)
