@@ -6,7 +6,7 @@ struct NestedTransactionTests {
   let directory = TemporaryDirectory()
 
   @Test(
-    "committed inner changes exist, aborted ones do not, at any depth", arguments: UInt64(1)...12)
+    "committed inner changes exist, aborted ones do not, at any depth", arguments: UInt64(1)...6)
   func random(seed: UInt64) throws {
     print("nested transactions: seed \(seed)")
     var random = SeededGenerator(seed: seed)

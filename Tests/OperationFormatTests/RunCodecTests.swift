@@ -48,7 +48,7 @@ struct RunCodecTests {
   @Test("says more names, words and strings again than it remembers", arguments: layouts)
   func forgets(_ layout: RunLayout) throws {
     var example = RunExample(context: RunExample.context)
-    for index in 0..<10 {
+    for index in 0..<5 {
       // Each has as many names as 20,000 operations can have.
       let operations = (0..<20_000).map { number in
         LogOperation.set(

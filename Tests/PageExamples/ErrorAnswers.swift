@@ -15,10 +15,13 @@ enum Answer: Equatable {
   case askUser(String)
   /// Show a message for the one who runs the remote.
   case askOperator(String)
+  /// Close the store, open it, and make a new replicator.
+  case reopen
 
   init(_ report: SyncReport) {
     self = report.failure.map(Answer.init) ?? .wait
     for zone in report.zones where self == .wait { self = Answer(zone.status) }
+    if self == .wait, let problem = report.listProblems.first { self = .askOperator("\(problem)") }
   }
 
   init(_ status: ZoneStatus) {
@@ -41,6 +44,7 @@ enum Answer: Equatable {
     case "damaged", "damagedSegment", "missingSegment", "wentBack", "zoneUnknown", "mismatch",
       "incarnationChanged", "unsuitable":
       self = .askOperator(text)
+    case "closed", "removed", "commitUncertain": self = .reopen
     default: self = .wait
     }
   }
@@ -63,6 +67,7 @@ struct AnswersToErrors {
     #expect(Answer(.failed(failure(.overQuota))) == .askUser("what. do"))
     #expect(Answer(.failed(failure(.unauthenticated))) == .askUser("what. do"))
     #expect(Answer(.failed(failure(.keyOutdated))) == .wait)
+    #expect(Answer(.failed(failure(.init(rawValue: "commitUncertain")))) == .reopen)
     #expect(Answer(.parked(offset: 1, failure(.newerSegment))) == .askUser("what. do"))
     #expect(Answer(.parked(offset: 1, failure(.damagedSegment))) == .askOperator("what. do"))
     #expect(Answer(.failed(failure(.zoneUnknown))) == .askOperator("what. do"))

@@ -48,7 +48,7 @@ struct ExplanationPage {
         output.styled(Display.value(counter.value), .winner) + " is the sum of \(parts)\(clamped).")
     } else if words.areListedInOrder {
       let stands = count == 1 ? "stands" : "stand, in the order in which they count"
-      try output.line("\(Display.count(count, "addend")) \(stands).")
+      try output.line("\(Display.count(count, "contribution")) \(stands).")
     } else if explanation.agrees {
       let content = output.styled(Self.quote(explanation.heads[0].head.content), .winner)
       try output.line(

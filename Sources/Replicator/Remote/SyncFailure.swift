@@ -66,7 +66,7 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Converts an error of any layer, and decides its scope.
-  init(_ error: any Error) {
+  public init(_ error: any Error) {
     switch error {
     case let error as SyncFailure: self = error
     case let error as RemoteError:

@@ -280,7 +280,7 @@ struct FoldComparison {
     let identity = history.identities.firstIndex { $0.rawValue == head.replica.rawValue }!
     return HeadID(
       replica: driver.numbering.number(ofIdentity: identity), epoch: head.epoch,
-      sequence: UInt64(head.sequence), index: UInt32(head.index))
+      sequence: history.sequencesBefore + UInt64(head.sequence), index: UInt32(head.index))
   }
 
   private func key(_ driver: FoldDriver, _ field: Int, _ place: Place, _ head: HeadID) -> ElementKey {
@@ -288,7 +288,8 @@ struct FoldComparison {
   }
 
   private func isSame(_ found: Head, _ expected: OracleHead, _ driver: FoldDriver) -> Bool {
-    found.timestamp == expected.timestamp && found.id.sequence == UInt64(expected.sequence)
+    found.timestamp == expected.timestamp
+      && found.id.sequence == history.sequencesBefore + UInt64(expected.sequence)
       && found.id.index == UInt32(expected.index) && found.id.epoch == expected.epoch
       && history.identities[driver.numbering.identity(of: found.id.replica)].rawValue
         == expected.replica.rawValue

@@ -295,7 +295,8 @@ final class FoldDriver {
     while let parent = at.parent, fault != .lineageDropped {
       at = history.lanes[parent.lane]
       let through = parent.through + (fault == .lineageTooLong ? 1 : 0)
-      lineage.append((numbering.number(ofIdentity: at.identity), at.epoch, UInt64(through)))
+      lineage.append(
+        (numbering.number(ofIdentity: at.identity), at.epoch, history.sequencesBefore + UInt64(through)))
     }
     return lineage
   }
@@ -327,7 +328,7 @@ final class FoldDriver {
     let lane = history.lanes[transaction.lane]
     var context = CausalContext(
       zone: FoldNumbering.zone, replica: numbering.number(ofIdentity: lane.identity), epoch: lane.epoch,
-      sequence: UInt64(transaction.sequence),
+      sequence: history.sequencesBefore + UInt64(transaction.sequence),
       base: base == 0 ? nil : (FoldNumbering.incarnation, UInt64(base)))
     context.lineage = lineage(of: lane, fault)
     return context

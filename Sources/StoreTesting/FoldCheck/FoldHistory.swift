@@ -16,6 +16,9 @@ final class FoldHistory {
   let nodeBytesMax: Int
   /// After how many steps of an operation the fold writes its rows and continues; nil for no bound.
   let foldStepsMax: Int?
+  /// What the fold adds to the sequences of the history, so that some addends of a lane share a row, and others
+  /// do not.
+  let sequencesBefore: UInt64
   private(set) var lanes: [FoldLane] = []
   private(set) var transactions: [FoldTransaction] = []
   /// The remote log; the first has offset 1.
@@ -35,6 +38,7 @@ final class FoldHistory {
     wholeRowBytesMax = [WideRow.wholeBytesMax, WideRow.wholeBytesMax, 0, 80][Int(schedule.seed / 3 % 4)]
     foldStepsMax = [nil, 1, 24][Int(schedule.seed / 12 % 3)]
     nodeBytesMax = [UnitOrderLimits().nodeBytesMax, 64][Int(schedule.seed / 36 % 2)]
+    sequencesBefore = [0, 61, 126][Int(schedule.seed / 72 % 3)]
     cells = FoldCells(fields: schedule.fields)
     for _ in 0..<records * (1 + cells.ofFields.count) { _ = oracle.addCell() }
     transactions.reserveCapacity(16)
@@ -111,7 +115,8 @@ final class FoldHistory {
     let transaction = transactions[number]
     let lane = lanes[transaction.lane]
     let id = TransactionID(
-      replica: identities[lane.identity], epoch: lane.epoch, sequence: UInt64(transaction.sequence))
+      replica: identities[lane.identity], epoch: lane.epoch,
+      sequence: sequencesBefore + UInt64(transaction.sequence))
     func append(_ change: UnitChange, to place: Int) {
       sequences[place].oracle.append(change, of: number, id, index: index, &oracle) { content in
         contents.append(content)
@@ -136,7 +141,9 @@ final class FoldHistory {
       var heads: [OracleHead] = []
       oracle.findHeads(of: cell, folded: folded, received: received, into: &heads)
       return heads.map { head in
-        let id = TransactionID(replica: head.replica, epoch: head.epoch, sequence: UInt64(head.sequence))
+        let id = TransactionID(
+          replica: head.replica, epoch: head.epoch,
+          sequence: sequencesBefore + UInt64(head.sequence))
         return CellHead(
           operation: OperationID(transaction: id, index: UInt32(head.index)), timestamp: head.timestamp,
           content: contents[head.content])

@@ -48,15 +48,19 @@ final class FoldKnowledge {
   private func run(at offset: UInt64) -> PlacedRun {
     let segment = history.segments[Int(offset) - 1]
     let lane = history.lanes[segment.lane]
+    let before = history.sequencesBefore
     return PlacedRun(
       replica: numbering.number(ofIdentity: lane.identity), epoch: lane.epoch,
-      sequences: UInt64(segment.sequences.lowerBound)...UInt64(segment.sequences.upperBound))
+      sequences: before + UInt64(segment.sequences.lowerBound)...before + UInt64(segment.sequences.upperBound)
+    )
   }
 
   private func offset(of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64) -> UInt64? {
     let identity = numbering.identity(of: replica)
+    guard sequence > history.sequencesBefore else { return nil }
+    let sequence = sequence - history.sequencesBefore
     for lane in history.lanes where lane.identity == identity && lane.epoch == epoch {
-      guard sequence > 0, sequence <= lane.transactions.count else { return nil }
+      guard sequence <= lane.transactions.count else { return nil }
       let place = places[lane.transactions[Int(sequence) - 1]]
       return place > 0 ? UInt64(place) : nil
     }

@@ -70,7 +70,10 @@ extension HeadStep {
       if !inline.contains(id) { try apart.remove(id) }
       return
     case .apart(let rows):
-      for row in rows { try apart.remove(from: row.key, row.heads.contains) }
+      // A head of the record's row has a row too, if its payload is large.
+      for row in rows {
+        try apart.remove(from: row.key) { row.heads.contains($0) && !inline.contains($0) }
+      }
       return
     case .seen(let index):
       guard let runs = try seenRuns(at: index, of: &apart) else { break }
