@@ -188,6 +188,21 @@ struct CounterTests {
     try await checkSound(store)
   }
 
+  @Test("the additions of a transaction are one addend also where it loses to all others")
+  func mergedApart() async throws {
+    let store = try await directory.noteStore()
+    var remote = TestRemote()
+    for replica in 1..<5 as Range<UInt128> {
+      _ = try remote.append([transaction(replica, 1, at: 2_000_000, [add("r", "n", 1)])])
+    }
+    let last = transaction(9, 1, at: 1000, [add("r", "n", 1), add("r", "n", 1), add("r", "n", 1)])
+    _ = try remote.append([last])
+    _ = try await store.ingest(remote.segments)
+    let addends = [1, 1, 1, 1, 3].map { CellHead.Content.addend($0) }
+    #expect(try heads(store).map(\.content) == addends)
+    try await checkSound(store)
+  }
+
   @Test(
     "a create that has seen a part of the addends in a row removes only these",
     arguments: [70, 127, 128, 200])

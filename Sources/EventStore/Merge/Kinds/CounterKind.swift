@@ -24,7 +24,7 @@ enum CounterKind: FieldCellKind {
     in fold: inout Fold<Storage>
   ) throws {
     let cell = CellNumber(field, .counter)
-    if let earlier = try ownAddend(to: cell, in: &fold) {
+    if index > 0, let earlier = try ownAddend(to: cell, in: &fold) {
       var sum = CounterSum()
       try sum.add(earlier.payload.span.bytes)
       try sum.add(operand)
@@ -50,21 +50,9 @@ enum CounterKind: FieldCellKind {
     where heads[index].head.id.isOfTransaction(own.replica, own.epoch, own.sequence) {
       return OwnedHead(head: heads[index].head, payload: Array(fold.loaded.bytes[heads[index].payload]))
     }
-    guard heads.total > heads.count, try mayHaveChanged(&fold) else { return nil }
+    guard heads.total > heads.count else { return nil }
     let address = CellAddress(state: fold.state, record: try fold.recordNumber, CellPath(cell))
     return try lastAddendApart(of: own, address, fold.storage)
-  }
-
-  /// Whether the transaction may have changed the record before: each change leaves its head on the record's
-  /// existence.
-  private static func mayHaveChanged<Storage>(_ fold: inout Fold<Storage>) throws -> Bool {
-    let own = fold.context
-    return try fold.withCell(CellPath(.existence)) { _, heads, _ in
-      heads.total > heads.count
-        || (0..<heads.count).contains {
-          heads[$0].head.id.isOfTransaction(own.replica, own.epoch, own.sequence)
-        }
-    } ?? false
   }
 
   /// The last addend of a transaction that is stored apart.
