@@ -312,10 +312,8 @@ struct ZoneRound: Sendable {
   private mutating func didFail(_ failure: SyncFailure) -> ZoneEffect? {
     switch phase {
     case .deletingAtRemote(let incarnation), .finishingDeletion(let incarnation, remoteHasDeleted: true):
-      // There is nothing to delete: the remote never made the zone, or went back to before it did. Or it is the
-      // zone of another, who alone deletes it.
-      let isOfAnother = state.zone.owner.byteCount > 0 && failure.errorCode == .denied
-      guard isDeletion, failure.errorCode == .zoneUnknown || isOfAnother else { return fail(failure) }
+      guard isDeletion, failure.errorCode == .zoneUnknown else { return fail(failure) }
+      // There is nothing to delete: the remote never made the zone, or went back to before it did.
       return finishDeletion(incarnation, remoteHasDeleted: false)
     case .fetching(let pass), .folding(let pass): return didFail(failure, pass)
     case .appending(let pass, let segment): return didFailToAppend(failure, segment, pass)

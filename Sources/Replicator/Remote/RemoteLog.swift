@@ -29,7 +29,8 @@ public import EventStore
 ///
 /// **Accounts.** A remote with accounts shows each of them its own list of zones: those that it owns without an
 /// owner, and those of others with their account. It tells zones apart by both, never by the name alone. Only
-/// an owner deletes a zone; others get `zoneUnknown` or `denied`, and their stores then remove the zone only here.
+/// an owner deletes a zone; others get `zoneUnknown`, and their stores then remove the zone only there. After `denied` a
+/// store tries again.
 public protocol RemoteLog: Sendable {
   /// The remote's name for messages, such as `folder:/mnt/team`.
   var name: String { get }
