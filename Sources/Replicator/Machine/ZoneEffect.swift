@@ -86,6 +86,7 @@ extension FoldOutcome {
     report.retimed += more.retimed
     report.conflicts += more.conflicts
     report.rejected += more.rejected
+    report.removed += more.removed
     report.foldedBeside += more.foldedBeside
     if let moved = more.token { token = moved }
     segments += count

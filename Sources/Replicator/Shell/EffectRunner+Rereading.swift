@@ -51,7 +51,7 @@ extension EffectRunner {
     else { return outcome }
     let again = try await readOn(zone)
     outcome.add(again.report, segments: again.segments, bytes: again.bytes)
-    (outcome.token, outcome.problem) = (again.token, again.problem)
+    (outcome.token, outcome.problem, outcome.isForked) = (again.token, again.problem, again.isForked)
     return outcome
   }
 
@@ -60,15 +60,13 @@ extension EffectRunner {
   private func givenUp(
     before segments: [StoredSegment], of zone: ZoneID, _ incarnation: IncarnationID
   ) async throws -> UInt64? {
-    let offsets = segments.map(\.offset)
-    let rejected = try store.read { try $0.rejectedSegments(in: zone) }.first {
-      offsets.contains($0.offset) && [.chain, .base].contains($0.reason)
+    let rejected = try store.read { try $0.rejectedSegments(in: zone) }.filter {
+      [.chain, .base].contains($0.reason)
     }
-    guard let rejected, let stored = segments.first(where: { $0.offset == rejected.offset }) else {
-      return nil
-    }
-    let base = try SegmentFrame.readHeader(stored.bytes.span.bytes).base
-    for offset in [rejected.offset - 1, base] {
+    let offsets = Set(rejected.map(\.offset))
+    guard let first = segments.first(where: { offsets.contains($0.offset) }) else { return nil }
+    let base = try SegmentFrame.readHeader(first.bytes.span.bytes).base
+    for offset in [first.offset - 1, base] {
       for place in try store.placesBack(from: offset, of: zone, incarnation, limit: Self.placesAskedForMax) {
         do throws(RemoteError) {
           _ = try await remote.segments(after: place, bytesMax: 1)
