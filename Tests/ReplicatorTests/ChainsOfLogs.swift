@@ -297,7 +297,7 @@ struct ChainsOfLogs {
   }
 
   @Test(
-    "An entry before one without a chain that is given up: who had read it reads the log again, whoever writes next",
+    "An entry before one without a chain that is given up: who had read it reads the log again",
     arguments: RemotePlace.Kind.allCases, [true, false])
   func givenUpBeforeOneWithoutChain(kind: RemotePlace.Kind, isReaderFirst: Bool) async throws {
     let (place, devices, token) = try await worldWithoutChain(kind)

@@ -117,11 +117,7 @@ struct RecordVerification {
           }
           heads += found
         }
-        return heads.sorted {
-          let (one, other) = ($0.head.id, $1.head.id)
-          return (one.replica, one.epoch, one.sequence, one.index)
-            < (other.replica, other.epoch, other.sequence, other.index)
-        }
+        return heads.sorted { $0.head.id < $1.head.id }
       }
       do {
         if try heads(source) == heads(fresh) { continue }

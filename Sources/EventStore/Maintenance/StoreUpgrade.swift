@@ -129,21 +129,34 @@ struct StoreUpgrade {
     from start: [UInt8], _ source: Source, _ report: inout UpgradeReport
   ) throws -> (found: [(key: [UInt8], row: [UInt8])], next: [UInt8]?) {
     var found: [(key: [UInt8], row: [UInt8])] = []
-    var cursor = try source.transaction.openCursor(source.tables.records)
+    var bytesSaved = 0
+    let next = try walk(source.tables.records, from: start, source, &report) { key, row in
+      guard let shorter = StoredRow(row).repacked() else { return }
+      bytesSaved += row.byteCount - shorter.count
+      found.append((key.bytes, shorter))
+    }
+    report.records += UInt64(found.count)
+    report.bytesSaved += UInt64(bytesSaved)
+    return (found, next)
+  }
+
+  /// Reads some rows of a table.
+  ///
+  /// - Returns: where the next step begins; nil at the end.
+  private static func walk<Source: TableReading>(
+    _ table: Table, from start: [UInt8], _ source: Source, _ report: inout UpgradeReport,
+    _ body: (_ key: RawSpan, _ row: RawSpan) -> Void
+  ) throws -> [UInt8]? {
+    var cursor = try source.transaction.openCursor(table)
     var isThere = try cursor.seek(atOrAfter: start.span.bytes)
     var left = rowsAtOnce
     while isThere, left > 0 {
-      cursor.withEntry { key, row in
-        guard let shorter = StoredRow(row).repacked() else { return }
-        report.bytesSaved += UInt64(row.byteCount - shorter.count)
-        found.append((key.bytes, shorter))
-      }
+      cursor.withEntry(body)
       left -= 1
       report.done += 1
       isThere = try cursor.next()
     }
-    report.records += UInt64(found.count)
-    return (found, isThere ? cursor.withEntry { key, _ in key.bytes } : nil)
+    return isThere ? cursor.withEntry { key, _ in key.bytes } : nil
   }
 
   /// Lets addends that have a row for themselves share rows, as new ones do.
@@ -170,23 +183,13 @@ struct StoreUpgrade {
     from start: [UInt8], _ source: Source, _ report: inout UpgradeReport
   ) throws -> (found: [ElementKey], next: [UInt8]?) {
     var found: [ElementKey] = []
-    var cursor = try source.transaction.openCursor(source.tables.elements)
-    var isThere = try cursor.seek(atOrAfter: start.span.bytes)
-    var left = rowsAtOnce
-    while isThere, left > 0 {
-      cursor.withEntry { bytes, row in
-        let key = ElementKey(bytes: bytes.bytes)
-        // What is damaged stays as it is.
-        if let cell = try? key.addends, let head = try? ApartRow(row).heads[0].head.id, cell.key(head) != key
-        {
-          found.append(key)
-        }
-      }
-      left -= 1
-      report.done += 1
-      isThere = try cursor.next()
+    let next = try walk(source.tables.elements, from: start, source, &report) { bytes, row in
+      let key = ElementKey(bytes: bytes.bytes)
+      // What is damaged stays as it is.
+      guard let cell = try? key.addends, let head = try? ApartRow(row).heads[0].head.id else { return }
+      if cell.key(head) != key { found.append(key) }
     }
     report.addends += UInt64(found.count)
-    return (found, isThere ? cursor.withEntry { key, _ in key.bytes } : nil)
+    return (found, next)
   }
 }

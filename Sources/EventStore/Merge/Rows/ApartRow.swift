@@ -37,7 +37,7 @@ package struct ApartRow: Sendable {
       head.id.index = try reader.readUInt32Varint("head.index")
       head.timestamp = Timestamp(
         rawValue: before.timestamp.rawValue &+ UInt64(bitPattern: try reader.readZigzag("head.timestamp")))
-      guard !overflow, Self.precedes(before.id, head.id) else {
+      guard !overflow, before.id < head.id else {
         throw reader.fail(
           .damaged, at: start, "head", expected: "a later operation", found: "\(sequence), \(head.id.index)")
       }
@@ -69,7 +69,7 @@ package struct ApartRow: Sendable {
 
   /// Adds a head that is not there.
   mutating func insert(_ head: OwnedHead) {
-    let place = heads.lastIndex { Self.precedes($0.head.id, head.head.id) }
+    let place = heads.lastIndex { $0.head.id < head.head.id }
     heads.insert(head, at: place.map { $0 + 1 } ?? 0)
   }
 
@@ -81,9 +81,5 @@ package struct ApartRow: Sendable {
       heads.removeAll { ids.contains($0.head.id) }
     }
     return removed
-  }
-
-  private static func precedes(_ one: HeadID, _ other: HeadID) -> Bool {
-    (one.sequence, one.index) < (other.sequence, other.index)
   }
 }

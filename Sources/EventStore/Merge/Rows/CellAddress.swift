@@ -40,6 +40,11 @@ struct CellAddress: Hashable {
   /// The key of the sum of those heads.
   var sum: ElementKey { .sum(of: state, record: record, cell: path.cell) }
 
+  /// The keys of all these rows.
+  var keys: Range<ElementKey> {
+    heads..<ElementKey(bytes: heads.bytes + [UInt8](repeating: .max, count: ElementKey.headBytes + 1))
+  }
+
   /// The keys of the rows with the heads that a run of sequences made; the first may have others too.
   func keys(of run: HeadRun) -> Range<ElementKey> {
     let first = key(HeadID(replica: run.replica, epoch: run.epoch, sequence: run.first, index: 0))

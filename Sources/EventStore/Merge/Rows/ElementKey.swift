@@ -137,10 +137,15 @@ package struct ElementKey: Hashable, Comparable, Sendable {
   var addends: CellAddress? {
     get throws(FormatError) {
       guard kind == .head, try cell.sumsHeads else { return nil }
-      return CellAddress(
-        state: StateNumber(rawValue: try bytes.span.bytes.bigEndian32(at: 0)),
-        record: try bytes.span.bytes.bigEndian32(at: 4), CellPath(try cell))
+      return try address(of: nil)
     }
+  }
+
+  private func address(of element: ElementName?) throws(FormatError) -> CellAddress {
+    let key = bytes.span.bytes
+    return CellAddress(
+      state: StateNumber(rawValue: try key.bigEndian32(at: 0)), record: try key.bigEndian32(at: 4),
+      CellPath(try cell, element))
   }
 
   /// Whether it is that of a row of such an index.
@@ -168,15 +173,11 @@ package struct ElementKey: Hashable, Comparable, Sendable {
 
   /// The cell of a row in that index.
   func orderedCell() throws(FormatError) -> CellAddress {
-    let key = bytes.span.bytes
-    guard Self.isKey(key), kind == .apartOrder else {
+    guard Self.isKey(bytes.span.bytes), kind == .apartOrder else {
       throw FormatError(.damaged, at: 0, in: "key", expected: "a head in its order", found: "another key")
     }
     let name = Array(bytes[(Self.prefixBytes + 1)..<(bytes.count - Self.orderBytes)])
-    return CellAddress(
-      state: StateNumber(rawValue: try key.bigEndian32(at: 0)), record: try key.bigEndian32(at: 4),
-      CellPath(
-        CellNumber(rawValue: try key.bigEndian32(at: 8)), name.isEmpty ? nil : ElementName(bytes: name)))
+    return try address(of: name.isEmpty ? nil : ElementName(bytes: name))
   }
 
   /// The head of a row in that index, whose replica stands in the row.
@@ -307,7 +308,7 @@ package struct ElementKey: Hashable, Comparable, Sendable {
   }
 
   /// How many bytes name a head.
-  private static let headBytes = 20
+  static let headBytes = 20
 
   /// How many bytes say a head's place in the order of heads.
   private static let orderBytes = 40

@@ -1,7 +1,7 @@
 package import OperationFormat
 
 /// Names the operation that made a head, in this store's numbers.
-package struct HeadID: Hashable, Sendable {
+package struct HeadID: Hashable, Comparable, Sendable {
   package var replica: ReplicaNumber
   package var epoch: UInt32
   package var sequence: UInt64
@@ -13,6 +13,12 @@ package struct HeadID: Hashable, Sendable {
     self.epoch = epoch
     self.sequence = sequence
     self.index = index
+  }
+
+  /// The order of their keys, in this store's numbers: not that of heads, see ``ReplicaReading/isGreater(_:_:)``.
+  package static func < (one: Self, other: Self) -> Bool {
+    (one.replica, one.epoch, one.sequence, one.index)
+      < (other.replica, other.epoch, other.sequence, other.index)
   }
 
   func isOfTransaction(_ replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64) -> Bool {

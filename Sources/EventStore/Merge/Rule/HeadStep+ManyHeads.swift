@@ -92,15 +92,9 @@ extension HeadStep {
       return
     }
     try bound.count(looked: apart.count)
-    let known = Set(inline)
-    var seen: [ApartHeadIDs] = []
-    try storage.forEachElement(under: cell.heads) { key, row in
-      let heads = try ApartRow(row).heads.map(\.head.id).filter {
-        try !known.contains($0) && removes(removal, $0)
-      }
-      if !heads.isEmpty { seen.append(ApartHeadIDs(key: ElementKey(bytes: key.bytes), heads: heads)) }
+    for key in try storage.elementKeys(in: cell.keys) {
+      try apart.remove(from: key) { try !inline.contains($0) && removes(removal, $0) }
     }
-    for row in seen { try apart.remove(from: row.key, row.heads.contains) }
   }
 
   /// Where the heads are that a transaction has seen, at one of its operations: those of its own identity and

@@ -119,11 +119,7 @@ struct LogEntries: Sendable {
 
   /// Whether something was put for the case that an entry cannot be read.
   func isAmended(_ incarnation: IncarnationID, _ offset: UInt64) async throws(RemoteError) -> Bool {
-    do throws(RemoteError) {
-      return try await objects.exists(.amendment(of: incarnation, offset))
-    } catch {
-      throw error.ofSegment
-    }
+    try await exists(.amendment(of: incarnation, offset))
   }
 
   /// Whether anything is at an offset of a log.
@@ -131,8 +127,12 @@ struct LogEntries: Sendable {
   /// - Throws: ``RemoteError`` `damagedSegment` if something else is in the place of its directory: that
   ///   concerns only this log.
   func exists(_ incarnation: IncarnationID, _ offset: UInt64) async throws(RemoteError) -> Bool {
+    try await exists(.entry(of: incarnation, offset))
+  }
+
+  private func exists(_ name: ObjectName) async throws(RemoteError) -> Bool {
     do throws(RemoteError) {
-      return try await objects.exists(.entry(of: incarnation, offset))
+      return try await objects.exists(name)
     } catch {
       throw error.ofSegment
     }
