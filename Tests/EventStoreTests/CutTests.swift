@@ -69,6 +69,28 @@ struct CutTests {
     try await checkSound(store)
   }
 
+  @Test("a record that comes and goes fills a cut up to what others accept, not up to half of it")
+  func madeAgain() async throws {
+    let store = try directory.store()
+    try await store.makeAttachedZone()
+    try await write(store, "a")
+    for _ in 1...12 {
+      try await store.write { try $0.delete(note("a")) }
+      try await write(store, "a")
+    }
+    let cut = try #require(try store.nextCut(of: noteZone))
+    // The twelfth would exceed the limit of a segment.
+    let makings = Limits.foldStepsMax / FoldWork.stepsOfMakingAgain - 1
+    #expect(cut.header.sequences == 1...UInt64(2 * makings + 2))
+    var remote = TestRemote()
+    let acknowledgement = try #require(try await remote.shipCut(store))
+    _ = try await store.acknowledge(acknowledgement)
+    let other = try directory.store("other")
+    try await other.makeAttachedZone()
+    let report = try await other.ingest(remote.segments)
+    #expect(report.folded == cut.transactions.count)
+  }
+
   @Test("its base is the greatest offset that its transactions have seen, with the log's chain there")
   func base() async throws {
     let store = try directory.store()

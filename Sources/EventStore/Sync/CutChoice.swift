@@ -11,7 +11,8 @@ extension ReadTransaction {
 
 /// Chooses the pending transactions that a zone's next segment holds.
 private struct CutChoice {
-  /// A segment ends at the transaction that would make folding it more steps.
+  /// A segment ends at the transaction that would make folding it more steps, besides those to make records
+  /// again: a history in which files come and go would else be cut into many small segments.
   private static let stepsAimedAt = Limits.foldStepsMax / 2
 
   let view: ReadView
@@ -101,7 +102,9 @@ private struct CutChoice {
       try decoder.parse(bytes.span.bytes.extracting(reader.position...))
       work.add(decoder, bytes.span.bytes.extracting(reader.position...))
       byteCount += SegmentBody.byteCount(ofTransactionOf: bytes.count)
-      let isOver = work.steps > Self.stepsAimedAt || byteCount > Limits.segmentPackedBytesMax
+      let isOver =
+        work.steps > Limits.foldStepsMax || work.steps - work.stepsToMakeAgain > Self.stepsAimedAt
+        || byteCount > Limits.segmentPackedBytesMax
       // One transaction is never too large for a segment.
       if isOver && !transactions.isEmpty { break }
       if work.steps > Limits.foldStepsMax {

@@ -27,6 +27,8 @@ package struct FoldWork: Sendable {
   static let stepsOfRun = 16
 
   package private(set) var steps = 0
+  /// How many of the steps are for making records again. Few records are so large that it takes as many.
+  package private(set) var stepsToMakeAgain = 0
   /// The names of the records made so far.
   private var made: Set<[UInt8]> = []
 
@@ -39,7 +41,10 @@ package struct FoldWork: Sendable {
       add(Self.steps(of: operation.kind, operand: body.extracting(operation.operand)))
       guard operation.kind.makesRecord else { continue }
       let name = body.extracting(decoder.names[operation.record]).withUnsafeBytes { Array($0) }
-      if !made.insert(name).inserted { add(Self.stepsOfMakingAgain) }
+      if !made.insert(name).inserted {
+        add(Self.stepsOfMakingAgain)
+        stepsToMakeAgain = Self.sum(stepsToMakeAgain, Self.stepsOfMakingAgain)
+      }
     }
   }
 
