@@ -327,6 +327,42 @@ struct ChainsOfLogs {
   }
 
   @Test(
+    "A round that ends between a rejection and the question what was given up leaves it to the next one",
+    arguments: [true, false])
+  func givenUpAndNotAsked(isMoreWritten: Bool) async throws {
+    let (place, devices, token) = try await worldWithoutChain(.memory)
+    try await settle(Array(devices.prefix(2)), place.remote)
+    try await place.replace(.entry(of: token.incarnation, 4), with: [1, 2, 3])
+    try await devices[2].set("title", of: "6", to: 6)
+    try await devices[2].sync(place.remote)
+    #expect(try await stated(6, of: token, place) == nil)
+    let log = try #require((place.remote as? any LogOfObjects)?.log)
+    let entry = EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: 4)
+    _ = try await log.amendments.quarantine(entry, last: 6, note: "", milliseconds: 1_700_000_000_000)
+    let later = try Device(in: scratch.path, "d4", seed: 4)
+    try await later.sync(place.remote)
+    try await later.set("title", of: "7", to: 7)
+    try await later.sync(place.remote)
+    for device in devices.prefix(2) {
+      await #expect(throws: SyncFailure.self) {
+        try await device.sync(MuteRemote(remote: place.remote), .fetch)
+      }
+      let rejected = try device.store.read { try $0.rejectedSegments(in: zone) }
+      #expect(rejected.map(\.offset) == [7])
+    }
+    if isMoreWritten {
+      try await later.set("title", of: "8", to: 8)
+      try await later.sync(place.remote)
+    }
+    let all = devices + [later]
+    for _ in 0..<4 {
+      for device in all { try await device.sync(place.remote) }
+    }
+    try await expectAgreement(all, place.remote)
+    for device in all { device.store.close() }
+  }
+
+  @Test(
     "A sealed segment parks its zone, with the reason; what is pending is sent nevertheless",
     arguments: [true, false])
   func sealed(isSigned: Bool) async throws {
@@ -362,4 +398,14 @@ struct ChainsOfLogs {
 
 extension Device {
   fileprivate var pendingCount: UInt64? { try? pending() }
+}
+
+/// Answers everything but the question what is at one place of a log.
+private struct MuteRemote: ForwardingRemote {
+  let remote: any RemoteLog
+
+  func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
+    guard bytesMax > 1 else { throw RemoteError(.unreachable, "no answer", hint: "wait") }
+    return try await remote.segments(after: token, bytesMax: bytesMax)
+  }
 }

@@ -1,11 +1,19 @@
 import EventStore
 import OperationFormat
+import Synchronization
 
 /// Reading a log again: if an entry was given up that the store had folded, or if the user asks for it.
 extension EffectRunner {
   /// Fetches a page. If the token's entry was given up, reads the log again from there to its end instead,
   /// and gives what was folded.
   func fetch(_ zone: ZoneID, after token: ChangeToken) async throws -> ZoneResult {
+    // A round that ended between a rejection and the question leaves it to the next one.
+    if askedRejections.last(of: zone, token.incarnation) == nil,
+      let offset = try await givenUp(beforeRejectionsAfter: 0, of: zone, token.incarnation),
+      try await reread(zone, from: offset)
+    {
+      return .folded(try await readOn(zone))
+    }
     let outcome: FetchOutcome
     do throws(RemoteError) {
       outcome = try await remote.segments(after: token, bytesMax: pageBytesMax)
@@ -23,10 +31,14 @@ extension EffectRunner {
 
   /// Ends a rereading at a closed log: nothing follows. A log that the remote has purged, or that
   /// this account may not read, was not read, so the store keeps what that log does not have.
-  private func endRereading(_ zone: ZoneID, before fate: ZoneFate) async throws {
-    guard fate != .purged, fate != .revoked, try store.isRereading(zone) else { return }
-    try await store.endRereading(zone)
+  ///
+  /// - Returns: how many transactions were removed that the log does not have any more.
+  @discardableResult
+  private func endRereading(_ zone: ZoneID, before fate: ZoneFate) async throws -> Int {
+    guard fate != .purged, fate != .revoked, try store.isRereading(zone) else { return 0 }
+    let removed = try await store.endRereading(zone)
     try await store.finishRenewal()
+    return removed
   }
 
   /// Makes a zone again at a remote that went back to before it was made, if the user lets the zone's log be
@@ -44,9 +56,13 @@ extension EffectRunner {
   func fold(
     _ segments: [StoredSegment], of zone: ZoneID, after token: ChangeToken, isMoreToCome: Bool
   ) async throws -> FoldOutcome {
+    let asked = askedRejections.take(of: zone, token.incarnation)
     var outcome = try await foldPage(segments, after: token, isMoreToCome: isMoreToCome)
-    guard outcome.report.rejected > 0,
-      let offset = try await givenUp(before: segments, of: zone, token.incarnation),
+    guard outcome.report.rejected > 0 else {
+      if let asked { askedRejections.note(asked, of: zone, token.incarnation) }
+      return outcome
+    }
+    guard let offset = try await givenUp(beforeRejectionsAfter: asked ?? 0, of: zone, token.incarnation),
       try await reread(zone, from: offset)
     else { return outcome }
     let again = try await readOn(zone)
@@ -55,30 +71,55 @@ extension EffectRunner {
     return outcome
   }
 
-  /// The offset of an entry that was given up, and that the store has folded, if the first rejected one of some
-  /// segments was written after the log without it.
+  /// The offset of an entry that was given up, and that the store has folded, if a rejected segment was written
+  /// after the log without it. If all answers are there and none says so, it is not asked again.
+  ///
+  /// - Parameter asked: the offset up to which rejections were asked for before.
   private func givenUp(
-    before segments: [StoredSegment], of zone: ZoneID, _ incarnation: IncarnationID
+    beforeRejectionsAfter asked: UInt64, of zone: ZoneID, _ incarnation: IncarnationID
   ) async throws -> UInt64? {
     let rejected = try store.read { try $0.rejectedSegments(in: zone) }.filter {
-      [.chain, .base].contains($0.reason)
+      [.chain, .base].contains($0.reason) && $0.offset > asked
     }
-    let offsets = Set(rejected.map(\.offset))
-    guard let first = segments.first(where: { offsets.contains($0.offset) }) else { return nil }
-    let base = try SegmentFrame.readHeader(first.bytes.span.bytes).base
-    for offset in [first.offset - 1, base] {
-      for place in try store.placesBack(from: offset, of: zone, incarnation, limit: Self.placesAskedForMax) {
+    var placesLeft = Self.placesAskedForMax
+    // Of many, the entry was given up before the first, or before the last that anything could tell of.
+    for rejection in rejected.count > 8 ? rejected.prefix(4) + rejected.suffix(4) : rejected[...] {
+      if let offset = try await givenUp(before: rejection.offset, of: zone, incarnation, &placesLeft) {
+        return offset
+      }
+    }
+    askedRejections.note(rejected.last?.offset ?? asked, of: zone, incarnation)
+    return nil
+  }
+
+  private func givenUp(
+    before rejected: UInt64, of zone: ZoneID, _ incarnation: IncarnationID, _ placesLeft: inout Int
+  ) async throws -> UInt64? {
+    var offset = rejected - 1
+    // First what is before it, then what is before its base, which it says itself.
+    for isBase in [false, true] {
+      let places = try store.placesBack(from: offset, of: zone, incarnation, limit: placesLeft)
+      placesLeft -= places.count
+      for place in places {
         do throws(RemoteError) {
-          _ = try await remote.segments(after: place, bytesMax: 1)
+          let page = try await remote.segments(after: place, bytesMax: 1)
+          if !isBase, place.offset + 1 == rejected, case .segments(let segments, _) = page,
+            let stored = segments.first, let header = try? SegmentFrame.readHeader(stored.bytes.span.bytes)
+          {
+            offset = header.base
+          }
         } catch {
           if error.code == .quarantined { return error.offset }
+          // Any other error than that the log is not as the store has read it may pass.
+          if error.code != .wentBack { throw error }
         }
       }
+      if isBase || offset == rejected - 1 || offset >= rejected { return nil }
     }
     return nil
   }
 
-  private static let placesAskedForMax = 64
+  private static let placesAskedForMax = 128
 
   /// Begins to read a log again at an entry that was given up. What only that entry gave others is pending
   /// again.
@@ -105,7 +146,7 @@ extension EffectRunner {
         continue
       }
       guard case .segments(let segments, let hasMore) = page else {
-        if case .gone(let fate) = page { try await endRereading(zone, before: fate) }
+        if case .gone(let fate) = page { outcome.report.removed += try await endRereading(zone, before: fate) }
         // The next fetch finds the closed log.
         return outcome
       }
@@ -138,5 +179,31 @@ extension EffectRunner {
     }
     try await store.finishRenewal()
     return true
+  }
+}
+
+/// Up to which offset a process has asked a remote, for each zone, whether what rejected segments claim to have seen
+/// was given up.
+final class AskedRejections: Sendable {
+  private struct Asked {
+    var incarnation: IncarnationID
+    var last: UInt64
+  }
+
+  private let asked = Mutex<[ZoneID: Asked]>([:])
+
+  /// Nil if it has to ask for all.
+  func last(of zone: ZoneID, _ incarnation: IncarnationID) -> UInt64? {
+    asked.withLock { $0[zone].flatMap { $0.incarnation == incarnation ? $0.last : nil } }
+  }
+
+  /// As ``last(of:_:)``. It has to ask for all until there is another note: an error may come between.
+  func take(of zone: ZoneID, _ incarnation: IncarnationID) -> UInt64? {
+    defer { asked.withLock { $0[zone] = nil } }
+    return last(of: zone, incarnation)
+  }
+
+  func note(_ last: UInt64, of zone: ZoneID, _ incarnation: IncarnationID) {
+    asked.withLock { $0[zone] = Asked(incarnation: incarnation, last: last) }
   }
 }

@@ -15,6 +15,7 @@ package struct EffectRunner: Sendable {
   let selection: ZoneSelection
   let pageBytesMax: Int
   let makeRandom: @Sendable () -> UInt64
+  let askedRejections = AskedRejections()
   private let assets: AssetRunner
 
   package init(
@@ -190,17 +191,21 @@ package struct EffectRunner: Sendable {
   ) async throws {
     var batch = FoldBatch()
     for (index, stored) in segments.enumerated() {
+      let part: FoldBatch.Part
       do {
         // Counted from the page's start: another process may have folded further meanwhile.
-        try batch.append(stored, at: token.offset + UInt64(index) + 1, of: token)
+        part = try FoldBatch.Part(stored, at: token.offset + UInt64(index) + 1, of: token)
       } catch {
         outcome.problem = SyncFailure(error)
         break
       }
-      if batch.unpackedBytes >= Self.foldBytesMax || batch.steps >= Self.foldStepsMax {
+      if batch.unpackedBytes + part.unpackedBytes > Self.foldBytesMax
+        || batch.steps + part.steps > Self.foldStepsMax
+      {
         try await foldBatch(&batch, &outcome)
       }
       if outcome.problem != nil { return }
+      batch.append(part)
     }
     let problem = outcome.problem
     outcome.problem = nil
@@ -320,39 +325,47 @@ extension RemoteSegment {
 /// Segments that are folded in one commit.
 private struct FoldBatch {
   struct Part {
-    var segment: RemoteSegment
+    let segment: RemoteSegment
     /// Nil for a tombstone.
-    var header: SegmentHeader?
+    let header: SegmentHeader?
     /// Its size at the remote.
-    var byteCount: Int
+    let byteCount: Int
+    /// What folding it takes: nothing if it is rejected by its content.
+    let steps: Int
+    var unpackedBytes: Int { segment.rejection == nil ? Int(header?.unpackedBytes ?? 0) : 0 }
+
+    /// Unpacks a segment, and checks that it is the one that was asked for: at this offset of the token's log.
+    init(_ stored: StoredSegment, at expected: UInt64, of token: ChangeToken) throws {
+      byteCount = stored.bytes.count
+      if FrameKind(of: stored.bytes.span.bytes) == .tombstone {
+        segment = try FoldBatch.quarantined(stored, at: expected, of: token)
+        (header, steps) = (nil, 0)
+        return
+      }
+      let (segment, header, steps) = try FoldBatch.unpack(stored, of: token.zone)
+      guard stored.offset == expected, header.zone.name == token.zone.name,
+        header.incarnation == token.incarnation
+      else {
+        throw RemoteError(
+          .mismatch,
+          "the segment at offset \(stored.offset) is of zone “\(header.zone)”, incarnation "
+            + "\(header.incarnation); expected was offset \(expected) of zone “\(token.zone)”, incarnation "
+            + "\(token.incarnation)",
+          hint: "the remote mixes up its segments: check it with `replay remote`")
+      }
+      (self.segment, self.header) = (segment, header)
+      self.steps = segment.rejection == nil ? steps : 0
+    }
   }
 
-  var parts: [Part] = []
-  var unpackedBytes = 0
-  var steps = 0
+  private(set) var parts: [Part] = []
+  private(set) var unpackedBytes = 0
+  private(set) var steps = 0
 
-  /// Unpacks a segment, and checks that it is the one that was asked for: at this offset of the token's log.
-  mutating func append(_ stored: StoredSegment, at expected: UInt64, of token: ChangeToken) throws {
-    if FrameKind(of: stored.bytes.span.bytes) == .tombstone {
-      return try appendTombstone(stored, at: expected, of: token)
-    }
-    let (segment, header, steps) = try Self.unpack(stored, of: token.zone)
-    guard stored.offset == expected, header.zone.name == token.zone.name,
-      header.incarnation == token.incarnation
-    else {
-      throw RemoteError(
-        .mismatch,
-        "the segment at offset \(stored.offset) is of zone “\(header.zone)”, incarnation "
-          + "\(header.incarnation); expected was offset \(expected) of zone “\(token.zone)”, incarnation "
-          + "\(token.incarnation)",
-        hint: "the remote mixes up its segments: check it with `replay remote`")
-    }
-    parts.append(
-      Part(segment: segment, header: header, byteCount: stored.bytes.count))
-    // A segment that is rejected by its content needs no folding.
-    guard segment.rejection == nil else { return }
-    unpackedBytes += Int(header.unpackedBytes)
-    self.steps += steps
+  mutating func append(_ part: Part) {
+    parts.append(part)
+    unpackedBytes += part.unpackedBytes
+    steps += part.steps
   }
 
   /// Unpacks a segment. If it arrived whole and cannot be unpacked, it is malformed for every replica. If it
@@ -371,10 +384,10 @@ private struct FoldBatch {
     }
   }
 
-  /// Appends a tombstone: it is an empty entry.
-  private mutating func appendTombstone(
+  /// The empty entry that a tombstone is.
+  private static func quarantined(
     _ stored: StoredSegment, at expected: UInt64, of token: ChangeToken
-  ) throws {
+  ) throws -> RemoteSegment {
     let tombstone = try LogTombstone.read(stored.bytes.span.bytes)
     guard stored.offset == expected, tombstone.offset == expected, tombstone.incarnation == token.incarnation
     else {
@@ -382,10 +395,7 @@ private struct FoldBatch {
         .mismatch, "the tombstone at offset \(stored.offset) is another entry's",
         hint: "the remote mixes up its segments: check it with `replay remote`", offset: expected)
     }
-    parts.append(
-      Part(
-        segment: .quarantined(
-          token.zone, token.incarnation, at: expected, tombstone: ContentHash(of: stored.bytes.span.bytes)),
-        header: nil, byteCount: stored.bytes.count))
+    return .quarantined(
+      token.zone, token.incarnation, at: expected, tombstone: ContentHash(of: stored.bytes.span.bytes))
   }
 }
