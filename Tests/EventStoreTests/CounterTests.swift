@@ -302,6 +302,28 @@ struct CounterTests {
     #expect(try store.rows(\.elements).isEmpty)
   }
 
+  @Test("an addition beside a damaged row of addends throws or not, and never traps")
+  func damagedApart() async throws {
+    let store = try await written(150)
+    let shared = try #require(
+      try store.rows(\.elements).last { try ElementKey(bytes: $0.key).addends != nil })
+    var refused = 0
+    for byte in shared.value.indices {
+      for bits: UInt8 in [1, 0x55] {
+        var value = shared.value
+        value[byte] ^= bits
+        try store.overwrite(shared.key, value, in: \.elements)
+        do {
+          try await store.write { try $0.add(1, to: "n", of: note("r")) }
+        } catch {
+          #expect((error as? StoreError)?.code == .damaged)
+          refused += 1
+        }
+      }
+    }
+    #expect(refused > 0)
+  }
+
   @Test("its explanation has who added what, and what a create has seen")
   func explained() async throws {
     let store = try await directory.noteStore()

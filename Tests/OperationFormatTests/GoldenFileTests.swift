@@ -25,7 +25,7 @@ struct GoldenFileTests {
     ("value-reference", .reference(Reference(record: "note-1"))),
     (
       "value-reference-zone",
-      .reference(Reference(zone: ZoneID("ann/notes")!, record: "note-1", rule: .nullify))
+      .reference(Reference(zone: "ann/notes", record: "note-1", rule: .nullify))
     ),
     (
       "value-asset",

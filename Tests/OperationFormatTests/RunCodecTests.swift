@@ -49,10 +49,12 @@ struct RunCodecTests {
   func forgets(_ layout: RunLayout) throws {
     var example = RunExample(context: RunExample.context)
     for index in 0..<5 {
-      // Each has as many names as 20,000 operations can have.
-      let operations = (0..<20_000).map { number in
-        LogOperation.set(
-          record: Name("record \(index) \(number)"), type: "T", field: "f", value: .string("text \(number)"))
+      // More names in all than a run keeps, and more strings.
+      let operations = (0..<40_000).map { number in
+        let record = Name("record \(index) \(number)")
+        return number < 5000
+          ? LogOperation.set(record: record, type: "T", field: "f", value: .string("text \(number)"))
+          : .create(record: record, type: "T")
       }
       try example.append(
         LogTransaction(

@@ -128,6 +128,7 @@ struct SegmentRules {
       if row.isQuarantined { return true }
       if row.isChainStated { return false }
       before -= 1
+      storage.note(touchedRows: 1)
     }
     return false
   }

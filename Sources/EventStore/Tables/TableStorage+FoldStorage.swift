@@ -62,6 +62,7 @@ extension TableStorage: FoldStorage {
       keys.append(key)
       isThere = try cursor.next()
     }
+    state.touchedRows += keys.count
     return keys
   }
 

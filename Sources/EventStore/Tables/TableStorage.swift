@@ -72,6 +72,9 @@ final class TableStorage {
   /// really took.
   var touchedRows: Int { state.touchedRows }
 
+  /// Counts rows that were read of tables other than those of records.
+  func note(touchedRows count: Int) { state.touchedRows += count }
+
   /// The last row of the log; nil if it is to be read.
   var lastRow: LastLogRow? {
     _read { yield state.lastRow }

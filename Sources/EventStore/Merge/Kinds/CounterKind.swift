@@ -52,15 +52,17 @@ enum CounterKind: FieldCellKind {
     }
     guard heads.total > heads.count else { return nil }
     let address = CellAddress(state: fold.state, record: try fold.recordNumber, CellPath(cell))
-    return try lastAddendApart(of: own, address, fold.storage)
+    return try lastAddendApart(of: own, address, fold.storage, fold.bound)
   }
 
   /// The last addend of a transaction that is stored apart.
   private static func lastAddendApart<Storage: FoldStorage>(
-    of own: CausalContext, _ cell: CellAddress, _ storage: Storage
+    of own: CausalContext, _ cell: CellAddress, _ storage: Storage, _ bound: FoldBound
   ) throws -> OwnedHead? {
     var last: OwnedHead?
     func look(in row: RawSpan) throws {
+      // Sums that do not fit leave many rows, and each addition looks for its transaction's last one.
+      try bound.count(looked: 1)
       for head in try ApartRow(row).heads
       where head.head.id.isOfTransaction(own.replica, own.epoch, own.sequence)
         && last?.head.id.index ?? 0 <= head.head.id.index

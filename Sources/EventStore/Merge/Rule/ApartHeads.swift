@@ -139,8 +139,17 @@ struct ApartHeads<Storage: FoldStorage> {
     if sumsHeads { try sum.remove(head.payload.span.bytes) }
   }
 
+  /// - Throws: ``FormatError`` `damaged` if it has another's heads: they could not be put in order with more.
   private func readRow(_ key: ElementKey) throws -> ApartRow? {
-    try storage.withElement(key) { try ApartRow($0) }
+    guard let row = try storage.withElement(key, { try ApartRow($0) }) else { return nil }
+    // Those between are of the same replica and epoch.
+    for id in Set([row.heads.first, row.heads.last].compactMap { $0?.head.id })
+    where !cell.keys(id).contains(key) {
+      throw FormatError(
+        .damaged, at: 0, in: "element row", expected: "heads of its own key",
+        found: "operation \(id.index) of sequence \(id.sequence)")
+    }
+    return row
   }
 
   /// Writes what became of a row. In the index there is the greatest of its heads.
