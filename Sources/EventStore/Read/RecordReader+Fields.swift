@@ -63,6 +63,14 @@ extension RecordReader {
     try withCell(.list, of: field, in: record) { try ListKind.list(of: $0) }
   }
 
+  func items(of field: Name, in record: RecordID) throws -> [ListItem]? {
+    try withCell(.list, of: field, in: record) { cell in
+      try cell.items().map { item in
+        ListItem(id: try cell.rows.reference(item.unit), value: try cell.shown(item.value) ?? .null)
+      }
+    }
+  }
+
   func element(at index: Int, of field: Name, in record: RecordID) throws -> Value? {
     try withCell(.list, of: field, in: record) { cell in
       let order = try cell.unitOrder()

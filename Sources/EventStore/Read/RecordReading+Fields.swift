@@ -64,6 +64,15 @@ extension RecordReading where Self: ~Copyable {
     try reader.list(field, of: record)
   }
 
+  /// The elements of a list in their order, each with its identity; nil if the record does not exist, or the
+  /// list is empty.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in what was ever inserted.
+  public func items(of field: Name, in record: RecordID) throws -> [ListItem]? {
+    try reader.items(of: field, in: record)
+  }
+
   /// The value at an index of a list; nil if the record does not exist, or the list is empty.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`, `indexInvalid`.

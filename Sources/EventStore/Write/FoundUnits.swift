@@ -3,6 +3,7 @@ import OperationFormat
 
 /// The units of a list or a text, as one operation of a write sees them.
 struct FoundUnits {
+  let cell: CellNumber
   let order: UnitOrder<TableStorage>
   let write: LocalWrite
   /// The operation's index in its transaction.
@@ -30,6 +31,30 @@ struct FoundUnits {
     try index.checkIsIndex(below: count, field)
     let (unit, element) = try order.unit(at: index)
     return try reference(element ?? unit)
+  }
+
+  /// The index of the element that an identity names.
+  ///
+  /// - Throws: ``StoreError`` `elementUnknown` if the list has no such element, or has it no more.
+  func index(of element: UnitReference, _ field: Name) throws -> Int {
+    if let unit = try UnitCell.unit(element, in: write.store.fold),
+      let place = try ListItems.place(of: unit, cell, in: write.store.fold),
+      let index = try order.index(ofVisible: place)
+    {
+      return index
+    }
+    throw StoreError(
+      .elementUnknown, "the list “\(field)” has no element \(element)",
+      hint: "it was removed, here or by another replica: read the list again")
+  }
+
+  /// The change that moves an element from an index to another.
+  func move(from source: Int, to target: Int, _ field: Name) throws -> [FieldChange] {
+    let element = try element(at: source, field)
+    try target.checkIsIndex(below: count, field)
+    // The elements between move up.
+    let origin = try origin(before: target > source ? target + 1 : target, field)
+    return try [.moveElement(element, after: origin.map { try reference($0) })]
   }
 
   /// The units in a range of indexes, in groups that one operation may name.

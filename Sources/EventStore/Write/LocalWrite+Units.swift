@@ -40,7 +40,8 @@ extension LocalWrite {
     }
     let cell = CellNumber(try internName(field), kind)
     focus(draft)
-    return FoundUnits(order: try store.fold.unitOrder(of: cell), write: self, index: draft.nextIndex)
+    return FoundUnits(
+      cell: cell, order: try store.fold.unitOrder(of: cell), write: self, index: draft.nextIndex)
   }
 
   /// Inserts text. If it follows the text that the write's last operation inserted, it becomes a part of that

@@ -16,7 +16,12 @@ final class LocalWrite {
     var drafts = ZoneDrafts()
     /// The timestamp of all the write's transactions.
     var timestamp = Timestamp(rawValue: 0)
-    /// An error that left a change half done: the write must not be committed.
+    /// How many writes came before, and ends of them.
+    var number: UInt64 = 0
+    /// How many names of records the write has made.
+    var madeNames: UInt64 = 0
+    /// An error that left a change half done, or that could not be thrown where it arose: the write must not be
+    /// committed.
     var failure: (any Error)?
     var body = ByteWriter()
     var operand = ByteWriter()
@@ -42,6 +47,8 @@ final class LocalWrite {
 
   /// Begins a write.
   func begin() {
+    current.number += 1
+    current.madeNames = 0
     current.timestamp = store.clock.tick(wallMilliseconds: store.wallMilliseconds())
     removeKept()
     current.failure = nil
@@ -50,6 +57,7 @@ final class LocalWrite {
 
   /// Appends the write's transactions to the log.
   func end(author: String?, label: String?, schemaVersion: UInt64?) throws {
+    current.number += 1
     if let failure = current.failure { throw failure }
     try StoreError.check(author, "author", Limits.authorBytesMax)
     try StoreError.check(label, "label", Limits.labelBytesMax)
@@ -180,7 +188,27 @@ final class LocalWrite {
     return try body(&operand)
   }
 
+  /// A UUID of version 7 (RFC 9562, 5.7): milliseconds, then 12 bits that order the writes of one millisecond
+  /// and 16 that order the names of one write, then 46 random bits.
+  func makeName() -> Name {
+    let timestamp = current.timestamp
+    let order = UInt64(timestamp.counter & 0xfff) << 16 | current.madeNames & 0xffff
+    current.madeNames += 1
+    let random = store.makeRandom() & (1 << 46 - 1)
+    let high = timestamp.milliseconds << 16 | 0x7000 | order >> 16
+    let low = 0b10 << 62 | (order & 0xffff) << 46 | random
+    return Name(UniqueID(rawValue: UInt128(high) << 64 | UInt128(low)).description)
+  }
+
   // MARK: Failures
+
+  /// Another one for each write, and none of them after its closure has returned.
+  var number: UInt64 { current.number }
+
+  var hasFailed: Bool { current.failure != nil }
+
+  /// Fails the write with an error that could not be thrown where it arose.
+  func fail(_ error: any Error) { if current.failure == nil { current.failure = error } }
 
   /// Runs a change, and marks the write as failed if it throws: a change that is half done must not be
   /// committed, even if the app's closure catches the error.

@@ -59,12 +59,18 @@ extension WriteTransaction {
   public mutating func moveElement(
     from source: Int, to target: Int, in field: Name, of record: RecordID
   ) throws {
+    try write.edit(field, .list, of: record) { units in try units.move(from: source, to: target, field) }
+  }
+
+  /// Moves an element of a list, wherever it is, to an index.
+  ///
+  /// - Throws: ``StoreError`` `elementUnknown`, `indexInvalid`, and as ``set(_:of:to:)``.
+  /// - Complexity: O(log n) in the list
+  public mutating func moveElement(
+    _ element: UnitReference, to target: Int, in field: Name, of record: RecordID
+  ) throws {
     try write.edit(field, .list, of: record) { units in
-      let element = try units.element(at: source, field)
-      try target.checkIsIndex(below: units.count, field)
-      // The elements between move up.
-      let origin = try units.origin(before: target > source ? target + 1 : target, field)
-      return try [.moveElement(element, after: origin.map { try units.reference($0) })]
+      try units.move(from: units.index(of: element, field), to: target, field)
     }
   }
 
@@ -78,6 +84,29 @@ extension WriteTransaction {
   ) throws {
     try write.edit(field, .list, of: record) { units in
       [.replaceElement(try units.element(at: index, field), newValue)]
+    }
+  }
+
+  /// Gives an element of a list another value, wherever it is.
+  ///
+  /// - Throws: ``StoreError`` `elementUnknown`, and as ``set(_:of:to:)``.
+  /// - Complexity: O(log n) in the list
+  public mutating func replaceElement(
+    _ element: UnitReference, in field: Name, of record: RecordID, with newValue: Value
+  ) throws {
+    try write.edit(field, .list, of: record) { units in
+      [.replaceElement(try units.element(at: units.index(of: element, field), field), newValue)]
+    }
+  }
+
+  /// Removes an element of a list, wherever it is. It stays removed, whatever other replicas do to it.
+  ///
+  /// - Throws: ``StoreError`` `elementUnknown`, and as ``set(_:of:to:)``.
+  /// - Complexity: O(log n) in the list
+  public mutating func removeElement(_ element: UnitReference, from field: Name, of record: RecordID) throws {
+    try write.edit(field, .list, of: record) { units in
+      let index = try units.index(of: element, field)
+      return try units.elements(index..<index + 1, field).map { .removeElements($0) }
     }
   }
 

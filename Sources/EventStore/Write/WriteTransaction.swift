@@ -63,6 +63,10 @@ public struct WriteTransaction: ~Copyable, RecordReading {
 
   // MARK: Mutations
 
+  /// A name for a new record, which no other record has: a UUID of version 7, so that the names sort in
+  /// the order in which they were made.
+  public mutating func makeName() -> Name { write.makeName() }
+
   /// Creates a record. If a deleted record had the name, the new one starts without its fields.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `recordExists`, `nameInvalid`, `valueInvalid`,
