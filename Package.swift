@@ -21,6 +21,7 @@ let package = Package(
     .library(name: "StoreTesting", targets: ["StoreTesting"]),
     .library(name: "EventStore", targets: ["EventStore", "OperationFormat"]),
     .library(name: "Replicator", targets: ["Replicator", "EventStore", "OperationFormat"]),
+    .library(name: "Tributary", targets: ["Tributary", "Models", "Replicator", "EventStore", "OperationFormat"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -53,6 +54,11 @@ let package = Package(
       dependencies: [
         "EventStore", "OperationFormat", "CZstd", .product(name: "Logging", package: "swift-log"),
       ],
+      swiftSettings: settings),
+    // The face of an app: typed records over the store. It needs no Foundation.
+    .target(name: "Models", dependencies: ["EventStore", "OperationFormat"], swiftSettings: settings),
+    .target(
+      name: "Tributary", dependencies: ["Models", "Replicator", "EventStore", "OperationFormat"],
       swiftSettings: settings),
     // Runs other programs, for the tool and the tests.
     .target(name: "ChildProcesses", swiftSettings: settings),
@@ -107,6 +113,10 @@ let package = Package(
     .testTarget(
       name: "StoreTestingTests",
       dependencies: ["ChildProcesses", "StoreTesting", "EventStore", "OperationFormat"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "ModelsTests",
+      dependencies: ["Tributary", "Models", "Replicator", "EventStore", "OperationFormat", "StoreTesting"],
       swiftSettings: settings),
     // The code of the documentation's pages, built like an app: with only the public API, and without our settings.
     .testTarget(

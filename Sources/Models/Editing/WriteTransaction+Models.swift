@@ -1,0 +1,37 @@
+public import OperationFormat
+
+/// Writing records of models.
+extension WriteTransaction {
+  /// A record to edit. It need not be read before.
+  public subscript<M: Model>(ref: Ref<M>) -> Editor<M> {
+    Editor(id: ref, write: WriteHandle(self), schema: .of(M.self))
+  }
+
+  /// Creates a record of a model.
+  ///
+  /// ```swift
+  /// let post = try tx.create(Post.self, in: "blog") { $0.headline = "Hello" }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - model: the record's model.
+  ///   - zone: its zone.
+  ///   - name: its name; nil for a new one, see ``WriteTransaction/makeName()``.
+  ///   - edit: sets its fields.
+  /// - Returns: the record's identity.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `recordExists`, `nameInvalid`, `transactionTooLarge`; what the closure
+  ///   throws. What fails in its fields fails the write.
+  @discardableResult
+  public mutating func create<M: Model>(
+    _ model: M.Type, in zone: ZoneID, named name: Name? = nil,
+    _ edit: (Editor<M>) throws -> Void = { _ in }
+  ) throws -> Ref<M> {
+    let ref = Ref<M>(in: zone, name ?? makeName())
+    try create(ref.record, type: M.type)
+    try edit(self[ref])
+    return ref
+  }
+
+  /// Deletes a record, as ``delete(_:)-(RecordID)``.
+  public mutating func delete<M: Model>(_ ref: Ref<M>) throws { try delete(ref.record) }
+}

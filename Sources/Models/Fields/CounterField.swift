@@ -1,0 +1,61 @@
+public import OperationFormat
+
+/// A whole number that several add to: all additions count.
+public struct CounterField: MergingField {
+  let core: FieldCore
+
+  public init(_ name: Name) { core = FieldCore(name, .counter) }
+
+  func content(
+    of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> any Sendable {
+    try Self.number(transaction.counter(name, of: record))
+  }
+
+  /// A sum as a whole number: towards 0 if another app added fractions, and the nearest if it is too large.
+  static func number(_ counter: Counter?) -> Int {
+    switch counter?.value {
+    case .int(let sum): Int(clamping: sum)
+    case .decimal(let sum): sum.wholePart
+    default: 0
+    }
+  }
+}
+
+/// A decimal number that several add to: all additions count, exactly.
+public struct DecimalCounterField: MergingField {
+  let core: FieldCore
+
+  public init(_ name: Name) { core = FieldCore(name, .counter) }
+
+  func content(
+    of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> any Sendable {
+    try Self.number(transaction.counter(name, of: record))
+  }
+
+  static func number(_ counter: Counter?) -> DecimalNumber {
+    switch counter?.value {
+    case .int(let sum): DecimalNumber(coefficient: Int128(sum), exponent: 0)!
+    case .decimal(let sum): sum
+    default: .empty
+    }
+  }
+}
+
+extension DecimalNumber {
+  /// The number without its fraction, or the nearest `Int`.
+  fileprivate var wholePart: Int {
+    var whole = coefficient
+    for _ in 0..<abs(exponent) {
+      guard exponent > 0 else {
+        whole /= 10
+        continue
+      }
+      let (product, isOver) = whole.multipliedReportingOverflow(by: 10)
+      if isOver { return coefficient < 0 ? .min : .max }
+      whole = product
+    }
+    return Int(clamping: whole)
+  }
+}

@@ -1,0 +1,67 @@
+public import OperationFormat
+
+/// A field that has one value: the last writer's.
+///
+/// It always shows a value, since a record may come from another version of the app. One that was never set, or
+/// holds what does not decode, shows its `default`, or the type's empty value: 0, false, "", nil. A type that
+/// has none, as an enumeration, needs a default.
+public struct Field<T: Sendable>: ModelField {
+  /// What makes it up, behind one reference: a row takes the field at each access.
+  final class Core: Sendable {
+    let definition: FieldDefinition
+    let codec: ValueCodec<T>
+    let fallback: T
+
+    init(_ definition: FieldDefinition, _ codec: ValueCodec<T>, _ fallback: T) {
+      (self.definition, self.codec, self.fallback) = (definition, codec, fallback)
+    }
+  }
+
+  let core: Core
+
+  private init(_ name: Name, _ formerly: [Name], _ codec: ValueCodec<T>, _ fallback: T) {
+    let definition = FieldDefinition(name: name, formerNames: formerly, kind: .register)
+    core = Core(definition, codec, fallback)
+  }
+
+  /// - Parameters:
+  ///   - name: the field's name in the log, 1 to 128 bytes of UTF-8.
+  ///   - formerly: names that earlier versions of the app used. They are read too, and the later write shows;
+  ///     new writes use `name`.
+  public init(_ name: Name, formerly: Name...) where T: EmptyFieldValue {
+    self.init(name, formerly, .ofFieldValue, .empty)
+  }
+
+  /// - Parameter fallback: what it shows if it was never set.
+  public init(_ name: Name, formerly: Name..., default fallback: T) where T: FieldValue {
+    self.init(name, formerly, .ofFieldValue, fallback)
+  }
+
+  /// A field of a `Codable` type.
+  @_disfavoredOverload
+  public init(_ name: Name, formerly: Name..., default fallback: T) where T: Codable {
+    self.init(name, formerly, .ofCodable, fallback)
+  }
+
+  /// A field of a `Codable` type, or of none.
+  @_disfavoredOverload
+  public init(_ name: Name, formerly: Name...) where T: Codable & ExpressibleByNilLiteral {
+    self.init(name, formerly, .ofCodable, nil)
+  }
+
+  /// A field that refers to a record.
+  ///
+  /// - Parameter rule: what it means while that record is deleted: see <doc:ReferringToRecords>.
+  public init<M: Model>(_ name: Name, _ rule: ReferenceRule, formerly: Name...) where T == Ref<M>? {
+    let codec = ValueCodec<T>(
+      encode: { $0?.value(in: $1, rule) ?? .null }, decode: { T($0, in: $1) })
+    self.init(name, formerly, codec, nil)
+  }
+
+  public var definition: FieldDefinition { core.definition }
+
+  /// What a stored value shows.
+  func shown(_ value: Value?, in zone: ZoneID) -> T {
+    value.flatMap { core.codec.decode($0, zone) } ?? core.fallback
+  }
+}

@@ -1,0 +1,61 @@
+public import OperationFormat
+
+/// Elements in an order. Each has an identity, which it keeps while it moves and changes.
+///
+/// An element that two devices move at once is at one place, and a move and a change do not conflict. An element
+/// that does not decode, as one of a newer version of the app, is not shown, and stays.
+public struct ListField<T: Sendable>: MergingField {
+  final class Core: FieldCore, @unchecked Sendable {
+    let codec: ValueCodec<T>
+
+    init(_ name: Name, _ codec: ValueCodec<T>) {
+      self.codec = codec
+      super.init(name, .list)
+    }
+  }
+
+  private let ownCore: Core
+  var core: FieldCore { ownCore }
+  var codec: ValueCodec<T> { ownCore.codec }
+
+  public init(_ name: Name) where T: FieldValue { ownCore = Core(name, .ofFieldValue) }
+
+  /// A list of values of a `Codable` type. Each is one value: of two concurrent changes of it, the last
+  /// writer's shows.
+  @_disfavoredOverload
+  public init(_ name: Name) where T: Codable { ownCore = Core(name, .ofCodable) }
+
+  /// A list of references.
+  ///
+  /// - Parameter rule: what each means while its record is deleted: see <doc:ReferringToRecords>.
+  public init<M: Model>(_ name: Name, _ rule: ReferenceRule) where T == Ref<M> {
+    ownCore = Core(name, ValueCodec(encode: { $0.value(in: $1, rule) }, decode: { T($0, in: $1) }))
+  }
+
+  func content(
+    of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> any Sendable {
+    try elements(of: record, in: transaction)
+  }
+
+  func elements(
+    of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> [ListElement<T>] {
+    try (transaction.items(of: name, in: record) ?? []).compactMap { item in
+      codec.decode(item.value, record.zone).map { ListElement(id: item.id, value: $0) }
+    }
+  }
+}
+
+/// An element of a list. The members of its value are its own too: `element.done`.
+@dynamicMemberLookup
+public struct ListElement<T: Sendable>: Sendable, Identifiable {
+  /// Names the element among those of its field, on every device. It stays while the element moves and changes.
+  public let id: UnitReference
+  public let value: T
+
+  public subscript<Member>(dynamicMember path: KeyPath<T, Member>) -> Member { value[keyPath: path] }
+}
+
+extension ListElement: Equatable where T: Equatable {}
+extension ListElement: Hashable where T: Hashable {}

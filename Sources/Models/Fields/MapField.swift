@@ -1,0 +1,48 @@
+public import OperationFormat
+
+/// Values at keys: each key for itself has the last writer's value.
+///
+/// A value that does not decode, as one of a newer version of the app, is not shown, and stays.
+public struct MapField<T: Sendable>: MergingField {
+  final class Core: FieldCore, @unchecked Sendable {
+    let codec: ValueCodec<T>
+
+    init(_ name: Name, _ codec: ValueCodec<T>) {
+      self.codec = codec
+      super.init(name, .map)
+    }
+  }
+
+  private let ownCore: Core
+  var core: FieldCore { ownCore }
+  var codec: ValueCodec<T> { ownCore.codec }
+
+  public init(_ name: Name) where T: FieldValue { ownCore = Core(name, .ofFieldValue) }
+
+  /// A map of values of a `Codable` type.
+  @_disfavoredOverload
+  public init(_ name: Name) where T: Codable { ownCore = Core(name, .ofCodable) }
+
+  /// A map of references.
+  ///
+  /// - Parameter rule: what each means while its record is deleted: see <doc:ReferringToRecords>.
+  public init<M: Model>(_ name: Name, _ rule: ReferenceRule) where T == Ref<M> {
+    ownCore = Core(name, ValueCodec(encode: { $0.value(in: $1, rule) }, decode: { T($0, in: $1) }))
+  }
+
+  func content(
+    of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> any Sendable {
+    try entries(of: record, in: transaction)
+  }
+
+  func entries(
+    of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> [String: T] {
+    var entries: [String: T] = [:]
+    for (key, value) in try transaction.entries(of: name, in: record) ?? [:] {
+      if let value = codec.decode(value, record.zone) { entries[key.rawValue] = value }
+    }
+    return entries
+  }
+}

@@ -1,0 +1,25 @@
+import OperationFormat
+
+/// A field whose content is not one value: what a row shows of it is read by itself.
+protocol MergingField: ModelField {
+  /// What makes it up. Identifies the field.
+  var core: FieldCore { get }
+
+  /// Its content in a record, as a row keeps it.
+  func content(of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable) throws
+    -> any Sendable
+}
+
+extension MergingField {
+  public var definition: FieldDefinition { core.definition }
+  var name: Name { core.definition.name }
+}
+
+/// What makes up a field. It has only constants, and so have the classes under it.
+class FieldCore: @unchecked Sendable {
+  let definition: FieldDefinition
+
+  init(_ name: Name, _ kind: FieldKind) {
+    definition = FieldDefinition(name: name, formerNames: [], kind: kind)
+  }
+}

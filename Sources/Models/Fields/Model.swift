@@ -1,0 +1,38 @@
+public import OperationFormat
+
+/// The type of a record: its name, and its fields as properties.
+///
+/// ```swift
+/// struct Post: Model {
+///   static let type: Name = "post"
+///   let headline = Field<String>("headline", default: "untitled")
+///   let date = Field<Date>("date")
+///   let likes = CounterField("likes")
+/// }
+/// ```
+///
+/// A property says what a field is named, of which kind it is and how its values are stored. An instance has no
+/// data: ``Row`` and ``Editor`` show a record's fields by the same properties.
+public protocol Model: Sendable {
+  /// The name of the type in the log. It is data: a struct may be renamed, this may not.
+  static var type: Name { get }
+
+  init()
+}
+
+/// A field of a model: ``Field``, ``CounterField``, ``DecimalCounterField``, ``SetField``, ``MapField``,
+/// ``ListField``, ``ProseField`` or ``ReducedField``.
+public protocol ModelField: Sendable {
+  /// What the field is, in the terms of the store.
+  var definition: FieldDefinition { get }
+}
+
+/// What a field is.
+public struct FieldDefinition: Hashable, Sendable {
+  /// The name that new writes use.
+  public let name: Name
+  /// Names that earlier versions of the app used.
+  public let formerNames: [Name]
+  /// What its changes do.
+  public let kind: FieldKind
+}

@@ -1,0 +1,16 @@
+public import OperationFormat
+
+/// A text that several people write in at once: all insertions stay, each run together.
+///
+/// For a text that one person sets at a time, as a title, use a `Field<String>`.
+public struct ProseField: MergingField {
+  let core: FieldCore
+
+  public init(_ name: Name) { core = FieldCore(name, .text) }
+
+  func content(
+    of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> any Sendable {
+    try transaction.text(of: name, in: record) ?? ""
+  }
+}

@@ -1,0 +1,68 @@
+public import OperationFormat
+
+/// Contributions that a function of yours reduces to one value. All devices see them in the same order.
+///
+/// ```swift
+/// let stars = ReducedField<Int, Int>("stars", initial: 0) { $0 += $1 }
+/// ```
+public struct ReducedField<Payload: Sendable, Result: Sendable>: MergingField {
+  final class Core: FieldCore, @unchecked Sendable {
+    let codec: ValueCodec<Payload>
+    let initial: Result
+    let reducer: ContributionReducer<Result>
+
+    init(
+      _ name: Name, _ codec: ValueCodec<Payload>, _ initial: Result,
+      _ reduce: @escaping @Sendable (inout Result, Payload) -> Void
+    ) {
+      self.codec = codec
+      self.initial = initial
+      reducer = ContributionReducer(of: name, initial: initial) { result, contribution in
+        if let payload = codec.decode(contribution.payload, .nowhere) { reduce(&result, payload) }
+      }
+      super.init(name, .contributions)
+    }
+  }
+
+  private let ownCore: Core
+  var core: FieldCore { ownCore }
+  var codec: ValueCodec<Payload> { ownCore.codec }
+  var initial: Result { ownCore.initial }
+
+  /// - Parameters:
+  ///   - name: the field's name in the log.
+  ///   - initial: the result of no contributions.
+  ///   - reduce: takes one contribution into the result. It must depend only on its arguments. One that does
+  ///     not decode is passed over.
+  public init(
+    _ name: Name, initial: Result, reduce: @escaping @Sendable (inout Result, Payload) -> Void
+  ) where Payload: FieldValue {
+    ownCore = Core(name, .ofFieldValue, initial, reduce)
+  }
+
+  /// As ``init(_:initial:reduce:)``, for contributions of a `Codable` type.
+  @_disfavoredOverload
+  public init(
+    _ name: Name, initial: Result, reduce: @escaping @Sendable (inout Result, Payload) -> Void
+  ) where Payload: Codable {
+    ownCore = Core(name, .ofCodable, initial, reduce)
+  }
+
+  func content(
+    of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> any Sendable {
+    try result(of: record, in: transaction)
+  }
+
+  func result(
+    of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> Result {
+    try ownCore.reducer.result(of: record, in: transaction) ?? ownCore.initial
+  }
+}
+
+extension ZoneID {
+  /// No record's zone. A reference that is stored as if from there names its zone, so that whoever reads it needs
+  /// not know where it was.
+  static let nowhere = ZoneID(name: "")
+}

@@ -1,0 +1,46 @@
+public import OperationFormat
+
+/// A set: each element is added and removed by itself, and an addition wins over a removal that had not seen it.
+///
+/// An element that does not decode, as one of a newer version of the app, is not shown, and stays.
+public struct SetField<Element: Hashable & Sendable>: MergingField {
+  final class Core: FieldCore, @unchecked Sendable {
+    let codec: ValueCodec<Element>
+
+    init(_ name: Name, _ codec: ValueCodec<Element>) {
+      self.codec = codec
+      super.init(name, .set)
+    }
+  }
+
+  private let ownCore: Core
+  var core: FieldCore { ownCore }
+  var codec: ValueCodec<Element> { ownCore.codec }
+
+  public init(_ name: Name) where Element: FieldValue { ownCore = Core(name, .ofFieldValue) }
+
+  /// A set of values of a `Codable` type. Two elements are the same if the same is stored for them.
+  @_disfavoredOverload
+  public init(_ name: Name) where Element: Codable { ownCore = Core(name, .ofCodable) }
+
+  /// A set of references.
+  ///
+  /// - Parameter rule: what each means while its record is deleted: see <doc:ReferringToRecords>.
+  public init<M: Model>(_ name: Name, _ rule: ReferenceRule) where Element == Ref<M> {
+    ownCore = Core(
+      name, ValueCodec(encode: { $0.value(in: $1, rule) }, decode: { Element($0, in: $1) }))
+  }
+
+  func content(
+    of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> any Sendable {
+    try elements(of: record, in: transaction)
+  }
+
+  func elements(
+    of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> Set<Element> {
+    let zone = record.zone
+    return Set(try (transaction.elements(of: name, in: record) ?? []).compactMap { codec.decode($0, zone) })
+  }
+}

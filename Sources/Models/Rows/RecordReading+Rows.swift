@@ -1,0 +1,40 @@
+public import OperationFormat
+
+/// Reading records as rows of a model. A zone that is not there yet is empty.
+extension RecordReading where Self: ~Copyable {
+  /// A record; nil if it does not exist, or is of another type.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  public func fetch<M: Model>(_ ref: Ref<M>) throws -> Row<M>? {
+    try emptyIfThereIsNoZone {
+      guard let record = try record(ref.record), record.type == M.type else { return nil }
+      return try Row(record, .of(M.self), in: self)
+    }
+  }
+
+  /// The records of a model in a zone, in the order of their names.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  /// - Complexity: linear in the zone's records.
+  public func fetch<M: Model>(_ model: M.Type, in zone: ZoneID) throws -> [Row<M>] {
+    try emptyIfThereIsNoZone {
+      let schema = ModelSchema.of(model)
+      return try records(in: zone, type: M.type).map { try Row($0, schema, in: self) }
+    } ?? []
+  }
+
+  /// Whether a record exists, and is of its model's type.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  public func contains<M: Model>(_ ref: Ref<M>) throws -> Bool {
+    try emptyIfThereIsNoZone { try withRecord(ref.record) { try $0.type == M.type } } ?? false
+  }
+
+  private func emptyIfThereIsNoZone<R>(_ body: () throws -> R?) throws -> R? {
+    do {
+      return try body()
+    } catch let error as StoreError where error.code == .zoneUnknown {
+      return nil
+    }
+  }
+}

@@ -1,0 +1,94 @@
+public import OperationFormat
+
+/// A record as it was at one read. Its fields are the properties of its model.
+///
+/// ```swift
+/// for row in try store.fetch(Post.self, in: "blog") { print(row.headline, row.likes, row.items.count) }
+/// ```
+@dynamicMemberLookup
+public struct Row<M: Model>: Sendable, Identifiable {
+  /// Which record it is.
+  public let id: Ref<M>
+  let schema: ModelSchema<M>
+  let registers: Record
+  /// What ``ModelSchema/merging`` show, in their order.
+  let contents: [any Sendable]
+
+  /// - Parameter record: the record's registers, and what else the engine shows of it.
+  init(
+    _ record: Record, _ schema: ModelSchema<M>, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws {
+    id = Ref(record.id)
+    self.schema = schema
+    registers = try schema.renamed.isEmpty ? record : record.inNewNames(schema.renamed, in: transaction)
+    contents =
+      try schema.merging.isEmpty ? [] : schema.merging.map { try $0.content(of: record.id, in: transaction) }
+  }
+
+  public subscript<T>(dynamicMember path: KeyPath<M, Field<T>>) -> T {
+    let field = schema.model[keyPath: path]
+    return field.shown(registers[field.definition.name], in: id.zone)
+  }
+
+  public subscript(dynamicMember path: KeyPath<M, CounterField>) -> Int {
+    content(schema.model[keyPath: path]) ?? 0
+  }
+
+  public subscript(dynamicMember path: KeyPath<M, DecimalCounterField>) -> DecimalNumber {
+    content(schema.model[keyPath: path]) ?? .empty
+  }
+
+  public subscript<Element>(dynamicMember path: KeyPath<M, SetField<Element>>) -> Set<Element> {
+    content(schema.model[keyPath: path]) ?? []
+  }
+
+  public subscript<T>(dynamicMember path: KeyPath<M, MapField<T>>) -> [String: T] {
+    content(schema.model[keyPath: path]) ?? [:]
+  }
+
+  public subscript<T>(dynamicMember path: KeyPath<M, ListField<T>>) -> [ListElement<T>] {
+    content(schema.model[keyPath: path]) ?? []
+  }
+
+  public subscript(dynamicMember path: KeyPath<M, ProseField>) -> String {
+    content(schema.model[keyPath: path]) ?? ""
+  }
+
+  public subscript<Payload, Result>(
+    dynamicMember path: KeyPath<M, ReducedField<Payload, Result>>
+  ) -> Result {
+    let field = schema.model[keyPath: path]
+    return content(field) ?? field.initial
+  }
+
+  /// What a field shows; nil if the model has it not as a property of its own.
+  private func content<Content>(_ field: some MergingField) -> Content? {
+    schema.index(of: field).flatMap { contents[$0] as? Content }
+  }
+}
+
+extension Record {
+  /// The record with what former names of fields show under the new ones: of two that are set, the later write.
+  fileprivate func inNewNames(
+    _ renamed: [FieldDefinition], in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> Record {
+    var fields = fields
+    for definition in renamed {
+      var found: [Name] = []
+      for name in [definition.name] + definition.formerNames where fields[name] != nil { found.append(name) }
+      guard var latest = found.first else { continue }
+      if found.count > 1 {
+        var greatest: CellHead?
+        for name in found {
+          guard let head = try transaction.heads(of: name, in: id).first else { continue }
+          if let greatest, (head.timestamp, head.operation) < (greatest.timestamp, greatest.operation) {
+            continue
+          }
+          (greatest, latest) = (head, name)
+        }
+      }
+      fields[definition.name] = fields[latest]
+    }
+    return Record(id: id, type: type, fields: fields)
+  }
+}

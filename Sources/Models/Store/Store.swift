@@ -1,0 +1,120 @@
+public import OperationFormat
+
+/// A store of an app's models, on this machine.
+///
+/// ```swift
+/// let store = try Store("notes.store", .durable, models: [Post.self, Tag.self], zones: [.synced("blog")])
+/// let post = try await store.write { tx in try tx.create(Post.self, in: "blog") { $0.headline = "Hello" } }
+/// print(try store.fetch(post)?.headline ?? "")
+/// ```
+///
+/// It is a ``LocalStore`` with what an app always says: its models, zones, author and schema. Give ``local`` to a
+/// replicator, and call its verbs for what a ``Store`` does not have.
+public final class Store: Sendable {
+  /// The store under it.
+  public let local: LocalStore
+  private let author: String?
+  private let schema: UInt64?
+
+  /// Opens the store of a directory, or makes one there, and makes the zones that it does not have.
+  ///
+  /// - Parameters:
+  ///   - directory: path of the directory; the one above it must exist.
+  ///   - durability: what a commit that returned means in a power cut.
+  ///   - models: the app's models, which are checked.
+  ///   - zones: the zones that the app works with.
+  ///   - author: who makes its changes, unless a write says otherwise: at most 255 bytes of UTF-8.
+  ///   - schema: the version of the app's models, which each change names.
+  ///   - configuration: what else may be chosen.
+  /// - Throws: as ``LocalStore/init(directory:durability:configuration:)``; ``StoreError`` `nameInvalid` for a model
+  ///   with a name that is invalid, or twice there.
+  public init(
+    _ directory: String, _ durability: Durability, models: [any Model.Type] = [], zones: [DeclaredZone] = [],
+    author: String? = nil, schema: UInt64? = nil, configuration: StoreConfiguration = StoreConfiguration()
+  ) throws {
+    for model in models { try model.check() }
+    try Self.checkTypes(of: models)
+    local = try LocalStore(directory: directory, durability: durability, configuration: configuration)
+    (self.author, self.schema) = (author, schema)
+    if !configuration.isReadOnly { try make(zones) }
+  }
+
+  private static func checkTypes(of models: [any Model.Type]) throws {
+    var known: [Name: any Model.Type] = [:]
+    for model in models {
+      guard let other = known.updateValue(model, forKey: model.type), other != model else { continue }
+      throw StoreError(
+        .nameInvalid, "\(other) and \(model) are both models of the type “\(model.type)”",
+        hint: "give each model a type of its own")
+    }
+  }
+
+  private func make(_ zones: [DeclaredZone]) throws {
+    let missing = try local.read { tx in
+      let known = Set(try tx.zones())
+      return try zones.filter { zone in
+        try !known.contains(zone.id) || zone.isSynced && tx.attachment(of: zone.id) == .local
+      }
+    }
+    if missing.isEmpty { return }
+    try local.writeBlockingThisThread { tx in
+      for zone in missing {
+        try tx.createZone(zone.id)
+        if zone.isSynced { try tx.attachZone(zone.id) }
+      }
+    }
+  }
+
+  /// Closes the store once the queued writes are done.
+  public func close() { local.close() }
+
+  // MARK: Writing
+
+  /// Runs a closure that writes, and commits what it did: see ``LocalStore/write(_:)``.
+  ///
+  /// - Returns: what the closure returns, once it is committed by the store's durability.
+  /// - Throws: what the closure throws; the first error of an ``Editor``; ``StoreError`` as
+  ///   ``LocalStore/write(_:)``.
+  @discardableResult
+  public func write<R: Sendable>(
+    _ body: @escaping @Sendable (inout WriteTransaction) throws -> R
+  ) async throws -> R {
+    try await local.write { [author, schema] tx in
+      (tx.author, tx.schemaVersion) = (author, schema)
+      return try body(&tx)
+    }
+  }
+
+  // MARK: Reading
+
+  /// Runs a closure that reads: all of it sees one commit. See ``LocalStore/read(_:)``.
+  ///
+  /// - Throws: what the closure throws; ``StoreError`` `closed`, `damaged`, `system`.
+  public func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R { try local.read(body) }
+
+  /// A record; nil if it does not exist, or is of another type.
+  ///
+  /// - Throws: ``StoreError`` `closed`, `damaged`, `system`.
+  public func fetch<M: Model>(_ ref: Ref<M>) throws -> Row<M>? { try read { try $0.fetch(ref) } }
+
+  /// The records of a model in a zone, in the order of their names.
+  ///
+  /// - Throws: ``StoreError`` `closed`, `damaged`, `system`.
+  /// - Complexity: linear in the zone's records.
+  public func fetch<M: Model>(_ model: M.Type, in zone: ZoneID) throws -> [Row<M>] {
+    try read { try $0.fetch(model, in: zone) }
+  }
+}
+
+/// A zone that an app works with.
+public struct DeclaredZone: Hashable, Sendable {
+  public let id: ZoneID
+  /// Whether it is synced once a replicator runs, with all its history.
+  public let isSynced: Bool
+
+  /// A zone that is synced.
+  public static func synced(_ id: ZoneID) -> DeclaredZone { DeclaredZone(id: id, isSynced: true) }
+
+  /// A zone that stays on this device.
+  public static func local(_ id: ZoneID) -> DeclaredZone { DeclaredZone(id: id, isSynced: false) }
+}
