@@ -100,7 +100,7 @@ lint: ## Checks the format of the sources.
 
 docs: setup ## Builds the documentation of each library; warnings are errors.
 	@mkdir -p .build/docs
-	@for target in OperationFormat EventStore Replicator StoreTesting; do \
+	@for target in OperationFormat EventStore Replicator Models Tributary StoreTesting; do \
 	  $(SWIFT) package --allow-writing-to-directory .build/docs generate-documentation --target $$target \
 	    --output-path .build/docs/$$target --warnings-as-errors; \
 	done

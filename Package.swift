@@ -120,7 +120,7 @@ let package = Package(
       swiftSettings: settings),
     // The code of the documentation's pages, built like an app: with only the public API, and without our settings.
     .testTarget(
-      name: "PageExamples", dependencies: ["StoreTesting", "Replicator", "EventStore"],
+      name: "PageExamples", dependencies: ["StoreTesting", "Tributary", "Replicator", "EventStore"],
       packageAccess: false),
     .testTarget(
       name: "ReplayToolTests",

@@ -1,6 +1,8 @@
 import EventStore
+import Foundation
 import Replicator
 import StoreTesting
+import Tributary
 
 // The examples in comments of public types are between the marks, which have the file's name. They are
 // compiled, and not run.
@@ -108,4 +110,68 @@ private func foldCheck() {
   let report = FoldCheck(seed: 1).run(sequences: 0..<10_000)
   if let failure = report.failure { print(failure) }
   // comment end
+}
+
+private enum Models {
+  struct Item: Codable { var done = false }
+  struct Tag: Model { static let type: Name = "tag" }
+
+  // comment FieldValue.swift
+  enum Status: String, FieldValue { case open, done }
+  // comment end
+
+  enum Short {
+    // comment Model.swift
+    struct Post: Model {
+      static let type: Name = "post"
+      let headline = Field<String>("headline", default: "untitled")
+      let date = Field<Date>("date")
+      let likes = CounterField("likes")
+    }
+    // comment end
+  }
+
+  struct Post: Model {
+    static let type: Name = "post"
+    let headline = Field<String>("headline", default: "untitled")
+    let likes = CounterField("likes")
+    let tags = SetField<Ref<Tag>>("tags", .nullify)
+    let items = ListField<Item>("items")
+    // comment ReducedField.swift
+    let stars = ReducedField<Int, Int>("stars", initial: 0) { $0 += $1 }
+    // comment end
+  }
+
+  static func store() async throws {
+    // comment Store.swift
+    let store = try Store("notes.store", .durable, models: [Post.self, Tag.self], zones: [.synced("blog")])
+    let post = try await store.write { tx in try tx.create(Post.self, in: "blog") { $0.headline = "Hello" } }
+    print(try store.fetch(post)?.headline ?? "")
+    // comment end
+  }
+
+  static func row(_ store: Store) throws {
+    // comment Row.swift
+    for row in try store.fetch(Post.self, in: "blog") { print(row.headline, row.likes, row.items.count) }
+    // comment end
+  }
+
+  static func editor(_ store: Store, _ post: Ref<Post>, _ swift: Ref<Tag>) async throws {
+    // comment Editor.swift
+    try await store.write { tx in
+      tx[post].headline = "Hello"
+      tx[post].likes.add(1)
+      tx[post].tags.insert(swift)
+    }
+    // comment end
+  }
+
+  static func write(_ tx: inout WriteTransaction, _ milk: UnitReference) throws {
+    // comment WriteTransaction+Models.swift
+    let post = try tx.create(Post.self, in: "blog") { $0.headline = "Hello" }
+    // comment end
+    // comment ListEditor.swift
+    tx[post].items[id: milk]?.done = true
+    // comment end
+  }
 }

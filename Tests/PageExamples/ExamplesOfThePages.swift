@@ -6,9 +6,11 @@ import Testing
 struct ExamplesOfThePages {
   private static let sources = [
     "ShoppingList.swift", "DictionaryRemote.swift", "ErrorAnswers.swift", "FieldExamples.swift",
+    "ModelExamples.swift",
   ]
   private static let pages = [
     "StoreTesting.docc/TestingYourApp.md", "Replicator.docc/HandlingErrors.md", "EventStore.docc/Fields.md",
+    "Models.docc/DefiningYourData.md",
   ]
 
   /// The passages of a source between the marks, each without its common indentation.
@@ -69,7 +71,7 @@ struct ExamplesOfThePages {
       contentsOf: root.appendingPathComponent("CommentExamples.swift"), encoding: .utf8)
     for _ in 0..<2 { root.deleteLastPathComponent() }
     var shown: [String: [String]] = [:]
-    for target in ["EventStore", "OperationFormat", "Replicator", "StoreTesting"] {
+    for target in ["EventStore", "OperationFormat", "Replicator", "Models", "Tributary", "StoreTesting"] {
       let directory = root.appendingPathComponent("Sources/\(target)")
       let files = FileManager.default.enumerator(at: directory, includingPropertiesForKeys: nil)
       for case let file as URL in files ?? .init() where file.pathExtension == "swift" {
