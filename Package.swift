@@ -21,7 +21,8 @@ let package = Package(
     .library(name: "StoreTesting", targets: ["StoreTesting"]),
     .library(name: "EventStore", targets: ["EventStore", "OperationFormat"]),
     .library(name: "Replicator", targets: ["Replicator", "EventStore", "OperationFormat"]),
-    .library(name: "Tributary", targets: ["Tributary", "Models", "Replicator", "EventStore", "OperationFormat"]),
+    .library(
+      name: "Tributary", targets: ["Tributary", "Models", "Replicator", "EventStore", "OperationFormat"]),
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

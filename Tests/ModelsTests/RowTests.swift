@@ -174,15 +174,12 @@ struct RowTests {
       let other = Field<Int>("b", formerly: "a")
     }
     struct OtherPost: Model { static let type: Name = "post" }
-    func code(_ models: [any Model.Type]) throws -> StoreError.Code? {
-      do {
-        _ = try Store(directory.path + "/none", .consistent, models: models)
-        return nil
-      } catch let error as StoreError {
-        return error.code
+    for models in [[Twice.self], [Post.self, OtherPost.self]] as [[any Model.Type]] {
+      let error = #expect(throws: StoreError.self) {
+        try Store(directory.path + "/none", .consistent, models: models)
       }
+      #expect(error?.code == .nameInvalid)
     }
-    #expect(try code([Twice.self]) == .nameInvalid && code([Post.self, OtherPost.self]) == .nameInvalid)
     #expect(!FileManager.default.fileExists(atPath: directory.path + "/none"))
     var store = try directory.store(schema: 2)
     let zones = try store.read { tx in try tx.zones().map { ($0, try tx.attachment(of: $0)) } }

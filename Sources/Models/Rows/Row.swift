@@ -76,17 +76,8 @@ extension Record {
     for definition in renamed {
       var found: [Name] = []
       for name in [definition.name] + definition.formerNames where fields[name] != nil { found.append(name) }
-      guard var latest = found.first else { continue }
-      if found.count > 1 {
-        var greatest: CellHead?
-        for name in found {
-          guard let head = try transaction.heads(of: name, in: id).first else { continue }
-          if let greatest, (head.timestamp, head.operation) < (greatest.timestamp, greatest.operation) {
-            continue
-          }
-          (greatest, latest) = (head, name)
-        }
-      }
+      guard !found.isEmpty else { continue }
+      let latest = try transaction.reader.latest(of: found, in: id)
       fields[definition.name] = fields[latest]
     }
     return Record(id: id, type: type, fields: fields)

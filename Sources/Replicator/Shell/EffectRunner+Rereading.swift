@@ -146,7 +146,9 @@ extension EffectRunner {
         continue
       }
       guard case .segments(let segments, let hasMore) = page else {
-        if case .gone(let fate) = page { outcome.report.removed += try await endRereading(zone, before: fate) }
+        if case .gone(let fate) = page {
+          outcome.report.removed += try await endRereading(zone, before: fate)
+        }
         // The next fetch finds the closed log.
         return outcome
       }

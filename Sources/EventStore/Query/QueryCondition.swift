@@ -1,0 +1,96 @@
+public import OperationFormat
+
+/// What the records of a query must fulfil.
+///
+/// Comparisons are those of ``Value/precedes(_:)``, within one kind of value: an integer is neither less nor
+/// greater than a text. No value is null: it equals null, and is in no order with others.
+public indirect enum QueryCondition: Hashable, Sendable {
+  /// All records, or none.
+  case always(Bool)
+  case not(QueryCondition)
+  /// All of some.
+  case all([QueryCondition])
+  /// Any of some.
+  case any([QueryCondition])
+  case compare(QueryField, Comparison, Value)
+  /// The value is one of some.
+  case oneOf(QueryField, [Value])
+  /// The value is a text that is at a place in another.
+  case text(QueryField, TextMatch, String)
+  /// A set, or an array in a register, has an element; a map has a key, which is a string.
+  case contains(QueryField, Value)
+  /// An element of a list, or of an array in a register, fulfils a condition. In it, a field without a path means a
+  /// member of the element: ``element``.
+  case hasElement(QueryField, QueryCondition)
+  /// A condition that compares with what cannot be stored. Running the query throws this.
+  case invalid(String)
+
+  public enum Comparison: String, Hashable, Sendable, CaseIterable {
+    case equal = "="
+    case notEqual = "!="
+    case less = "<"
+    case lessOrEqual = "<="
+    case greater = ">"
+    case greaterOrEqual = ">="
+  }
+
+  public enum TextMatch: String, Hashable, Sendable, CaseIterable {
+    case prefix
+    case suffix
+    case contains
+  }
+
+  /// In the condition of ``hasElement(_:_:)``: a member of the element, or without members the element itself.
+  public static func element(_ members: Name...) -> QueryField { elementMember(members) }
+
+  package static func elementMember(_ members: [Name]) -> QueryField {
+    QueryField(.field("", .register), members: members)
+  }
+}
+
+extension QueryCondition.Comparison {
+  /// Whether it holds between two values.
+  func holds(_ left: Value, _ right: Value) -> Bool {
+    switch self {
+    case .equal: left == right
+    case .notEqual: left != right
+    case .less: left.rank == right.rank && left.precedes(right)
+    case .lessOrEqual: left.rank == right.rank && right.rank > 0 && !right.precedes(left)
+    case .greater: left.rank == right.rank && right.precedes(left)
+    case .greaterOrEqual: left.rank == right.rank && right.rank > 0 && !left.precedes(right)
+    }
+  }
+}
+
+extension QueryCondition.TextMatch {
+  /// Whether it holds, by UTF-8 bytes: a text of whole scalars is found only at whole scalars.
+  func holds(_ text: String, _ part: String) -> Bool {
+    switch self {
+    case .prefix: text.utf8.starts(with: part.utf8)
+    case .suffix: text.utf8.reversed().starts(with: part.utf8.reversed())
+    case .contains: text.utf8.contains(part.utf8)
+    }
+  }
+}
+
+extension QueryCondition: CustomStringConvertible {
+  /// The condition in words.
+  public var description: String {
+    switch self {
+    case .always(let isTrue): isTrue ? "all" : "none"
+    case .not(let condition): "not (\(condition))"
+    case .all(let conditions): Self.joined(conditions, " and ", empty: "all")
+    case .any(let conditions): Self.joined(conditions, " or ", empty: "none")
+    case .compare(let field, let comparison, let value): "\(field) \(comparison.rawValue) \(value)"
+    case .oneOf(let field, let values): "\(field) in [\(values.map { "\($0)" }.joined(separator: ", "))]"
+    case .text(let field, let match, let part): "\(field) \(match.rawValue) \(Value.string(part))"
+    case .contains(let field, let value): "\(field) contains \(value)"
+    case .hasElement(let field, let condition): "\(field) has (\(condition))"
+    case .invalid(let what): "invalid: \(what)"
+    }
+  }
+
+  private static func joined(_ conditions: [QueryCondition], _ word: String, empty: String) -> String {
+    conditions.isEmpty ? empty : conditions.map { "(\($0))" }.joined(separator: word)
+  }
+}

@@ -1,0 +1,202 @@
+import OperationFormat
+
+/// What a condition looks at: a record, or an element of one.
+protocol QuerySource: ~Copyable, ~Escapable {
+  /// What a field of it has, as queries compare it.
+  func value(of field: QueryField, _ reader: RecordReader) throws -> Value
+  /// Whether a set, an array or a map has an element or a key.
+  func contains(_ value: Value, in field: QueryField, _ reader: RecordReader) throws -> Bool
+  /// The elements of a list or an array, and the zone of the record that has them.
+  func elements(of field: QueryField, _ reader: RecordReader) throws -> (values: [Value], zone: ZoneID)?
+}
+
+extension QuerySource where Self: ~Copyable, Self: ~Escapable {
+  func fulfils(_ condition: QueryCondition, _ reader: RecordReader) throws -> Bool {
+    switch condition {
+    case .always(let isTrue): return isTrue
+    case .not(let condition): return try !fulfils(condition, reader)
+    case .all(let conditions):
+      for condition in conditions where try !fulfils(condition, reader) { return false }
+      return true
+    case .any(let conditions):
+      for condition in conditions where try fulfils(condition, reader) { return true }
+      return false
+    case .compare(let field, let comparison, let other):
+      return try comparison.holds(value(of: field, reader), other)
+    case .oneOf(let field, let values): return try values.contains(value(of: field, reader))
+    case .text(let field, let match, let part):
+      guard case .string(let text) = try value(of: field, reader) else { return false }
+      return match.holds(text, part)
+    case .contains(let field, let element): return try contains(element, in: field, reader)
+    case .hasElement(let field, let condition):
+      guard let (values, zone) = try elements(of: field, reader) else { return false }
+      for value in values where try ElementSource(value: value, zone: zone).fulfils(condition, reader) {
+        return true
+      }
+      return false
+    case .invalid: return false
+    }
+  }
+}
+
+/// An element of a list or an array.
+private struct ElementSource: QuerySource {
+  let value: Value
+  let zone: ZoneID
+
+  func value(of field: QueryField, _ reader: RecordReader) throws -> Value {
+    value.member(field.members)?.compared(in: zone).unlessNull ?? field.fallback
+  }
+
+  func contains(_ value: Value, in field: QueryField, _ reader: RecordReader) throws -> Bool {
+    try self.value(of: field, reader).contains(value)
+  }
+
+  func elements(of field: QueryField, _ reader: RecordReader) throws -> (values: [Value], zone: ZoneID)? {
+    guard case .array(let values) = try value(of: field, reader) else { return nil }
+    return (values, zone)
+  }
+}
+
+extension RecordView: QuerySource {
+  func value(of field: QueryField, _ reader: RecordReader) throws -> Value {
+    if let target = try target(of: field, reader) {
+      return try target.flatMap {
+        try reader.withRecordIfThere($0) { try $0.value(of: field.afterFirst, reader) }
+      }
+        ?? field.fallback
+    }
+    return try stored(field, reader)?.member(field.members)?.compared(in: id.zone).unlessNull
+      ?? field.fallback
+  }
+
+  func contains(_ value: Value, in field: QueryField, _ reader: RecordReader) throws -> Bool {
+    if let target = try target(of: field, reader) {
+      return try target.flatMap {
+        try reader.withRecordIfThere($0) { try $0.contains(value, in: field.afterFirst, reader) }
+      } ?? false
+    }
+    let id = try id
+    switch field.subject {
+    case .field(let name, .set):
+      return try value.storedForms(in: id.zone).contains { try reader.contains($0, in: name, of: id) }
+    case .field(let name, .map):
+      guard case .string(let key) = value else { return false }
+      return try reader.value(at: Name(key), of: name, in: id) != nil
+    case .field(let name, .list):
+      return try (reader.list(name, of: id) ?? []).contains { $0.compared(in: id.zone) == value }
+    case .field, .name: return try self.value(of: field, reader).contains(value)
+    }
+  }
+
+  func elements(of field: QueryField, _ reader: RecordReader) throws -> (values: [Value], zone: ZoneID)? {
+    if let target = try target(of: field, reader) {
+      return try target.flatMap {
+        try reader.withRecordIfThere($0) { try $0.elements(of: field.afterFirst, reader) } ?? nil
+      }
+    }
+    let id = try id
+    switch field.subject {
+    case .field(let name, .list): return (try reader.list(name, of: id) ?? [], id.zone)
+    case .field(let name, .set): return (Array(try reader.elements(of: name, in: id) ?? []), id.zone)
+    case .field(let name, .map): return (try (reader.entries(of: name, in: id) ?? [:]).map(\.value), id.zone)
+    case .field, .name:
+      guard case .array(let values) = try value(of: field, reader) else { return nil }
+      return (values, id.zone)
+    }
+  }
+
+  /// The record that the first step of a field's path leads to: nil if it leads nowhere; no answer if there is no
+  /// path.
+  private func target(of field: QueryField, _ reader: RecordReader) throws -> RecordID?? {
+    guard let first = field.path.first else { return nil }
+    guard case .reference(let reference)? = try value(of: first) else { return .some(nil) }
+    return reference.target(from: try id.zone)
+  }
+
+  /// What is stored of a field; nil if that is nothing.
+  private func stored(_ field: QueryField, _ reader: RecordReader) throws -> Value? {
+    switch field.subject {
+    case .name: return .string(String(copying: try name))
+    case .field(let name, .register):
+      guard field.formerNames.isEmpty else { return try latest([name] + field.formerNames, reader) }
+      return try value(of: name)
+    case .field(let name, .counter): return try reader.counter(name, of: id)?.value
+    case .field(let name, .text): return try reader.text(of: name, in: id).map { .string($0) }
+    case .field(let name, let kind): return .int(Int64(try reader.count(of: name, in: id, as: kind)))
+    }
+  }
+
+  /// The value of the field that was set last.
+  private func latest(_ names: [Name], _ reader: RecordReader) throws -> Value? {
+    let set = try names.filter { try value(of: $0) != nil }
+    return set.isEmpty ? nil : try value(of: reader.latest(of: set, in: id))
+  }
+}
+
+extension RecordReader {
+  /// The field, of some that are set, whose value was set last: its greatest head is the greatest of all.
+  package func latest(of fields: [Name], in record: RecordID) throws -> Name {
+    if fields.count == 1 { return fields[0] }
+    var latest: (name: Name, head: CellHead)?
+    for name in fields {
+      guard let head = try heads(of: name, .register, record).first else { continue }
+      if let latest, (head.timestamp, head.operation) < (latest.head.timestamp, latest.head.operation) {
+        continue
+      }
+      latest = (name, head)
+    }
+    return latest?.name ?? fields[0]
+  }
+
+  /// Runs a closure on a record; nil if there is no such record, or not even its zone.
+  func withRecordIfThere<R>(_ id: RecordID, _ body: (borrowing RecordView) throws -> R) throws -> R? {
+    do {
+      return try withRecord(id, body)
+    } catch let error as StoreError where error.code == .zoneUnknown {
+      return nil
+    }
+  }
+}
+
+extension QueryField {
+  /// The same, seen from the record that the first step of the path leads to.
+  fileprivate var afterFirst: QueryField {
+    var field = self
+    field.path.removeFirst()
+    return field
+  }
+}
+
+extension Value {
+  fileprivate var unlessNull: Value? { self == .null ? nil : self }
+
+  /// What is at the end of a path of keys; nil if there is nothing.
+  fileprivate func member(_ path: [Name]) -> Value? {
+    var value = self
+    for key in path {
+      guard case .map(let entries) = value, let next = entries[key] else { return nil }
+      value = next
+    }
+    return value
+  }
+
+  /// Whether an array has an element, or a map a key.
+  fileprivate func contains(_ value: Value) -> Bool {
+    switch (self, value) {
+    case (.array(let elements), _): elements.contains(value)
+    case (.map(let entries), .string(let key)): entries[Name(key)] != nil
+    default: false
+    }
+  }
+
+  /// The forms in which an element of a set may be stored in a zone: a reference with each rule, and without the
+  /// zone if it is that one.
+  fileprivate func storedForms(in zone: ZoneID) -> [Value] {
+    guard case .reference(let reference) = self else { return [self] }
+    let zones = reference.zone == zone ? [nil, zone] : [reference.zone]
+    return zones.flatMap { zone in
+      ReferenceRule.allCases.map { .reference(Reference(zone: zone, record: reference.record, rule: $0)) }
+    }
+  }
+}

@@ -1,0 +1,26 @@
+/// Reading the records of queries: each call sees one commit. Several in one ``Store/read(_:)`` see the same.
+///
+/// Each throws ``StoreError`` `closed`, `damaged`, `system`; `valueInvalid` for a query that compares with what cannot be
+/// stored.
+extension Store {
+  /// The records of a query, in its order.
+  public func fetch<M: Model>(_ query: Query<M>) throws -> [Row<M>] { try read { try $0.fetch(query) } }
+
+  /// The first record of a query; nil if it has none.
+  public func first<M: Model>(_ query: Query<M>) throws -> Row<M>? { try read { try $0.first(query) } }
+
+  /// A part of the records of a query, and where the next part begins.
+  public func page<M: Model>(_ query: Query<M>) throws -> Page<M> { try read { try $0.page(query) } }
+
+  /// Which records a query has, in its order.
+  public func keys<M: Model>(_ query: Query<M>) throws -> [Ref<M>] { try read { try $0.keys(query) } }
+
+  /// How many records a query has, no more than its limit.
+  public func count<M: Model>(_ query: Query<M>) throws -> Int { try read { try $0.count(query) } }
+
+  /// Whether a query has any record.
+  public func exists<M: Model>(_ query: Query<M>) throws -> Bool { try read { try $0.exists(query) } }
+
+  /// How a query is run.
+  public func explain<M: Model>(_ query: Query<M>) throws -> QueryPlan { try read { try $0.explain(query) } }
+}
