@@ -213,7 +213,7 @@ struct QueryTests {
 
   // MARK: Against naive filter and sort
 
-  @Test("give what a naive filter and sort gives, over random records", arguments: 0..<30)
+  @Test("give what a naive filter and sort gives, over random records", arguments: 0..<15)
   func naive(seed: UInt64) async throws {
     let store = try store()
     try await fill(store, seed)
@@ -259,7 +259,7 @@ struct QueryTests {
     }
   }
 
-  @Test("pages give each record once, also if others are written and deleted between", arguments: 0..<10)
+  @Test("pages give each record once, also if others are written and deleted between", arguments: 0..<5)
   func pages(seed: UInt64) async throws {
     let store = try store()
     let made = try await store.write { tx in

@@ -234,4 +234,140 @@ struct RowTests {
     #expect(error.localizedDescription == "The store has no zone “x”.")
     #expect(error.recoverySuggestion == "Create it.")
   }
+
+  private struct Summary: Codable, Equatable {
+    var id: Ref<Post>?
+    var headline: String
+    var rank: Int?
+    var mood: Mood
+    var draft: Item?
+    var likes: Int
+    var tags: Set<Ref<Tag>>
+    var items: [Item]
+    var roles: [String: String]
+    var body: String
+  }
+
+  @Test("a struct of the app is decoded from a row, and writes what differs")
+  func structs() async throws {
+    let store = try directory.store()
+    let (post, swift) = try await store.write { tx in
+      let swift = try tx.create(Tag.self, in: "blog")
+      let post = try tx.create(Post.self, in: "blog") {
+        $0.headline = "Hello"
+        $0.rank = 1
+        $0.tags.insert(swift)
+        $0.items.append(contentsOf: ["a", "b", "c"].map { Item(text: $0) })
+        $0.roles["ann"] = "editor"
+        $0.likes.add(2)
+        $0.body.set("one two")
+      }
+      // What this version of the app does not understand.
+      try tx.insertElements([.int(5)], at: 2, in: "items", of: post.record)
+      try tx.insert(.int(6), into: "tags", of: post.record)
+      try tx.put(.int(7), at: "x", in: "roles", of: post.record)
+      try tx.set("newer", of: post.record, to: 8)
+      return (post, swift)
+    }
+    let row = try #require(try store.fetch(post))
+    var summary = try row.decode(Summary.self)
+    let first = Summary(
+      id: post, headline: "Hello", rank: 1, mood: .calm, likes: 2, tags: [swift],
+      items: ["a", "b", "c"].map { Item(text: $0) }, roles: ["ann": "editor"], body: "one two")
+    #expect(summary == first)
+    let before = try store.read { try $0.lastPosition() }
+    try await store.write { [summary] tx in try tx.update(post, with: summary) }
+    #expect(try store.read { try $0.lastPosition() } == before)
+    summary.headline = "Hi"
+    summary.rank = nil
+    summary.mood = .busy
+    summary.draft = Item(text: "d")
+    summary.likes = 5
+    summary.tags = []
+    summary.items = [Item(text: "z"), Item(text: "a"), Item(text: "c", done: true)]
+    summary.roles = ["bob": "reader"]
+    summary.body = "one three"
+    try await store.write { [summary] tx in try tx.update(post, with: summary) }
+    let after = try #require(try store.fetch(post))
+    #expect(try after.decode(Summary.self) == summary)
+    #expect(after.items[1].id == row.items[0].id)
+    let (items, tags, roles, newer) = try store.read { tx in
+      (
+        try tx.list("items", of: post.record), try tx.elements(of: "tags", in: post.record),
+        try tx.entries(of: "roles", in: post.record), try tx.value(of: "newer", in: post.record)
+      )
+    }
+    #expect(items?.contains(.int(5)) == true && tags == [.int(6)] && roles?["x"] == .int(7) && newer == 8)
+    struct Other: Encodable { var nothing = 1 }
+    struct Wrong: Encodable { var likes = "many" }
+    await #expect(throws: StoreError.self) { try await store.write { try $0.update(post, with: Other()) } }
+    await #expect(throws: StoreError.self) { try await store.write { try $0.update(post, with: Wrong()) } }
+    struct Title: Codable { var title: String }
+    #expect(throws: DecodingError.self) { try after.decode(Title.self) }
+  }
+
+  @Test("random lists are made others by structs, beside elements that do not decode", arguments: 0..<10)
+  func lists(seed: UInt64) async throws {
+    let store = try directory.store()
+    struct Listed: Codable, Equatable { var items: [Item] }
+    var random = SeededRandom(seed: seed)
+    func list() -> [Item] {
+      (0..<Int.random(in: 0..<6, using: &random)).map { _ in
+        Item(text: ["a", "b", "c"].randomElement(using: &random)!)
+      }
+    }
+    let post = try await store.write { try $0.create(Post.self, in: "blog") }
+    for round in 0..<20 {
+      let (wanted, place) = (Listed(items: list()), Int.random(in: 0..<3, using: &random))
+      let other = try await store.write { tx in
+        let count = try tx.count(of: "items", in: post.record, as: .list)
+        if place == 0 { try tx.insertElements([.int(1)], at: count / 2, in: "items", of: post.record) }
+        try tx.update(post, with: wanted)
+        return try (tx.list("items", of: post.record) ?? []).count { $0 == .int(1) }
+      }
+      #expect(try store.fetch(post)?.decode(Listed.self) == wanted, "round \(round)")
+      #expect(other <= round + 1)
+    }
+  }
+
+  @Test("conflicts are listed and settled; a deletion that won is taken back with the fields as they were")
+  func conflicts() async throws {
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 5))
+    let (one, other) = (try directory.store("one"), try directory.store("other"))
+    func sync() async throws {
+      for _ in 0..<2 {
+        for store in [one, other] { _ = try await LogReplicator(store: store, remote: remote).syncOnce() }
+      }
+    }
+    let (post, gone) = try await one.write { tx in
+      (try tx.create(Post.self, in: "blog"), try tx.create(Post.self, in: "blog") { $0.headline = "kept" })
+    }
+    try await sync()
+    try await one.write { $0[post].headline = "one" }
+    try await other.write { tx in
+      tx[post].headline = "other"
+      tx[gone].rank = 5
+    }
+    try await one.write { try $0.delete(gone) }
+    try await sync()
+    let found = try other.conflicts(of: Post.all)
+    #expect(found.map(\.field) == ["headline"] && found[0].record == post.record)
+    let loser = try #require(found[0].losers[0].content.value)
+    try await other.write { try $0.keep(found[0].losers[0], of: found[0]) }
+    #expect(try other.fetch(post)?.headline == String(loser, in: "blog"))
+    #expect(try other.conflicts(of: post).isEmpty)
+    #expect(try other.fetch(gone) == nil && other.conflicts(of: gone).map(\.field) == [nil])
+    try await other.write { tx in
+      try tx.revive(gone)
+      try tx.revive(gone)
+    }
+    try await sync()
+    for store in [one, other] {
+      let row = try #require(try store.fetch(gone))
+      #expect(row.headline == "kept" && row.rank == 5)
+    }
+    try await one.write { try $0.delete(gone) }
+    let error = await #expect(throws: StoreError.self) { try await one.write { try $0.revive(gone) } }
+    #expect(error?.code == .conflictUnknown)
+  }
 }

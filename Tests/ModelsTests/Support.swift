@@ -7,7 +7,7 @@ struct Item: Codable, Hashable {
   var done = false
 }
 
-enum Mood: String, FieldValue { case calm, busy }
+enum Mood: String, FieldValue, Codable { case calm, busy }
 
 struct Tag: Model {
   static let type: Name = "tag"

@@ -134,6 +134,7 @@ private enum Models {
   struct Post: Model {
     static let type: Name = "post"
     let headline = Field<String>("headline", default: "untitled")
+    let date = Field<Date>("date")
     let likes = CounterField("likes")
     let tags = SetField<Ref<Tag>>("tags", .nullify)
     let items = ListField<Item>("items")
@@ -172,6 +173,40 @@ private enum Models {
     // comment end
     // comment ListEditor.swift
     tx[post].items[id: milk]?.done = true
+    // comment end
+  }
+
+  static func queries(_ store: Store, _ swift: Ref<Tag>) throws {
+    // comment Query.swift
+    let recent = Post.where { $0.tags.contains(swift) && $0.headline.hasPrefix("A") }
+      .sorted(by: \.date, .reverse).limit(20)
+    for row in try store.fetch(recent) { print(row.headline) }
+    // comment end
+    // comment RefColumn.swift
+    let open = Post.where { $0.items.any { $0["done"] == false } }
+    // comment end
+    _ = open
+  }
+
+  static func structs(_ row: Row<Post>, _ tx: inout WriteTransaction) throws {
+    // comment Row+Decoding.swift
+    struct Summary: Codable { var headline: String, likes: Int, tags: Set<Ref<Tag>> }
+    let summary = try row.decode(Summary.self)
+    // comment end
+    try update(row, &tx)
+    _ = summary
+    func update(_ row: Row<Post>, _ tx: inout WriteTransaction) throws {
+      // comment WriteTransaction+Structs.swift
+      var summary = try row.decode(Summary.self)
+      summary.headline = "Hello"
+      try tx.update(row.id, with: summary)
+      // comment end
+    }
+  }
+
+  static func conflicts(_ post: Ref<Post>, _ tx: inout WriteTransaction) throws {
+    // comment WriteTransaction+Conflicts.swift
+    for conflict in try tx.conflicts(of: post) { try tx.keep(conflict.losers[0], of: conflict) }
     // comment end
   }
 }

@@ -12,6 +12,12 @@ public struct CounterField: MergingField {
     try Self.number(transaction.counter(name, of: record))
   }
 
+  func value(of content: any Sendable, in zone: ZoneID) throws -> Value {
+    .int(Int64(content as? Int ?? 0))
+  }
+
+  func stored(_ element: Value, in zone: ZoneID) -> Value? { element }
+
   /// A sum as a whole number: towards 0 if another app added fractions, and the nearest if it is too large.
   static func number(_ counter: Counter?) -> Int {
     switch counter?.value {
@@ -33,6 +39,12 @@ public struct DecimalCounterField: MergingField {
   ) throws -> any Sendable {
     try Self.number(transaction.counter(name, of: record))
   }
+
+  func value(of content: any Sendable, in zone: ZoneID) throws -> Value {
+    .decimal(content as? DecimalNumber ?? .empty)
+  }
+
+  func stored(_ element: Value, in zone: ZoneID) -> Value? { element }
 
   static func number(_ counter: Counter?) -> DecimalNumber {
     switch counter?.value {

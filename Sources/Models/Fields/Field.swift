@@ -5,7 +5,7 @@ public import OperationFormat
 /// It always shows a value, since a record may come from another version of the app. One that was never set, or
 /// holds what does not decode, shows its `default`, or the type's empty value: 0, false, "", nil. A type that
 /// has none, as an enumeration, needs a default.
-public struct Field<T: Sendable>: ModelField {
+public struct Field<T: Sendable>: RegisterField {
   /// What makes it up, behind one reference: a row takes the field at each access.
   final class Core: Sendable {
     let definition: FieldDefinition
@@ -60,8 +60,26 @@ public struct Field<T: Sendable>: ModelField {
 
   public var definition: FieldDefinition { core.definition }
 
+  /// What is stored for what a stored value shows.
+  func shownValue(_ value: Value?, in zone: ZoneID) throws -> Value {
+    if let value, core.codec.decode(value, zone) != nil { return value }
+    return try core.codec.encode(core.fallback, zone)
+  }
+
+  func stored(_ value: Value, in zone: ZoneID) throws -> Value? {
+    value == .null ? .null : try core.codec.stored(value, in: zone)
+  }
+
   /// What a stored value shows.
   func shown(_ value: Value?, in zone: ZoneID) -> T {
     value.flatMap { core.codec.decode($0, zone) } ?? core.fallback
   }
+}
+
+/// A field with one value, of any type.
+protocol RegisterField: ModelField {
+  func shownValue(_ value: Value?, in zone: ZoneID) throws -> Value
+
+  /// The form in which a value is stored; nil if it does not decode.
+  func stored(_ value: Value, in zone: ZoneID) throws -> Value?
 }

@@ -38,6 +38,12 @@ public struct ListField<T: Sendable>: MergingField {
     try elements(of: record, in: transaction)
   }
 
+  func value(of content: any Sendable, in zone: ZoneID) throws -> Value {
+    .array(try (content as? [ListElement<T>] ?? []).map { try codec.encode($0.value, zone) })
+  }
+
+  func stored(_ element: Value, in zone: ZoneID) throws -> Value? { try codec.stored(element, in: zone) }
+
   func elements(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> [ListElement<T>] {

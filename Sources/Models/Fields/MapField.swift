@@ -36,6 +36,14 @@ public struct MapField<T: Sendable>: MergingField {
     try entries(of: record, in: transaction)
   }
 
+  func value(of content: any Sendable, in zone: ZoneID) throws -> Value {
+    var entries: [Name: Value] = [:]
+    for (key, value) in content as? [String: T] ?? [:] { entries[Name(key)] = try codec.encode(value, zone) }
+    return .map(entries)
+  }
+
+  func stored(_ element: Value, in zone: ZoneID) throws -> Value? { try codec.stored(element, in: zone) }
+
   func entries(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> [String: T] {

@@ -8,6 +8,12 @@ protocol MergingField: ModelField {
   /// Its content in a record, as a row keeps it.
   func content(of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable) throws
     -> any Sendable
+
+  /// What a struct that is decoded from a row gets for a content.
+  func value(of content: any Sendable, in zone: ZoneID) throws -> Value
+
+  /// The form in which this version of the app stores an element; nil for one that it does not show.
+  func stored(_ element: Value, in zone: ZoneID) throws -> Value?
 }
 
 extension MergingField {

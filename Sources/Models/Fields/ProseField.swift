@@ -13,4 +13,7 @@ public struct ProseField: MergingField {
   ) throws -> any Sendable {
     try transaction.text(of: name, in: record) ?? ""
   }
+
+  func value(of content: any Sendable, in zone: ZoneID) throws -> Value { .string(content as? String ?? "") }
+  func stored(_ element: Value, in zone: ZoneID) -> Value? { element }
 }

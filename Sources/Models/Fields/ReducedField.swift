@@ -54,6 +54,20 @@ public struct ReducedField<Payload: Sendable, Result: Sendable>: MergingField {
     try result(of: record, in: transaction)
   }
 
+  /// The result, if it is a value.
+  func value(of content: any Sendable, in zone: ZoneID) throws -> Value {
+    switch content {
+    case let value as any FieldValue: return try value.value(in: zone)
+    case let value as any Encodable: return try ValueEncoder.encode(value, in: zone)
+    default:
+      throw StoreError(
+        .valueInvalid, "the result of the field “\(name)” is not Codable",
+        hint: "leave it out of the struct, and read it from the row")
+    }
+  }
+
+  func stored(_ element: Value, in zone: ZoneID) -> Value? { element }
+
   func result(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> Result {

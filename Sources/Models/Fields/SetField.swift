@@ -37,6 +37,12 @@ public struct SetField<Element: Hashable & Sendable>: MergingField {
     try elements(of: record, in: transaction)
   }
 
+  func value(of content: any Sendable, in zone: ZoneID) throws -> Value {
+    .array(try (content as? Set<Element> ?? []).map { try codec.encode($0, zone) })
+  }
+
+  func stored(_ element: Value, in zone: ZoneID) throws -> Value? { try codec.stored(element, in: zone) }
+
   func elements(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> Set<Element> {

@@ -5,6 +5,8 @@ import Synchronization
 final class ModelSchema<M: Model>: Sendable {
   let model: M
   let definitions: [FieldDefinition]
+  /// The properties of the model, with what they are.
+  let properties: [(label: String, field: any ModelField)]
   /// The fields whose content is not a register's value: a row reads them one by one.
   let merging: [any MergingField]
   /// The registers that have former names.
@@ -12,10 +14,12 @@ final class ModelSchema<M: Model>: Sendable {
 
   private init() {
     let model = M()
-    let fields = Mirror(reflecting: model).children.compactMap { $0.value as? any ModelField }
     self.model = model
-    definitions = fields.map(\.definition)
-    merging = fields.compactMap { $0 as? any MergingField }
+    properties = Mirror(reflecting: model).children.compactMap { child in
+      (child.value as? any ModelField).map { (child.label ?? "", $0) }
+    }
+    definitions = properties.map(\.field.definition)
+    merging = properties.compactMap { $0.field as? any MergingField }
     renamed = definitions.filter { $0.kind == .register && !$0.formerNames.isEmpty }
   }
 
@@ -27,6 +31,12 @@ final class ModelSchema<M: Model>: Sendable {
       schemas[ObjectIdentifier(model)] = made
       return made
     }
+  }
+
+  /// The field that a property of a struct stands for: by the model's property, or by the field's name.
+  func field(_ key: String) -> (any ModelField)? {
+    (properties.first { $0.label == key } ?? properties.first { $0.field.definition.name == Name(key) })?
+      .field
   }
 
   /// Where the content of a field stands in a row.

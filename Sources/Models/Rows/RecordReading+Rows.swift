@@ -30,7 +30,7 @@ extension RecordReading where Self: ~Copyable {
     try emptyIfThereIsNoZone { try withRecord(ref.record) { try $0.type == M.type } } ?? false
   }
 
-  private func emptyIfThereIsNoZone<R>(_ body: () throws -> R?) throws -> R? {
+  func emptyIfThereIsNoZone<R>(_ body: () throws -> R?) throws -> R? {
     do {
       return try body()
     } catch let error as StoreError where error.code == .zoneUnknown {

@@ -21,6 +21,16 @@ extension Store {
   /// Whether a query has any record.
   public func exists<M: Model>(_ query: Query<M>) throws -> Bool { try read { try $0.exists(query) } }
 
+  /// What devices wrote to a record without having seen each other; also of one that a deletion hides.
+  public func conflicts<M: Model>(of ref: Ref<M>) throws -> [Conflict] {
+    try read { try $0.conflicts(of: ref) }
+  }
+
+  /// The conflicts of the records of a query, in its order.
+  public func conflicts<M: Model>(of query: Query<M>) throws -> [Conflict] {
+    try read { try $0.conflicts(of: query) }
+  }
+
   /// How a query is run.
   public func explain<M: Model>(_ query: Query<M>) throws -> QueryPlan { try read { try $0.explain(query) } }
 }

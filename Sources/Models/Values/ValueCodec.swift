@@ -8,6 +8,13 @@ struct ValueCodec<T: Sendable>: Sendable {
   let decode: @Sendable (Value, ZoneID) -> T?
 }
 
+extension ValueCodec {
+  /// The form in which a value is stored that may be written otherwise; nil if it does not decode.
+  func stored(_ value: Value, in zone: ZoneID) throws -> Value? {
+    try decode(value, zone).map { try encode($0, zone) }
+  }
+}
+
 extension ValueCodec where T: FieldValue {
   static var ofFieldValue: Self {
     Self(encode: { try $0.value(in: $1) }, decode: { T($0, in: $1) })
