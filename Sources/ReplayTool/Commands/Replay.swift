@@ -23,7 +23,8 @@ struct Replay: AsyncParsableCommand {
       CommandGroup(
         name: "Look",
         subcommands: [
-          InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, DigestCommand.self,
+          InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, QueryCommand.self,
+          DigestCommand.self,
           SegmentCommand.self, AssetCommand.self,
         ]),
       CommandGroup(

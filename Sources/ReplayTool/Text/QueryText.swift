@@ -1,0 +1,184 @@
+import EventStore
+
+/// The text form of queries, for people:
+///
+/// ```
+/// post in blog, drafts where date > 2026-01-01 and tags contains "swift" order by date desc, title limit 5
+/// ```
+///
+/// | what | how |
+/// |---|---|
+/// | query | type or `*`, then what is wanted of: `in` zones, `where` condition, `order by` fields, `limit` count |
+/// | condition | `a and b`, `a or b`, `not a`, `(a)` |
+/// | comparison | field, then `=` `!=` `<` `<=` `>` `>=` value; `in (values)`; `between value and value`; `contains value`; `starts with text`; `ends with text`; `has (condition)`, whose fields are members of an element, or `element` |
+/// | field | `headline`; `author.name` follows a reference; `draft:text` is a member of a value; `name` in the record is written `.name`; `` `odd name` `` |
+/// | value | `"text"`, `12`, `1.5`, `true`, `false`, `null`, `2026-01-31`, `2026-01-31T09:05Z`, a UUID, `@zone:record` |
+///
+/// Words of the form are read in any case.
+struct QueryText {
+  /// Conditions in conditions, at most.
+  private static let depthMax = 64
+
+  private var tokens: QueryTokens
+  private var depth = 0
+
+  /// - Throws: ``QueryTextError``.
+  static func parse(_ text: String) throws(QueryTextError) -> RecordQuery {
+    var parser = QueryText(tokens: try QueryTokens(text))
+    return try parser.query()
+  }
+
+  private mutating func query() throws(QueryTextError) -> RecordQuery {
+    var query = RecordQuery()
+    if !tokens.take(symbol: "*") { query.types = [try tokens.name("a type of records, or *")] }
+    if tokens.take(word: "in") {
+      var zones: [ZoneID] = []
+      repeat { zones.append(try tokens.zone()) } while tokens.take(symbol: ",")
+      query.zones = zones
+    }
+    if tokens.take(word: "where") { query.condition = try condition() }
+    if tokens.take(word: "order") {
+      guard tokens.take(word: "by") else { throw tokens.expected("by") }
+      repeat {
+        let field = try field()
+        let isDescending = tokens.take(word: "desc")
+        if !isDescending { _ = tokens.take(word: "asc") }
+        query.order.append(QueryOrder(field, isDescending: isDescending))
+      } while tokens.take(symbol: ",")
+    }
+    if tokens.take(word: "limit") { query.limit = try tokens.count() }
+    guard tokens.isAtEnd else { throw tokens.expected("where, order by, limit or the end") }
+    return query
+  }
+
+  // MARK: Conditions
+
+  private mutating func condition() throws(QueryTextError) -> QueryCondition {
+    depth += 1
+    defer { depth -= 1 }
+    guard depth <= Self.depthMax else {
+      throw tokens.expected("at most \(Self.depthMax) conditions in conditions")
+    }
+    var parts = [try conjunction()]
+    while tokens.take(word: "or") { parts.append(try conjunction()) }
+    return parts.count == 1 ? parts[0] : .any(parts)
+  }
+
+  private mutating func conjunction() throws(QueryTextError) -> QueryCondition {
+    var parts = [try negation()]
+    while tokens.take(word: "and") { parts.append(try negation()) }
+    return parts.count == 1 ? parts[0] : .all(parts)
+  }
+
+  private mutating func negation() throws(QueryTextError) -> QueryCondition {
+    var isNegated = false
+    while tokens.take(word: "not") { isNegated.toggle() }
+    let condition: QueryCondition
+    if tokens.take(symbol: "(") {
+      condition = try self.condition()
+      guard tokens.take(symbol: ")") else { throw tokens.expected("and, or, or )") }
+    } else {
+      condition = try comparison()
+    }
+    return isNegated ? .not(condition) : condition
+  }
+
+  private mutating func comparison() throws(QueryTextError) -> QueryCondition {
+    let field = try field()
+    for comparison in QueryCondition.Comparison.allCases where tokens.take(symbol: comparison.rawValue) {
+      return try Self.compare(field, comparison, tokens.values())
+    }
+    if tokens.take(word: "in") {
+      guard tokens.take(symbol: "(") else { throw tokens.expected("( and values") }
+      var values: [Value] = []
+      repeat { values += try tokens.values() } while tokens.take(symbol: ",")
+      guard tokens.take(symbol: ")") else { throw tokens.expected(", or )") }
+      return .oneOf(field, values)
+    }
+    if tokens.take(word: "between") {
+      let least = try tokens.values()
+      guard tokens.take(word: "and") else { throw tokens.expected("and, and the greatest value") }
+      return .all([
+        Self.compare(field, .greaterOrEqual, least), Self.compare(field, .lessOrEqual, try tokens.values()),
+      ])
+    }
+    if tokens.take(word: "contains") {
+      let values = try tokens.values()
+      var ways = values.map { QueryCondition.contains(field, $0) }
+      if case .string(let part) = values[0] { ways.append(.text(field, .contains, part)) }
+      ways += [.set, .map, .list].flatMap { kind in values.map { .contains(field.as(kind), $0) } }
+      return .any(ways)
+    }
+    for (word, match) in [("starts", QueryCondition.TextMatch.prefix), ("ends", .suffix)]
+    where tokens.take(word: word) {
+      guard tokens.take(word: "with") else { throw tokens.expected("with") }
+      guard case .string(let part)? = try tokens.values().first else {
+        throw tokens.expected("a text in quotes")
+      }
+      return .text(field, match, part)
+    }
+    if tokens.take(word: "has") {
+      guard tokens.take(symbol: "(") else { throw tokens.expected("( and a condition of an element") }
+      let condition = try condition().ofElement
+      guard tokens.take(symbol: ")") else { throw tokens.expected("and, or, or )") }
+      return .any(
+        [.hasElement(field, condition)] + [.list, .set, .map].map { .hasElement(field.as($0), condition) })
+    }
+    throw tokens.expected("=, !=, <, <=, >, >=, in, between, contains, starts with, ends with or has")
+  }
+
+  /// Compares with a number as each kind of number that it may be.
+  private static func compare(
+    _ field: QueryField, _ comparison: QueryCondition.Comparison, _ values: [Value]
+  ) -> QueryCondition {
+    if values.count == 1 { return .compare(field, comparison, values[0]) }
+    let isEqual = comparison == .notEqual ? .equal : comparison
+    let any = QueryCondition.any(values.map { .compare(field, isEqual, $0) })
+    return comparison == .notEqual ? .not(any) : any
+  }
+
+  // MARK: Fields
+
+  private mutating func field() throws(QueryTextError) -> QueryField {
+    if tokens.take(symbol: ".") {
+      guard try tokens.name("name") == "name" else { throw tokens.expected(".name, the record's name") }
+      return QueryField(.name)
+    }
+    var names = [try tokens.name("a field")]
+    while tokens.take(symbol: ".") { names.append(try tokens.name("a field of the record it refers to")) }
+    var members: [Name] = []
+    while tokens.take(symbol: ":") { members.append(try tokens.name("a member of the value")) }
+    return QueryField(.field(names.removeLast(), .register), path: names, members: members)
+  }
+}
+
+extension QueryField {
+  /// The field as another kind: a register stands for what a record shows under the name.
+  fileprivate func `as`(_ kind: FieldKind) -> QueryField {
+    var field = self
+    if case .field(let name, _) = subject { field.subject = .field(name, kind) }
+    return field
+  }
+}
+
+extension QueryCondition {
+  /// The condition with members of an element for fields.
+  fileprivate var ofElement: QueryCondition {
+    func member(_ field: QueryField) -> QueryField {
+      guard case .field(let name, _) = field.subject else { return field }
+      let names = field.path + [name] + field.members
+      return QueryField(.field("", .register), members: names == ["element"] ? [] : names)
+    }
+    return switch self {
+    case .always, .invalid: self
+    case .not(let condition): .not(condition.ofElement)
+    case .all(let conditions): .all(conditions.map(\.ofElement))
+    case .any(let conditions): .any(conditions.map(\.ofElement))
+    case .compare(let field, let comparison, let value): .compare(member(field), comparison, value)
+    case .oneOf(let field, let values): .oneOf(member(field), values)
+    case .text(let field, let match, let part): .text(member(field), match, part)
+    case .contains(let field, let value): .contains(member(field), value)
+    case .hasElement(let field, let condition): .hasElement(member(field), condition)
+    }
+  }
+}
