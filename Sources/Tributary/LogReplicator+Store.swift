@@ -2,7 +2,7 @@ public import Models
 public import Replicator
 
 extension LogReplicator {
-  /// Creates a replicator of a ``Store``.
+  /// Creates a replicator of a `Store`.
   ///
   /// - Parameters:
   ///   - store: the store.

@@ -114,7 +114,9 @@ public struct ProseEditor {
 
   /// Inserts text before an index.
   ///
-  /// - Parameter index: in Unicode scalars, from 0 to their count.
+  /// - Parameters:
+  ///   - text: the text.
+  ///   - index: in Unicode scalars, from 0 to their count.
   public func insert(_ text: String, at index: Int) {
     cell.change { try $0.insertText(text, at: index, in: cell.name, of: cell.record) }
   }

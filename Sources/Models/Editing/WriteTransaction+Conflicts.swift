@@ -8,7 +8,7 @@ extension WriteTransaction {
   /// for conflict in try tx.conflicts(of: post) { try tx.keep(conflict.losers[0], of: conflict) }
   /// ```
   ///
-  /// - Throws: ``StoreError`` `conflictUnknown` if it is settled already; `recordUnknown` for a field of a record that
+  /// - Throws: `StoreError` `conflictUnknown` if it is settled already; `recordUnknown` for a field of a record that
   ///   is deleted.
   public mutating func keep(_ head: CellHead, of conflict: Conflict) throws {
     try restore(head.operation, in: conflict.field, of: conflict.record)
@@ -17,7 +17,7 @@ extension WriteTransaction {
   /// Takes back a deletion that won over a change which had not seen it: the record is there again, with its fields
   /// as they were. Nothing happens if the record is there.
   ///
-  /// - Throws: ``StoreError`` `conflictUnknown` if nothing but the deletion is known of the record's existence.
+  /// - Throws: `StoreError` `conflictUnknown` if nothing but the deletion is known of the record's existence.
   public mutating func revive<M: Model>(_ ref: Ref<M>) throws {
     if try contains(ref.record) { return }
     let alive = try existence(of: ref.record).first { if case .alive = $0.content { true } else { false } }

@@ -16,10 +16,10 @@ extension WriteTransaction {
   /// - Parameters:
   ///   - model: the record's model.
   ///   - zone: its zone.
-  ///   - name: its name; nil for a new one, see ``WriteTransaction/makeName()``.
+  ///   - name: its name; nil for a new one, see `WriteTransaction.makeName()`.
   ///   - edit: sets its fields.
   /// - Returns: the record's identity.
-  /// - Throws: ``StoreError`` `zoneUnknown`, `recordExists`, `nameInvalid`, `transactionTooLarge`; what the closure
+  /// - Throws: `StoreError` `zoneUnknown`, `recordExists`, `nameInvalid`, `transactionTooLarge`; what the closure
   ///   throws. What fails in its fields fails the write.
   @discardableResult
   public mutating func create<M: Model>(
@@ -32,6 +32,8 @@ extension WriteTransaction {
     return ref
   }
 
-  /// Deletes a record, as ``delete(_:)-(RecordID)``.
+  /// Deletes a record. Its fields are hidden, not removed.
+  ///
+  /// - Throws: `StoreError` `zoneUnknown`, `recordUnknown`, `transactionTooLarge`.
   public mutating func delete<M: Model>(_ ref: Ref<M>) throws { try delete(ref.record) }
 }

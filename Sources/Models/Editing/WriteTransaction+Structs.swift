@@ -10,7 +10,7 @@ extension WriteTransaction {
   /// Properties stand for fields as in ``Row/decode(_:)``. A counter gets what is missing to the number, a set, a map
   /// and a list the elements that differ, a text the least edit. What a newer version of the app put there stays.
   ///
-  /// - Throws: ``StoreError`` `valueInvalid` for a property that stands for no field, or says something that its field
+  /// - Throws: `StoreError` `valueInvalid` for a property that stands for no field, or says something that its field
   ///   cannot have; `recordUnknown`; what encoding throws.
   public mutating func update<M: Model>(_ ref: Ref<M>, with values: some Encodable) throws {
     guard let row = try fetch(ref) else {

@@ -32,7 +32,10 @@ public struct Field<T: Sendable>: RegisterField {
     self.init(name, formerly, .ofFieldValue, .empty)
   }
 
-  /// - Parameter fallback: what it shows if it was never set.
+  /// - Parameters:
+  ///   - name: the field's name in the log.
+  ///   - formerly: names that earlier versions of the app used.
+  ///   - fallback: what it shows if it was never set.
   public init(_ name: Name, formerly: Name..., default fallback: T) where T: FieldValue {
     self.init(name, formerly, .ofFieldValue, fallback)
   }
@@ -51,7 +54,10 @@ public struct Field<T: Sendable>: RegisterField {
 
   /// A field that refers to a record.
   ///
-  /// - Parameter rule: what it means while that record is deleted: see <doc:ReferringToRecords>.
+  /// - Parameters:
+  ///   - name: the field's name in the log.
+  ///   - rule: what it means while that record is deleted: see the page *Referring to records* of `EventStore`.
+  ///   - formerly: names that earlier versions of the app used.
   public init<M: Model>(_ name: Name, _ rule: ReferenceRule, formerly: Name...) where T == Ref<M>? {
     let codec = ValueCodec<T>(
       encode: { $0?.value(in: $1, rule) ?? .null }, decode: { T($0, in: $1) })

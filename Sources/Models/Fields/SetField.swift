@@ -25,7 +25,9 @@ public struct SetField<Element: Hashable & Sendable>: MergingField {
 
   /// A set of references.
   ///
-  /// - Parameter rule: what each means while its record is deleted: see <doc:ReferringToRecords>.
+  /// - Parameters:
+  ///   - name: the field's name in the log.
+  ///   - rule: what each means while its record is deleted: see the page *Referring to records* of `EventStore`.
   public init<M: Model>(_ name: Name, _ rule: ReferenceRule) where Element == Ref<M> {
     ownCore = Core(
       name, ValueCodec(encode: { $0.value(in: $1, rule) }, decode: { Element($0, in: $1) }))

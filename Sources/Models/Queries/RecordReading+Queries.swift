@@ -1,6 +1,6 @@
 /// Reading the records of queries.
 ///
-/// Each throws ``StoreError`` `valueInvalid` for a query that compares with what cannot be stored, and `damaged`.
+/// Each throws `StoreError` `valueInvalid` for a query that compares with what cannot be stored, and `damaged`.
 extension RecordReading where Self: ~Copyable {
   /// The records of a query, in its order.
   ///
@@ -52,7 +52,7 @@ extension RecordReading where Self: ~Copyable {
 
   /// The sum of a field in the records of a query; 0 if it has none.
   ///
-  /// - Throws: ``StoreError`` `valueInvalid` also for a sum that its type has no place for.
+  /// - Throws: `StoreError` `valueInvalid` also for a sum that its type has no place for.
   public func sum<M: Model, T: SummableValue>(of column: (Columns<M>) -> Column<T>, _ query: Query<M>) throws
     -> T
   {

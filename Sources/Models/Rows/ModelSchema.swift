@@ -51,7 +51,7 @@ private enum ModelSchemas {
 extension Model {
   /// Checks what the compiler cannot.
   ///
-  /// - Throws: ``StoreError`` `nameInvalid` if two fields have the same name, or a name is empty or too long.
+  /// - Throws: `StoreError` `nameInvalid` if two fields have the same name, or a name is empty or too long.
   static func check() throws {
     try type.check("a model's type")
     var owners: [Name: Name] = [:]

@@ -4,7 +4,7 @@ public import OperationFormat
 extension RecordReading where Self: ~Copyable {
   /// A record; nil if it does not exist, or is of another type.
   ///
-  /// - Throws: ``StoreError`` `damaged`.
+  /// - Throws: `StoreError` `damaged`.
   public func fetch<M: Model>(_ ref: Ref<M>) throws -> Row<M>? {
     try emptyIfThereIsNoZone {
       guard let record = try record(ref.record), record.type == M.type else { return nil }
@@ -14,7 +14,7 @@ extension RecordReading where Self: ~Copyable {
 
   /// The records of a model in a zone, in the order of their names.
   ///
-  /// - Throws: ``StoreError`` `damaged`.
+  /// - Throws: `StoreError` `damaged`.
   /// - Complexity: linear in the zone's records.
   public func fetch<M: Model>(_ model: M.Type, in zone: ZoneID) throws -> [Row<M>] {
     try emptyIfThereIsNoZone {
@@ -25,7 +25,7 @@ extension RecordReading where Self: ~Copyable {
 
   /// Whether a record exists, and is of its model's type.
   ///
-  /// - Throws: ``StoreError`` `damaged`.
+  /// - Throws: `StoreError` `damaged`.
   public func contains<M: Model>(_ ref: Ref<M>) throws -> Bool {
     try emptyIfThereIsNoZone { try withRecord(ref.record) { try $0.type == M.type } } ?? false
   }

@@ -1,6 +1,6 @@
 /// Reading the records of queries: each call sees one commit. Several in one ``Store/read(_:)`` see the same.
 ///
-/// Each throws ``StoreError`` `closed`, `damaged`, `system`; `valueInvalid` for a query that compares with what cannot be
+/// Each throws `StoreError` `closed`, `damaged`, `system`; `valueInvalid` for a query that compares with what cannot be
 /// stored.
 extension Store {
   /// The records of a query, in its order.

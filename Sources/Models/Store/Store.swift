@@ -8,7 +8,7 @@ public import OperationFormat
 /// print(try store.fetch(post)?.headline ?? "")
 /// ```
 ///
-/// It is a ``LocalStore`` with what an app always says: its models, zones, author and schema. Give ``local`` to a
+/// It is a `LocalStore` with what an app always says: its models, zones, author and schema. Give ``local`` to a
 /// replicator, and call its verbs for what a ``Store`` does not have.
 public final class Store: Sendable {
   /// The store under it.
@@ -26,7 +26,7 @@ public final class Store: Sendable {
   ///   - author: who makes its changes, unless a write says otherwise: at most 255 bytes of UTF-8.
   ///   - schema: the version of the app's models, which each change names.
   ///   - configuration: what else may be chosen.
-  /// - Throws: as ``LocalStore/init(directory:durability:configuration:)``; ``StoreError`` `nameInvalid` for a model
+  /// - Throws: as `LocalStore.init(directory:durability:configuration:)`; `StoreError` `nameInvalid` for a model
   ///   with a name that is invalid, or twice there.
   public init(
     _ directory: String, _ durability: Durability, models: [any Model.Type] = [], zones: [DeclaredZone] = [],
@@ -70,11 +70,11 @@ public final class Store: Sendable {
 
   // MARK: Writing
 
-  /// Runs a closure that writes, and commits what it did: see ``LocalStore/write(_:)``.
+  /// Runs a closure that writes, and commits what it did: see `LocalStore.write(_:)`.
   ///
   /// - Returns: what the closure returns, once it is committed by the store's durability.
-  /// - Throws: what the closure throws; the first error of an ``Editor``; ``StoreError`` as
-  ///   ``LocalStore/write(_:)``.
+  /// - Throws: what the closure throws; the first error of an ``Editor``; `StoreError` as
+  ///   `LocalStore.write(_:)`.
   @discardableResult
   public func write<R: Sendable>(
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> R
@@ -87,19 +87,19 @@ public final class Store: Sendable {
 
   // MARK: Reading
 
-  /// Runs a closure that reads: all of it sees one commit. See ``LocalStore/read(_:)``.
+  /// Runs a closure that reads: all of it sees one commit. See `LocalStore.read(_:)`.
   ///
-  /// - Throws: what the closure throws; ``StoreError`` `closed`, `damaged`, `system`.
+  /// - Throws: what the closure throws; `StoreError` `closed`, `damaged`, `system`.
   public func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R { try local.read(body) }
 
   /// A record; nil if it does not exist, or is of another type.
   ///
-  /// - Throws: ``StoreError`` `closed`, `damaged`, `system`.
+  /// - Throws: `StoreError` `closed`, `damaged`, `system`.
   public func fetch<M: Model>(_ ref: Ref<M>) throws -> Row<M>? { try read { try $0.fetch(ref) } }
 
   /// The records of a model in a zone, in the order of their names.
   ///
-  /// - Throws: ``StoreError`` `closed`, `damaged`, `system`.
+  /// - Throws: `StoreError` `closed`, `damaged`, `system`.
   /// - Complexity: linear in the zone's records.
   public func fetch<M: Model>(_ model: M.Type, in zone: ZoneID) throws -> [Row<M>] {
     try read { try $0.fetch(model, in: zone) }

@@ -40,7 +40,7 @@ extension FieldValue where Self: FixedWidthInteger {
     self.init(exactly: found)
   }
 
-  /// - Throws: ``StoreError`` `valueInvalid` for a number over 2⁶³ − 1.
+  /// - Throws: `StoreError` `valueInvalid` for a number over 2⁶³ − 1.
   public func value(in zone: ZoneID) throws -> Value {
     guard let number = Int64(exactly: self) else {
       throw StoreError(

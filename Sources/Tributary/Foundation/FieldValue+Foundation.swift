@@ -64,7 +64,7 @@ extension Decimal: EmptyFieldValue {
     self.init(number)
   }
 
-  /// - Throws: ``StoreError`` `valueInvalid` for NaN, and beyond 38 digits before or after the point.
+  /// - Throws: `StoreError` `valueInvalid` for NaN, and beyond 38 digits before or after the point.
   public func value(in zone: ZoneID) throws -> Value {
     guard let number = DecimalNumber("\(self)") else {
       throw StoreError(
