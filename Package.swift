@@ -21,6 +21,7 @@ let package = Package(
     .library(name: "StoreTesting", targets: ["StoreTesting"]),
     .library(name: "EventStore", targets: ["EventStore", "OperationFormat"]),
     .library(name: "Replicator", targets: ["Replicator", "EventStore", "OperationFormat"]),
+    .library(name: "Models", targets: ["Models", "EventStore", "OperationFormat"]),
     .library(
       name: "Tributary", targets: ["Tributary", "Models", "Replicator", "EventStore", "OperationFormat"]),
   ],

@@ -25,16 +25,25 @@ let package = Package(
     // the engine.
     .target(name: "RawLMDB", dependencies: ["CRawLMDB"]),
     .target(
-      name: "Stores", dependencies: ["RawLMDB", .product(name: "EventStore", package: "tributary")],
+      name: "Stores",
+      dependencies: [
+        "RawLMDB", .product(name: "EventStore", package: "tributary"),
+        .product(name: "Models", package: "tributary"),
+      ],
       swiftSettings: settings),
     // Without other participants and without tasks, so that a tool can count its instructions.
     .executableTarget(
       name: "Instructions",
-      dependencies: ["Stores", .product(name: "EventStore", package: "tributary")], swiftSettings: settings),
+      dependencies: [
+        "Stores", .product(name: "EventStore", package: "tributary"),
+        .product(name: "Models", package: "tributary"),
+      ],
+      swiftSettings: settings),
     .executableTarget(
       name: "Bench",
       dependencies: [
         "Stores", "CRawLMDB", "CRawZstd", .product(name: "EventStore", package: "tributary"),
+        .product(name: "Models", package: "tributary"),
         .product(name: "Replicator", package: "tributary"),
         .product(name: "StoreTesting", package: "tributary"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -1,5 +1,6 @@
 import EventStore
 import Foundation
+import Models
 import Stores
 
 /// Repeats one operation, for a tool that counts instructions. The difference of two runs gives the cost of
@@ -9,7 +10,7 @@ struct Instructions {
   static func main() throws {
     let arguments = CommandLine.arguments
     guard arguments.count == 4, let times = Int(arguments[2]) else {
-      print("usage: Instructions commit-SIZE|field|record|scan|view TIMES DIRECTORY")
+      print("usage: Instructions commit-SIZE|typed-SIZE|field|row|record|scan|view TIMES DIRECTORY")
       exit(64)
     }
     let place = Place(path: arguments[3]).inner()
@@ -23,6 +24,19 @@ struct Instructions {
       let size = Int(parts[1])!
       let steps = Engine.steps(dataset.changes(size * times, seed: 3), dataset)
       try engine.commit(steps[...], each: size)
+    case "typed":
+      let size = Int(parts[1])!
+      let steps = Engine.steps(dataset.changes(size * times, seed: 3), dataset)
+      for start in stride(from: 0, to: steps.count, by: size) {
+        try engine.store.writeBlockingThisThread { tx in
+          for step in steps[start..<start + size] { Item.set(step, &tx) }
+        }
+      }
+    case "row":
+      let reads = dataset.changes(times, seed: 5)
+      try engine.store.read { tx in
+        for read in reads { _ = try tx.fetch(Ref<Item>(dataset.ids[read.record])) }
+      }
     case "field":
       let reads = dataset.changes(times, seed: 5)
       try engine.store.read { tx in

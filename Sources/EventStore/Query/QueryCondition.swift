@@ -62,13 +62,31 @@ extension QueryCondition.Comparison {
   }
 }
 
+extension QueryCondition.Comparison {
+  /// Whether it holds between two texts, given by their bytes.
+  func holds(_ left: RawSpan, _ right: RawSpan) -> Bool {
+    switch self {
+    case .equal: equalBytes(left, right)
+    case .notEqual: !equalBytes(left, right)
+    case .less: compareBytes(left, right) < 0
+    case .lessOrEqual: compareBytes(left, right) <= 0
+    case .greater: compareBytes(left, right) > 0
+    case .greaterOrEqual: compareBytes(left, right) >= 0
+    }
+  }
+}
+
 extension QueryCondition.TextMatch {
   /// Whether it holds, by UTF-8 bytes: a text of whole scalars is found only at whole scalars.
-  func holds(_ text: String, _ part: String) -> Bool {
+  func holds(_ text: RawSpan, _ part: RawSpan) -> Bool {
+    let (count, rest) = (part.byteCount, text.byteCount - part.byteCount)
+    if rest < 0 { return false }
     switch self {
-    case .prefix: text.utf8.starts(with: part.utf8)
-    case .suffix: text.utf8.reversed().starts(with: part.utf8.reversed())
-    case .contains: text.utf8.contains(part.utf8)
+    case .prefix: return equalBytes(text.extracting(..<count), part)
+    case .suffix: return equalBytes(text.extracting(rest...), part)
+    case .contains:
+      for start in 0...rest where equalBytes(text.extracting(start..<start + count), part) { return true }
+      return false
     }
   }
 }

@@ -8,8 +8,8 @@ struct LogReplay {
   /// their turn.
   static let stepBytesMax = 8 << 20
 
-  /// And at as many operations: others who write wait as long.
-  static let stepOperationsMax = 8192
+  /// And at as many steps of work, one transaction more or less: others who write wait as long.
+  static let stepWorkMax = 16_384
 
   let store: StoreTransaction
   private let incarnations: UInt32

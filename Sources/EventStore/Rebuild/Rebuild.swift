@@ -116,15 +116,15 @@ struct Rebuild {
     store.fold.bound.begin(.pauses, at: progress.next)
     defer { store.fold.bound.end() }
     let replay = try LogReplay(store)
-    var (byteCount, operationCount) = (0, 0)
+    var (byteCount, work) = (0, 0)
     while progress.position < step.last, !store.fold.bound.isSpent, byteCount < LogReplay.stepBytesMax,
-      operationCount < LogReplay.stepOperationsMax
+      work < LogReplay.stepWorkMax
     {
       let position = progress.position.next
       // The entry is copied: the fold writes while it reads.
       let entry = try storage.log.withEntryUnlessRemoved(at: position) { header, body in
         byteCount += body.byteCount
-        operationCount += 1
+        work += 2
         return (header, try !progress.isPartial || isRefolded(header.zone) ? body.bytes : nil)
       }
       guard let (header, body) = entry else {
@@ -137,7 +137,7 @@ struct Rebuild {
         progress.next = store.fold.bound.next
         break
       }
-      if body != nil { operationCount += store.decoder.operations.count }
+      if let body { work += FoldWork.steps(of: store.decoder, body.span.bytes) }
       step.transactions += 1
       move(&progress, to: position)
     }

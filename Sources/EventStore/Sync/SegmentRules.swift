@@ -123,14 +123,25 @@ struct SegmentRules {
 
   /// Whether an entry was given up since the remote last stated a chain before an offset.
   private func followsTombstone(_ offset: UInt64, _ log: LogPrefix) throws -> Bool {
-    var before = offset - 1
-    while before > 0, let row = try storage.segments.row(at: before, in: log.zone, log.incarnation) {
-      if row.isQuarantined { return true }
-      if row.isChainStated { return false }
-      before -= 1
+    let last = offset - 1
+    var (first, found) = (last, false)
+    while first > 0 {
+      // Segments that are rejected together may all ask for the same long part of a log.
+      if let known = storage.state.lookBack, known.contains(first, log) {
+        (first, found) = (known.offsets.lowerBound, known.found)
+        break
+      }
+      guard let row = try storage.segments.row(at: first, in: log.zone, log.incarnation) else { break }
       storage.note(touchedRows: 1)
+      found = row.isQuarantined
+      if found || row.isChainStated { break }
+      first -= 1
     }
-    return false
+    if last > first {
+      storage.state.lookBack = LookBack(
+        zone: log.zone, incarnation: log.incarnation, offsets: max(first, 1)...last, found: found)
+    }
+    return found
   }
 
   /// The log's chain at a segment; nil if that cannot be known.
@@ -266,5 +277,17 @@ extension RemoteSegment {
     } catch let error as FormatError where error.code != .newerFormat {
       throw invalid(.content, .damaged, "\(error)")
     }
+  }
+}
+
+/// What was found by looking back over a part of a log: the same for each of its offsets.
+struct LookBack {
+  let zone: ZoneNumber
+  let incarnation: IncarnationNumber
+  let offsets: ClosedRange<UInt64>
+  let found: Bool
+
+  func contains(_ offset: UInt64, _ log: LogPrefix) -> Bool {
+    offsets.contains(offset) && zone == log.zone && incarnation == log.incarnation
   }
 }

@@ -34,6 +34,8 @@ final class TableStorage {
     /// Rows of records that were read, and of what belongs to them, since the storage was made: what a fold
     /// really took.
     var touchedRows = 0
+    /// What a look back over a log has found in this transaction.
+    var lookBack: LookBack?
     /// The run of placed sequences that was found last.
     var lastPlacement: CachedPlacement?
     /// The last row of the log; nil if it is to be read.
@@ -97,6 +99,7 @@ final class TableStorage {
   @discardableResult
   func begin(_ transaction: consuming LMDBTransaction) -> Bool {
     precondition(state.outer == nil, "a write transaction is open")
+    state.lookBack = nil
     // Each commit that changes anything takes the next id, whichever process makes it.
     let isUnchanged = state.cachedTransaction.map { $0 + 1 == transaction.id } ?? false
     state.outer = consume transaction

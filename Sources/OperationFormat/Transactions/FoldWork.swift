@@ -37,8 +37,7 @@ package struct FoldWork: Sendable {
   /// Adds a transaction whose body was parsed.
   package mutating func add(_ decoder: BodyDecoder, _ body: RawSpan) {
     for operation in decoder.operations {
-      add(Self.steps(ofPayload: operation.payload.count))
-      add(Self.steps(of: operation.kind, operand: body.extracting(operation.operand)))
+      add(Self.steps(of: operation, in: body))
       guard operation.kind.makesRecord else { continue }
       let name = body.extracting(decoder.names[operation.record]).withUnsafeBytes { Array($0) }
       if !made.insert(name).inserted {
@@ -46,6 +45,17 @@ package struct FoldWork: Sendable {
         stepsToMakeAgain = Self.sum(stepsToMakeAgain, Self.stepsOfMakingAgain)
       }
     }
+  }
+
+  /// The steps of the operations of a body, but those to make records again.
+  package static func steps(of decoder: BodyDecoder, _ body: RawSpan) -> Int {
+    decoder.operations.reduce(0) { sum($0, steps(of: $1, in: body)) }
+  }
+
+  private static func steps(of operation: OperationLayout, in body: RawSpan) -> Int {
+    sum(
+      steps(ofPayload: operation.payload.count),
+      steps(of: operation.kind, operand: body.extracting(operation.operand)))
   }
 
   /// The most steps for operations on registers, and operations that make records.

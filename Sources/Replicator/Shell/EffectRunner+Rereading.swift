@@ -82,8 +82,7 @@ extension EffectRunner {
       [.chain, .base].contains($0.reason) && $0.offset > asked
     }
     var placesLeft = Self.placesAskedForMax
-    // Of many, the entry was given up before the first, or before the last that anything could tell of.
-    for rejection in rejected.count > 8 ? rejected.prefix(4) + rejected.suffix(4) : rejected[...] {
+    for rejection in rejected where placesLeft > 0 {
       if let offset = try await givenUp(before: rejection.offset, of: zone, incarnation, &placesLeft) {
         return offset
       }
@@ -92,31 +91,70 @@ extension EffectRunner {
     return nil
   }
 
+  /// As ``givenUp(beforeRejectionsAfter:of:_:)``, of one rejection: looks before it, and before the base that it says
+  /// itself.
   private func givenUp(
     before rejected: UInt64, of zone: ZoneID, _ incarnation: IncarnationID, _ placesLeft: inout Int
   ) async throws -> UInt64? {
+    var base: UInt64?
     var offset = rejected - 1
-    // First what is before it, then what is before its base, which it says itself.
-    for isBase in [false, true] {
+    var isLast = false
+    while offset > 0 && placesLeft > 0 {
       let places = try store.placesBack(from: offset, of: zone, incarnation, limit: placesLeft)
-      placesLeft -= places.count
       for place in places {
-        do throws(RemoteError) {
-          let page = try await remote.segments(after: place, bytesMax: 1)
-          if !isBase, place.offset + 1 == rejected, case .segments(let segments, _) = page,
-            let stored = segments.first, let header = try? SegmentFrame.readHeader(stored.bytes.span.bytes)
-          {
-            offset = header.base
-          }
-        } catch {
-          if error.code == .quarantined { return error.offset }
-          // Any other error than that the log is not as the store has read it may pass.
-          if error.code != .wentBack { throw error }
+        placesLeft -= 1
+        switch try await entry(rejected, after: place, isWanted: base == nil && !isLast) {
+        case .givenUp(let offset): return offset
+        case .base(let found): base = found
+        case .absent: isLast = true
+        case .differs: break
         }
+        offset = min(offset, place.offset)
       }
-      if isBase || offset == rejected - 1 || offset >= rejected { return nil }
+      if isLast { return nil }
+      if let base {
+        (offset, isLast) = (base, true)
+      } else {
+        // The remote told another chain at the entries so far, as that of another rejected one. One before them
+        // tells the rejected one's base.
+        if places.isEmpty { return nil }
+        offset -= 1
+      }
     }
     return nil
+  }
+
+  private enum Answer {
+    /// The entry at the place, at an offset, was given up.
+    case givenUp(UInt64)
+    /// The base of the entry that was asked for.
+    case base(UInt64)
+    /// The entry that was asked for is not among what follows.
+    case absent
+    /// The remote's log is another one up to the place.
+    case differs
+  }
+
+  /// Asks what a remote has after a place.
+  ///
+  /// - Parameter isWanted: whether the entry is looked for; else only whether the place's was given up.
+  private func entry(
+    _ offset: UInt64, after place: ChangeToken, isWanted: Bool
+  ) async throws -> Answer {
+    let isNext = place.offset + 1 == offset
+    do throws(RemoteError) {
+      let page = try await remote.segments(after: place, bytesMax: isWanted && !isNext ? pageBytesMax : 1)
+      guard case .segments(let segments, _) = page,
+        let stored = segments.first(where: { $0.offset == offset }),
+        let header = try? SegmentFrame.readHeader(stored.bytes.span.bytes)
+      else { return isWanted ? .absent : .differs }
+      return isWanted ? .base(header.base) : .differs
+    } catch {
+      if error.code == .quarantined, let found = error.offset { return .givenUp(found) }
+      // Any other error than that the log is not as the store has read it may pass.
+      if error.code != .wentBack { throw error }
+      return .differs
+    }
   }
 
   private static let placesAskedForMax = 128

@@ -35,8 +35,8 @@ package struct AuditedLog: Sendable {
   /// The log's chain at each offset, from 1, as the remote states it, else as it follows; nil if neither is
   /// known.
   var chains: [LogChain?] = []
-  /// The last offset at which the remote states a chain; 0 if there is none.
-  private var statedOffset: UInt64 = 0
+  /// For each offset, from 1, the last one up to it at which the remote states a chain; 0 if there is none.
+  private var statedOffsets: [UInt64] = []
   /// Assets that no segment names, in the order of their hashes: uploads whose segments are still to come, or
   /// never came. Of a deleted log, all that were left.
   package var unnamedAssets: [UnnamedAsset] = []
@@ -54,10 +54,18 @@ package struct AuditedLog: Sendable {
     var link = statement.map {
       ChainLink($0, at: offset, stated: stated, after: chains.last ?? .start(of: incarnation))
     }
-    if let last = tombstones.last, last.offset > statedOffset { link?.adopt(stated) }
-    if stated != nil { statedOffset = offset }
+    let before = statedOffsets.last ?? 0
+    if let last = tombstones.last, last.offset > before { link?.adopt(stated) }
+    statedOffsets.append(stated == nil ? before : offset)
     chains.append(link?.chain)
     return link?.continues ?? true
+  }
+
+  /// Whether the entry at an offset, or one before it since the remote last stated a chain, was given up: then the
+  /// chain there is not known to all writers.
+  func isGivenUp(before offset: UInt64) -> Bool {
+    guard let tombstone = tombstones.last(where: { $0.offset <= offset }) else { return false }
+    return tombstone.offset >= statedOffsets[Int(offset) - 1]
   }
 
   init(zone: ZoneID, incarnation: IncarnationID) {

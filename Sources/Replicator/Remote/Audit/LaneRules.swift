@@ -65,7 +65,7 @@ struct LaneRules {
     guard header.base <= UInt64(log.hashes.count),
       let found = header.version == 1
         ? log.hashes[Int(header.base) - 1] : log.chains[Int(header.base) - 1]?.hash,
-      !log.tombstones.contains(where: { $0.offset == header.base }), found != header.baseProof
+      found != header.baseProof, !log.isGivenUp(before: header.base)
     else { return nil }
     return "its writer had seen another log up to its base \(header.base)"
   }
