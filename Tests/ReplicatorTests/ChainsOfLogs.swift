@@ -362,6 +362,44 @@ struct ChainsOfLogs {
     for device in all { device.store.close() }
   }
 
+  @Test("A rejected segment tells of its base what was given up, also right behind another rejected one")
+  func givenUpBeforeABase() async throws {
+    let (place, devices, token) = try await worldWithoutChain(.memory)
+    let readers = Array(devices.prefix(2))
+    try await settle(readers, place.remote)
+    try await readers[0].set("title", of: "6", to: 6)
+    try await settle(readers, place.remote)
+    #expect(try await stated(6, of: token, place) != nil)
+    try await place.replace(.entry(of: token.incarnation, 4), with: [1, 2, 3])
+    let log = try #require((place.remote as? any LogOfObjects)?.log)
+    let entry = EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: 4)
+    _ = try await log.amendments.quarantine(entry, last: 6, note: "", milliseconds: 1_700_000_000_000)
+    let later = try Device(in: scratch.path, "d4", seed: 4)
+    try await later.sync(place.remote)
+    let chain = try #require(try later.store.place(at: 5, of: zone, token.incarnation)?.chain)
+    // One whose envelope states another chain, as a hostile writer may put it.
+    var hostile = SegmentMaker(zone, token.incarnation, replica: ReplicaID(rawValue: 0xBAD))
+    let hostileBytes = try hostile.next().bytes
+    try await place.replace(
+      .entry(of: token.incarnation, 7),
+      with: SegmentEnvelope.encode(
+        offset: 7, receivedMilliseconds: nil,
+        chain: LogChain(hash: ContentHash(of: chain.hash.bytes.span.bytes)),
+        segment: hostileBytes.span.bytes))
+    // And one of a writer that has read the log up to 5 without what was given up.
+    try await later.sync(place.remote)
+    var writer = SegmentMaker(zone, token.incarnation, replica: ReplicaID(rawValue: 0x600D))
+    let last = try #require(try later.store.place(at: 7, of: zone, token.incarnation))
+    _ = try await place.remote.append(writer.next(base: (5, chain)), after: last)
+    try await readers[1].sync(place.remote)
+    let newcomer = try Device(in: scratch.path, "d5", seed: 5)
+    try await newcomer.sync(place.remote)
+    #expect(try readers[1].digests() == newcomer.digests())
+    let rejected = try readers[1].store.read { try $0.rejectedSegments(in: zone) }
+    #expect(rejected.map(\.offset) == [7], "\(rejected)")
+    for device in devices + [later, newcomer] { device.store.close() }
+  }
+
   @Test(
     "A sealed segment parks its zone, with the reason; what is pending is sent nevertheless",
     arguments: [true, false])

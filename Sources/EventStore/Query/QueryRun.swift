@@ -19,6 +19,7 @@ struct QueryRun: ~Escapable {
   /// - Parameter body: gets the record, and what it has in the fields of the order.
   func forEach(_ body: (RecordID, [Value]) throws -> Bool) throws {
     try check(query.condition)
+    let plain = try PlainTests(query.condition, reader.view)
     let start = query.start?.place(in: query.order)
     for zone in try zones() {
       var wantsMore = true
@@ -27,7 +28,12 @@ struct QueryRun: ~Escapable {
       let after = query.order.isEmpty && start?.record.zone == zone ? start?.record.name : nil
       try reader.scan(zone, type: query.types?.count == 1 ? query.types?[0] : nil, after: after) { view in
         if let types = query.types, types.count != 1, try !types.contains(view.type) { return true }
-        guard try view.fulfils(query.condition, reader) else { return true }
+        switch plain.isEmpty ? nil : try plain.hold(for: view) {
+        case false?: return true
+        case true?:
+          guard try plain.rest == .always(true) || view.fulfils(plain.rest, reader) else { return true }
+        case nil: guard try view.fulfils(query.condition, reader) else { return true }
+        }
         var values: [Value] = []
         for part in query.order { values.append(try view.value(of: part.field, reader)) }
         let id = try view.id

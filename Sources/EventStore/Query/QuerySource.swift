@@ -8,9 +8,6 @@ protocol QuerySource: ~Copyable, ~Escapable {
   func contains(_ value: Value, in field: QueryField, _ reader: RecordReader) throws -> Bool
   /// The elements of a list or an array, and the zone of the record that has them.
   func elements(of field: QueryField, _ reader: RecordReader) throws -> (values: [Value], zone: ZoneID)?
-  /// Whether something holds for the text that a field has, where that is known without a copy of it; nil if it is
-  /// not: then ``value(of:_:)`` is asked.
-  func holds(forTextOf field: QueryField, _ condition: (RawSpan) -> Bool) throws -> Bool?
 }
 
 extension QuerySource where Self: ~Copyable, Self: ~Escapable {
@@ -25,15 +22,9 @@ extension QuerySource where Self: ~Copyable, Self: ~Escapable {
       for condition in conditions where try fulfils(condition, reader) { return true }
       return false
     case .compare(let field, let comparison, let other):
-      if case .string(let text) = other,
-        let holds = try holds(forTextOf: field, { comparison.holds($0, text.utf8Span.span.bytes) })
-      {
-        return holds
-      }
       return try comparison.holds(value(of: field, reader), other)
     case .oneOf(let field, let values): return try values.contains(value(of: field, reader))
     case .text(let field, let match, let part):
-      if let holds = try holds(forTextOf: field, { match.holds($0, part.utf8Span.span.bytes) }) { return holds }
       guard case .string(let text) = try value(of: field, reader) else { return false }
       return match.holds(text.utf8Span.span.bytes, part.utf8Span.span.bytes)
     case .contains(let field, let element): return try contains(element, in: field, reader)
@@ -57,8 +48,6 @@ private struct ElementSource: QuerySource {
     value.member(field.members)?.compared(in: zone).unlessNull ?? field.fallback
   }
 
-  func holds(forTextOf field: QueryField, _ condition: (RawSpan) -> Bool) -> Bool? { nil }
-
   func contains(_ value: Value, in field: QueryField, _ reader: RecordReader) throws -> Bool {
     try self.value(of: field, reader).contains(value)
   }
@@ -81,13 +70,6 @@ extension RecordView: QuerySource {
       return field.fallback
     }
     return value.mayNameRecords ? value.compared(in: try id.zone) : value
-  }
-
-  func holds(forTextOf field: QueryField, _ condition: (RawSpan) -> Bool) throws -> Bool? {
-    guard case .field(let name, .register) = field.subject, field.path.isEmpty, field.members.isEmpty,
-      field.formerNames.isEmpty, let text = try text(of: name)
-    else { return nil }
-    return condition(text.span.bytes)
   }
 
   func contains(_ value: Value, in field: QueryField, _ reader: RecordReader) throws -> Bool {

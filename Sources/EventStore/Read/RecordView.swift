@@ -77,6 +77,13 @@ public struct RecordView: ~Copyable, ~Escapable {
     return try Value.text(in: _overrideLifetime(payload, copying: self))
   }
 
+  /// The bytes of the text of a register, in the record's row; nil if it has none there, or one of 128 bytes or more.
+  @_lifetime(copy self)
+  func plainText(of register: CellNumber) throws -> RawSpan? {
+    guard let winner = try row.winner(of: register, from: fields), winner.apart == nil else { return nil }
+    return Value.shortTextBytes(in: row.extracting(winner.payload))
+  }
+
   /// A copy of the record.
   ///
   /// - Throws: ``StoreError`` `damaged`.

@@ -127,7 +127,7 @@ struct SegmentRules {
     var (first, found) = (last, false)
     while first > 0 {
       // Segments that are rejected together may all ask for the same long part of a log.
-      if let known = storage.state.lookBack, known.contains(first, log) {
+      if let known = storage.state.lookBack, known.contains(first, of: log.zone, log.incarnation) {
         (first, found) = (known.offsets.lowerBound, known.found)
         break
       }
@@ -277,17 +277,5 @@ extension RemoteSegment {
     } catch let error as FormatError where error.code != .newerFormat {
       throw invalid(.content, .damaged, "\(error)")
     }
-  }
-}
-
-/// What was found by looking back over a part of a log: the same for each of its offsets.
-struct LookBack {
-  let zone: ZoneNumber
-  let incarnation: IncarnationNumber
-  let offsets: ClosedRange<UInt64>
-  let found: Bool
-
-  func contains(_ offset: UInt64, _ log: LogPrefix) -> Bool {
-    offsets.contains(offset) && zone == log.zone && incarnation == log.incarnation
   }
 }

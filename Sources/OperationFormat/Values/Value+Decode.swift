@@ -27,6 +27,17 @@ extension Value {
     return UTF8Span(unchecked: Span(_bytes: text), isKnownASCII: true)
   }
 
+  /// The bytes of the text of a value, if they are under 128; nil for any other value. Nothing checks that they are
+  /// UTF-8.
+  @_lifetime(copy bytes)
+  package static func shortTextBytes(in bytes: RawSpan) -> RawSpan? {
+    guard bytes.byteCount >= 2,
+      bytes.unsafeLoad(fromByteOffset: 0, as: UInt8.self) == ValueTag.string.rawValue
+    else { return nil }
+    let count = bytes.unsafeLoad(fromByteOffset: 1, as: UInt8.self)
+    return count < 0x80 && Int(count) == bytes.byteCount &- 2 ? bytes.extracting(2...) : nil
+  }
+
   /// The text of the value that fills `bytes`, without a copy; nil if the value is not a text.
   ///
   /// - Throws: as ``init(decoding:)``.

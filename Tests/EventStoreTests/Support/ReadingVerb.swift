@@ -12,12 +12,15 @@ enum ReadingVerb: String, CaseIterable, Hashable {
   case containsRecord = "contains(_:)"
   case contributions = "contributions(of:in:)"
   case count = "count(of:in:as:)"
+  case countOfQuery = "count(_:)"
   case counter = "counter(_:of:)"
   case digest = "digest(of:)"
   case element = "element(at:of:in:)"
   case elements = "elements(of:in:)"
   case entries = "entries(of:in:)"
   case existence = "existence(of:)"
+  case exists = "exists(_:)"
+  case explain = "explain(_:)"
   case existencePolicy = "existencePolicy(of:)"
   case fields = "fields(of:)"
   case forEachConflict = "forEachConflict(in:_:)"
@@ -26,7 +29,9 @@ enum ReadingVerb: String, CaseIterable, Hashable {
   case forEachRecordOfType = "forEachRecord(ofType:_:)"
   case heads = "heads(of:in:as:)"
   case hiddenRecords = "hiddenRecords(in:)"
+  case hits = "hits(_:)"
   case holders = "holders(of:in:)"
+  case items = "items(of:in:)"
   case list = "list(_:of:)"
   case missingTarget = "missingTarget(of:)"
   case record = "record(_:)"
@@ -38,8 +43,19 @@ enum ReadingVerb: String, CaseIterable, Hashable {
   case textRuns = "textRuns(of:in:)"
   case valueAtKey = "value(at:of:in:)"
   case valueOfField = "value(of:in:)"
+  case valuesOfQuery = "values(of:_:)"
   case withRecord = "withRecord(_:_:)"
   case zones = "zones()"
+
+  private static let queries = [
+    RecordQuery(types: ["note"], order: [QueryOrder(.value(of: "title"), isDescending: true)], limit: 5),
+    RecordQuery(
+      condition: .any([
+        .compare(.value(of: "title"), .greater, "B"), .contains(QueryField(.field("tags", .set)), "red"),
+        .compare(QueryField(.field("likes", .counter), fallback: 0), .less, 5),
+      ]), order: [QueryOrder(QueryField(.field("title", .register), path: ["parent"]))]),
+    RecordQuery(zones: [noteZone], condition: .text(.value(of: "title"), .contains, "M")),
+  ]
 
   /// What one call answers: a value or an error. Unchecked, because ``answer(_:)`` puts only sendable values into it.
   enum Answer: Hashable, @unchecked Sendable {
@@ -61,6 +77,12 @@ enum ReadingVerb: String, CaseIterable, Hashable {
     switch self {
     case .zones: try [answer { try tx.zones() }]
     case .existencePolicy: try [answer { try tx.existencePolicy(of: "note") }]
+    case .countOfQuery: try Self.queries.map { query in try answer { try tx.count(query) } }
+    case .exists: try Self.queries.map { query in try answer { try tx.exists(query) } }
+    case .explain: try Self.queries.map { query in try answer { try tx.explain(query) } }
+    case .hits: try Self.queries.map { query in try answer { try tx.hits(query) } }
+    case .valuesOfQuery:
+      try Self.queries.map { query in try answer { try tx.values(of: .value(of: "title"), query) } }
     case .forEachRecordOfType:
       try [
         answer {
@@ -78,7 +100,8 @@ enum ReadingVerb: String, CaseIterable, Hashable {
     case .conflictsOfRecord, .containsRecord, .existence, .fields, .holders, .missingTarget, .record,
       .withRecord:
       try subject.records.flatMap { try recordAnswers($0, subject.zones, tx) }
-    case .containsElement, .contributions, .count, .counter, .element, .elements, .entries, .heads, .list,
+    case .containsElement, .contributions, .count, .counter, .element, .elements, .entries, .heads, .items,
+      .list,
       .text,
       .textInRange, .textRuns, .valueAtKey, .valueOfField:
       try subject.records.flatMap { record in
@@ -185,6 +208,7 @@ enum ReadingVerb: String, CaseIterable, Hashable {
     case .entries: try [answer { try tx.entries(of: field, in: record) }]
     case .heads:
       try FieldKind.allCases.map { kind in try answer { try tx.heads(of: field, in: record, as: kind) } }
+    case .items: try [answer { try tx.items(of: field, in: record) }]
     case .list: try [answer { try tx.list(field, of: record) }]
     case .text: try [answer { try tx.text(of: field, in: record) }]
     case .textInRange: try [answer { try tx.text(in: 1..<4, of: field, in: record) }]
