@@ -130,47 +130,51 @@ struct QueryTests {
       .leaf(Thing.where(condition).base.condition) { row, rows in holds(row.other.flatMap { rows[$0] }) }
     }
     switch Int.random(in: 0..<30, using: &random) {
-    case 0: return said({ $0.number == number }) { $0.number == number }
-    case 1: return said({ $0.number < number }) { $0.number < number }
+    case 0: return said({ $0.number == number }, { $0.number == number })
+    case 1: return said({ $0.number < number }, { $0.number < number })
     case 2:
       let range = min(number, 1)...1
-      return said({ $0.number.between(range) }) { range.contains($0.number) }
-    case 3: return said({ $0.rank == nil }) { $0.rank == nil }
-    case 4: return said({ $0.rank >= number }) { $0.rank.map { $0 >= number } ?? false }
-    case 5: return said({ $0.rank != number }) { $0.rank != number }
-    case 6: return said({ $0.size > 0.5 }) { $0.size > 0.5 }
-    case 7: return said({ $0.text == text }) { Name($0.text) == Name(text) }
-    case 8: return said({ $0.text.hasPrefix(text) }) { $0.text.utf8.starts(with: text.utf8) }
-    case 9: return said({ $0.text >= text }) { Name($0.text) >= Name(text) }
-    case 10: return said({ $0.text.contains(text) }) { Array($0.text.utf8).contains(Array(text.utf8)) }
-    case 11: return said({ $0.isOn == true }) { $0.isOn }
-    case 12: return said({ $0.mood == .busy }) { $0.mood == .busy }
-    case 13: return said({ $0.mood.in([.calm, .busy]) }) { _ in true }
-    case 14: return said({ $0.other == other }) { $0.other == other }
-    case 15: return said({ $0.numbers.contains(number) }) { $0.numbers.contains(number) }
-    case 16: return said({ $0.numbers == [number, number] }) { $0.numbers == [number, number] }
-    case 17: return said({ $0.words.contains(text) }) { $0.words.contains { Name($0) == Name(text) } }
-    case 18: return said({ $0.words.count > 1 }) { $0.words.count > 1 }
-    case 19: return said({ $0.items.any { $0["done"] == isSet } }) { $0.items.contains { $0.done == isSet } }
+      return said({ $0.number.between(range) }, { range.contains($0.number) })
+    case 3: return said({ $0.rank == nil }, { $0.rank == nil })
+    case 4: return said({ $0.rank >= number }, { $0.rank.map { $0 >= number } ?? false })
+    case 5: return said({ $0.rank != number }, { $0.rank != number })
+    case 6: return said({ $0.size > 0.5 }, { $0.size > 0.5 })
+    case 7: return said({ $0.text == text }, { Name($0.text) == Name(text) })
+    case 8: return said({ $0.text.hasPrefix(text) }, { $0.text.utf8.starts(with: text.utf8) })
+    case 9: return said({ $0.text >= text }, { Name($0.text) >= Name(text) })
+    case 10: return said({ $0.text.contains(text) }, { Array($0.text.utf8).contains(Array(text.utf8)) })
+    case 11: return said({ $0.isOn == true }, { $0.isOn })
+    case 12: return said({ $0.mood == .busy }, { $0.mood == .busy })
+    case 13: return said({ $0.mood.in([.calm, .busy]) }, { _ in true })
+    case 14: return said({ $0.other == other }, { $0.other == other })
+    case 15: return said({ $0.numbers.contains(number) }, { $0.numbers.contains(number) })
+    case 16: return said({ $0.numbers == [number, number] }, { $0.numbers == [number, number] })
+    case 17: return said({ $0.words.contains(text) }, { $0.words.contains { Name($0) == Name(text) } })
+    case 18: return said({ $0.words.count > 1 }, { $0.words.count > 1 })
+    case 19: return said({ $0.items.any { $0["done"] == isSet } }, { $0.items.contains { $0.done == isSet } })
     case 20:
-      return said({ $0.items.any { $0["done"] == isSet && $0["text"] == text } }) {
-        $0.items.contains { $0.done == isSet && Name($0.text) == Name(text) }
-      }
+      return said(
+        { $0.items.any { $0["done"] == isSet && $0["text"] == text } },
+        {
+          $0.items.contains { $0.done == isSet && Name($0.text) == Name(text) }
+        })
     case 21:
-      return said({ $0.roles.contains(key: text) }) { $0.roles.contains { Name($0.key) == Name(text) } }
-    case 22: return said({ $0.roles.any { $0 > number } }) { $0.roles.contains { $0.value > number } }
-    case 23: return said({ $0.votes <= number }) { $0.votes <= number }
-    case 24: return said({ $0.prose == text }) { Name($0.prose) == Name(text) }
+      return said({ $0.roles.contains(key: text) }, { $0.roles.contains { Name($0.key) == Name(text) } })
+    case 22: return said({ $0.roles.any { $0 > number } }, { $0.roles.contains { $0.value > number } })
+    case 23: return said({ $0.votes <= number }, { $0.votes <= number })
+    case 24: return said({ $0.prose == text }, { Name($0.prose) == Name(text) })
     case 25:
-      guard let other else { return said({ $0.rank == 0 }) { $0.rank == 0 } }
-      return said({ $0.friends.contains(other) }) { $0.friends.contains(other) }
-    case 26: return followed({ $0.other.number == number }) { ($0?.number ?? 0) == number }
-    case 27: return followed({ $0.other.text.hasSuffix("b") }) { ($0?.text ?? "b").hasSuffix("b") }
+      guard let other else { return said({ $0.rank == 0 }, { $0.rank == 0 }) }
+      return said({ $0.friends.contains(other) }, { $0.friends.contains(other) })
+    case 26: return followed({ $0.other.number == number }, { ($0?.number ?? 0) == number })
+    case 27: return followed({ $0.other.text.hasSuffix("b") }, { ($0?.text ?? "b").hasSuffix("b") })
     case 28:
-      return followed({ $0.other.words.contains(text) }) {
-        $0?.words.contains { Name($0) == Name(text) } ?? false
-      }
-    default: return said({ $0.recordName >= "8" }) { $0.id.name >= "8" }
+      return followed(
+        { $0.other.words.contains(text) },
+        {
+          $0?.words.contains { Name($0) == Name(text) } ?? false
+        })
+    default: return said({ $0.recordName >= "8" }, { $0.id.name >= "8" })
     }
   }
 
@@ -202,10 +206,10 @@ struct QueryTests {
     }
     return switch Int.random(in: 0..<7, using: &random) {
     case 0: by({ $0.sorted(by: \.number, direction) }, \.number, <)
-    case 1: by({ $0.sorted(by: \.rank, direction) }, \.rank) { ($0 ?? .min) < ($1 ?? .min) }
+    case 1: by({ $0.sorted(by: \.rank, direction) }, \.rank, { ($0 ?? .min) < ($1 ?? .min) })
     case 2: by({ $0.sorted(by: \.size, direction) }, \.size, <)
     case 3: by({ $0.sorted(by: \.text, direction) }, { Name($0.text) }, <)
-    case 4: by({ $0.sorted(by: \.isOn, direction) }, \.isOn) { !$0 && $1 }
+    case 4: by({ $0.sorted(by: \.isOn, direction) }, \.isOn, { !$0 && $1 })
     case 5: by({ $0.sorted(by: \.votes, direction) }, \.votes, <)
     default: by({ $0.sorted(by: { $0.words.count }, direction) }, \.words.count, <)
     }

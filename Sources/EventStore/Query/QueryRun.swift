@@ -17,7 +17,7 @@ struct QueryRun: ~Escapable {
   /// returns false. Neither order nor limit count, but the start does.
   ///
   /// - Parameter body: gets the record, and what it has in the fields of the order.
-  func forEach(_ body: (RecordID, [Value]) throws -> Bool) throws {
+  func visit(_ body: (RecordID, [Value]) throws -> Bool) throws {
     try check(query.condition)
     let plain = try PlainTests(query.condition, reader.view)
     let start = query.start?.place(in: query.order)
@@ -55,7 +55,7 @@ struct QueryRun: ~Escapable {
     }
     var places: [QueryPlace] = []
     let limit = query.limit ?? .max
-    try forEach { id, values in
+    try visit { id, values in
       places.append(QueryPlace(values: values, record: id, order: query.order))
       if query.order.isEmpty { return places.count < limit }
       // Only the first of the order are kept.

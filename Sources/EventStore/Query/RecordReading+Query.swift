@@ -17,7 +17,7 @@ extension RecordReading where Self: ~Copyable {
     var unordered = query
     if query.start == nil { unordered.order = [] }
     var count = 0
-    try QueryRun(unordered, reader).forEach { _, _ in
+    try QueryRun(unordered, reader).visit { _, _ in
       count += 1
       return true
     }
@@ -32,7 +32,7 @@ extension RecordReading where Self: ~Copyable {
     var unordered = query
     if query.start == nil { unordered.order = [] }
     var isThere = false
-    try QueryRun(unordered, reader).forEach { _, _ in
+    try QueryRun(unordered, reader).visit { _, _ in
       isThere = true
       return false
     }
