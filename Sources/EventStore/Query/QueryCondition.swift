@@ -2,7 +2,7 @@ public import OperationFormat
 
 /// What the records of a query must fulfil.
 ///
-/// Comparisons are those of ``Value/precedes(_:)``, within one kind of value: an integer is neither less nor
+/// Comparisons are those of `Value.precedes(_:)`, within one kind of value: an integer is neither less nor
 /// greater than a text. No value is null: it equals null, and is in no order with others.
 public indirect enum QueryCondition: Hashable, Sendable {
   /// All records, or none.
@@ -20,7 +20,7 @@ public indirect enum QueryCondition: Hashable, Sendable {
   /// A set, or an array in a register, has an element; a map has a key, which is a string.
   case contains(QueryField, Value)
   /// An element of a list, or of an array in a register, fulfils a condition. In it, a field without a path means a
-  /// member of the element: ``element``.
+  /// member of the element: see ``element(_:)``.
   case hasElement(QueryField, QueryCondition)
   /// A condition that compares with what cannot be stored. Running the query throws this.
   case invalid(String)

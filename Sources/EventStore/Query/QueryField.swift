@@ -6,7 +6,7 @@ public struct QueryField: Hashable, Sendable {
   public enum Subject: Hashable, Sendable {
     /// The record's name.
     case name
-    /// The value of a field: see ``QueryField/value``.
+    /// The value of a field: see ``QueryField/value(of:)``.
     case field(Name, FieldKind)
   }
 

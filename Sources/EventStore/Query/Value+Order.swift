@@ -1,7 +1,7 @@
 import OperationFormat
 
 extension Value {
-  /// The order of values in queries: by their kinds, in the order of the cases of ``Value``, then within a kind.
+  /// The order of values in queries: by their kinds, in the order of the cases of `Value`, then within a kind.
   ///
   /// Two values are in no order only if they are equal. Strings and bytes are ordered by their bytes (which for
   /// strings is the order of Unicode scalars), numbers by size; −0 comes before 0, and NaN last; arrays by their
