@@ -132,12 +132,13 @@ struct Rebuild {
         move(&progress, to: run?.upperBound ?? position)
         continue
       }
-      if let body, let paused = try rebuild(header, body, at: position, replay, from: progress.operations) {
+      if let body,
+        let paused = try rebuild(header, body, at: position, replay, from: progress.operations, &work)
+      {
         progress.operations = paused
         progress.next = store.fold.bound.next
         break
       }
-      if let body { work += FoldWork.steps(of: store.decoder, body.span.bytes) }
       step.transactions += 1
       move(&progress, to: position)
     }
@@ -170,16 +171,22 @@ struct Rebuild {
 
   /// Folds a transaction into the new state of its zone.
   ///
-  /// - Parameter first: the operation to begin with.
+  /// - Parameters:
+  ///   - first: the operation to begin with.
+  ///   - work: the steps that it takes are added.
   /// - Returns: the operation that waits for the next step; nil if all were folded.
   private func rebuild(
-    _ header: LogEntryHeader, _ body: [UInt8], at position: Position, _ replay: LogReplay, from first: Int
+    _ header: LogEntryHeader, _ body: [UInt8], at position: Position, _ replay: LogReplay, from first: Int,
+    _ work: inout Int
   ) throws -> Int? {
     let zone = try storage.zoneRow(header.zone)
     if !zone.status.isGone { try storage.log.nameSequence(header, position) }
     // A zone made since the rebuild began has nothing to rebuild.
     guard zone.building != .none else { return nil }
-    return try replay.fold(header, body: body.span.bytes, into: zone.building, from: first)
+    let paused = try replay.fold(header, body: body.span.bytes, into: zone.building, from: first)
+    // The fold has parsed this body.
+    work += FoldWork.steps(of: store.decoder, body.span.bytes)
+    return paused
   }
 
   private func end(_ progress: RebuildProgress) throws {
