@@ -10,6 +10,7 @@ extension SegmentTable where Source == TableStorage {
       segment.append(to: &$0)
     }
     source.forgetPlacements()
+    source.forgetLookBack(from: offset)
   }
 
   /// Gives rows of an earlier program the chain that follows from them, up to an offset: some of them, from which
@@ -91,6 +92,7 @@ extension SegmentTable where Source == TableStorage {
       _ = try transaction.delete(rejected.span, in: tables.replicas)
     }
     source.forgetPlacements()
+    source.forgetLookBack(from: offset)
     return lanes
   }
 }

@@ -34,7 +34,7 @@ final class TableStorage {
     /// Rows of records that were read, and of what belongs to them, since the storage was made: what a fold
     /// really took.
     var touchedRows = 0
-    /// What a look back over a log has found in this transaction.
+    /// What the last look back over a log has found.
     var lookBack: LookBack?
     /// The run of placed sequences that was found last.
     var lastPlacement: CachedPlacement?
@@ -99,7 +99,6 @@ final class TableStorage {
   @discardableResult
   func begin(_ transaction: consuming LMDBTransaction) -> Bool {
     precondition(state.outer == nil, "a write transaction is open")
-    state.lookBack = nil
     // Each commit that changes anything takes the next id, whichever process makes it.
     let isUnchanged = state.cachedTransaction.map { $0 + 1 == transaction.id } ?? false
     state.outer = consume transaction
@@ -158,6 +157,7 @@ final class TableStorage {
     state.changedStates.removeAll(keepingCapacity: true)
     state.unfoldedKinds = nil
     state.lastPlacement = nil
+    state.lookBack = nil
     forgetRows()
   }
 
@@ -354,6 +354,11 @@ final class TableStorage {
   func forgetPlacements() {
     state.lastPlacement = nil
     state.zonesVersion += 1
+  }
+
+  /// Drops what a look back over a log has found, if it passed an offset or one after it: rows change from there on.
+  func forgetLookBack(from offset: UInt64) {
+    if let known = state.lookBack, offset <= known.offsets.upperBound { state.lookBack = nil }
   }
 
   /// Drops cached sequences, before transactions are removed from the log.
