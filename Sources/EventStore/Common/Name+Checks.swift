@@ -4,7 +4,7 @@ extension Name {
   /// Throws unless the name has at least one byte, and not too many.
   ///
   /// - Parameter what: what has the name, for the message.
-  func check(_ what: String, _ bytesMax: Int) throws {
+  package func check(_ what: String, _ bytesMax: Int) throws {
     let count = rawValue.utf8.count
     guard count > 0, count <= bytesMax else {
       throw StoreError(

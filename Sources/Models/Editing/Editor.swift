@@ -66,13 +66,13 @@ public struct Editor<M: Model> {
 
   private func value<T>(_ field: Field<T>) -> T {
     let (definition, record) = (field.definition, id.record)
-    let row: T?? = write.read { tx in
-      guard definition.formerNames.isEmpty else {
-        return try tx.fetch(id).map { row in field.shown(row.registers[definition.name], in: record.zone) }
-      }
-      return field.shown(try tx.value(of: definition.name, in: record), in: record.zone)
-    }
-    return (row ?? nil) ?? field.core.fallback
+    return write.read { tx in
+      let value =
+        try definition.formerNames.isEmpty
+        ? tx.value(of: definition.name, in: record)
+        : tx.record(record)?.inNewNames([definition], in: tx)[definition.name]
+      return field.shown(value, in: record.zone)
+    } ?? field.core.fallback
   }
 
   private func set<T>(_ field: Field<T>, to value: T) {

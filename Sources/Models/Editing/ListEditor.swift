@@ -52,7 +52,12 @@ public struct ListEditor<T: Sendable> {
   /// tx[post].items[id: milk]?.done = true
   /// ```
   public subscript(id id: UnitReference) -> T? {
-    get { elements.first { $0.id == id }?.value }
+    get {
+      cell.read(or: nil) { tx in
+        let value = try tx.reader.value(ofItem: id, of: cell.name, in: cell.record)
+        return value.flatMap { field.codec.decode($0, cell.record.zone) }
+      }
+    }
     nonmutating set {
       guard let newValue else { return remove(id: id) }
       changing(id) { tx in

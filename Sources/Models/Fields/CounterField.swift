@@ -2,9 +2,9 @@ public import OperationFormat
 
 /// A whole number that several add to: all additions count.
 public struct CounterField: MergingField {
-  let core: FieldCore
+  public let definition: FieldDefinition
 
-  public init(_ name: Name) { core = FieldCore(name, .counter) }
+  public init(_ name: Name) { definition = FieldDefinition(name, .counter) }
 
   func content(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
@@ -15,8 +15,6 @@ public struct CounterField: MergingField {
   func value(of content: any Sendable, in zone: ZoneID) throws -> Value {
     .int(Int64(content as? Int ?? 0))
   }
-
-  func stored(_ element: Value, in zone: ZoneID) -> Value? { element }
 
   /// A sum as a whole number: towards 0 if another app added fractions, and the nearest if it is too large.
   static func number(_ counter: Counter?) -> Int {
@@ -30,9 +28,9 @@ public struct CounterField: MergingField {
 
 /// A decimal number that several add to: all additions count, exactly.
 public struct DecimalCounterField: MergingField {
-  let core: FieldCore
+  public let definition: FieldDefinition
 
-  public init(_ name: Name) { core = FieldCore(name, .counter) }
+  public init(_ name: Name) { definition = FieldDefinition(name, .counter) }
 
   func content(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
@@ -43,8 +41,6 @@ public struct DecimalCounterField: MergingField {
   func value(of content: any Sendable, in zone: ZoneID) throws -> Value {
     .decimal(content as? DecimalNumber ?? .empty)
   }
-
-  func stored(_ element: Value, in zone: ZoneID) -> Value? { element }
 
   static func number(_ counter: Counter?) -> DecimalNumber {
     switch counter?.value {

@@ -20,8 +20,7 @@ public struct Field<T: Sendable>: RegisterField {
   let core: Core
 
   private init(_ name: Name, _ formerly: [Name], _ codec: ValueCodec<T>, _ fallback: T) {
-    let definition = FieldDefinition(name: name, formerNames: formerly, kind: .register)
-    core = Core(definition, codec, fallback)
+    core = Core(FieldDefinition(name, formerly: formerly, .register), codec, fallback)
   }
 
   /// - Parameters:

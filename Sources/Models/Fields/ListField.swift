@@ -4,26 +4,20 @@ public import OperationFormat
 ///
 /// An element that two devices move at once is at one place, and a move and a change do not conflict. An element
 /// that does not decode, as one of a newer version of the app, is not shown, and stays.
-public struct ListField<T: Sendable>: MergingField {
-  final class Core: FieldCore, @unchecked Sendable {
-    let codec: ValueCodec<T>
+public struct ListField<T: Sendable>: CodedField {
+  public let definition: FieldDefinition
+  let codec: ValueCodec<T>
 
-    init(_ name: Name, _ codec: ValueCodec<T>) {
-      self.codec = codec
-      super.init(name, .list)
-    }
+  private init(_ name: Name, _ codec: ValueCodec<T>) {
+    (definition, self.codec) = (FieldDefinition(name, .list), codec)
   }
 
-  private let ownCore: Core
-  var core: FieldCore { ownCore }
-  var codec: ValueCodec<T> { ownCore.codec }
-
-  public init(_ name: Name) where T: FieldValue { ownCore = Core(name, .ofFieldValue) }
+  public init(_ name: Name) where T: FieldValue { self.init(name, .ofFieldValue) }
 
   /// A list of values of a `Codable` type. Each is one value: of two concurrent changes of it, the last
   /// writer's shows.
   @_disfavoredOverload
-  public init(_ name: Name) where T: Codable { ownCore = Core(name, .ofCodable) }
+  public init(_ name: Name) where T: Codable { self.init(name, .ofCodable) }
 
   /// A list of references.
   ///
@@ -31,7 +25,7 @@ public struct ListField<T: Sendable>: MergingField {
   ///   - name: the field's name in the log.
   ///   - rule: what each means while its record is deleted: see the page *Referring to records* of `EventStore`.
   public init<M: Model>(_ name: Name, _ rule: ReferenceRule) where T == Ref<M> {
-    ownCore = Core(name, ValueCodec(encode: { $0.value(in: $1, rule) }, decode: { T($0, in: $1) }))
+    self.init(name, .reference(rule))
   }
 
   func content(
@@ -43,8 +37,6 @@ public struct ListField<T: Sendable>: MergingField {
   func value(of content: any Sendable, in zone: ZoneID) throws -> Value {
     .array(try (content as? [ListElement<T>] ?? []).map { try codec.encode($0.value, zone) })
   }
-
-  func stored(_ element: Value, in zone: ZoneID) throws -> Value? { try codec.stored(element, in: zone) }
 
   func elements(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable

@@ -3,25 +3,19 @@ public import OperationFormat
 /// Values at keys: each key for itself has the last writer's value.
 ///
 /// A value that does not decode, as one of a newer version of the app, is not shown, and stays.
-public struct MapField<T: Sendable>: MergingField {
-  final class Core: FieldCore, @unchecked Sendable {
-    let codec: ValueCodec<T>
+public struct MapField<T: Sendable>: CodedField {
+  public let definition: FieldDefinition
+  let codec: ValueCodec<T>
 
-    init(_ name: Name, _ codec: ValueCodec<T>) {
-      self.codec = codec
-      super.init(name, .map)
-    }
+  private init(_ name: Name, _ codec: ValueCodec<T>) {
+    (definition, self.codec) = (FieldDefinition(name, .map), codec)
   }
 
-  private let ownCore: Core
-  var core: FieldCore { ownCore }
-  var codec: ValueCodec<T> { ownCore.codec }
-
-  public init(_ name: Name) where T: FieldValue { ownCore = Core(name, .ofFieldValue) }
+  public init(_ name: Name) where T: FieldValue { self.init(name, .ofFieldValue) }
 
   /// A map of values of a `Codable` type.
   @_disfavoredOverload
-  public init(_ name: Name) where T: Codable { ownCore = Core(name, .ofCodable) }
+  public init(_ name: Name) where T: Codable { self.init(name, .ofCodable) }
 
   /// A map of references.
   ///
@@ -29,7 +23,7 @@ public struct MapField<T: Sendable>: MergingField {
   ///   - name: the field's name in the log.
   ///   - rule: what each means while its record is deleted: see the page *Referring to records* of `EventStore`.
   public init<M: Model>(_ name: Name, _ rule: ReferenceRule) where T == Ref<M> {
-    ownCore = Core(name, ValueCodec(encode: { $0.value(in: $1, rule) }, decode: { T($0, in: $1) }))
+    self.init(name, .reference(rule))
   }
 
   func content(
@@ -43,8 +37,6 @@ public struct MapField<T: Sendable>: MergingField {
     for (key, value) in content as? [String: T] ?? [:] { entries[Name(key)] = try codec.encode(value, zone) }
     return .map(entries)
   }
-
-  func stored(_ element: Value, in zone: ZoneID) throws -> Value? { try codec.stored(element, in: zone) }
 
   func entries(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable

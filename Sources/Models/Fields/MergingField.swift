@@ -2,9 +2,6 @@ import OperationFormat
 
 /// A field whose content is not one value: what a row shows of it is read by itself.
 protocol MergingField: ModelField {
-  /// What makes it up. Identifies the field.
-  var core: FieldCore { get }
-
   /// Its content in a record, as a row keeps it.
   func content(of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable) throws
     -> any Sendable
@@ -17,15 +14,17 @@ protocol MergingField: ModelField {
 }
 
 extension MergingField {
-  public var definition: FieldDefinition { core.definition }
-  var name: Name { core.definition.name }
+  var name: Name { definition.name }
+
+  func stored(_ element: Value, in zone: ZoneID) -> Value? { element }
 }
 
-/// What makes up a field. It has only constants, and so have the classes under it.
-class FieldCore: @unchecked Sendable {
-  let definition: FieldDefinition
+/// One whose elements have a type.
+protocol CodedField: MergingField {
+  associatedtype Element: Sendable
+  var codec: ValueCodec<Element> { get }
+}
 
-  init(_ name: Name, _ kind: FieldKind) {
-    definition = FieldDefinition(name: name, formerNames: [], kind: kind)
-  }
+extension CodedField {
+  func stored(_ element: Value, in zone: ZoneID) throws -> Value? { try codec.stored(element, in: zone) }
 }

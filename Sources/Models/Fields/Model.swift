@@ -35,4 +35,11 @@ public struct FieldDefinition: Hashable, Sendable {
   public let formerNames: [Name]
   /// What its changes do.
   public let kind: FieldKind
+
+  init(_ name: Name, formerly formerNames: [Name] = [], _ kind: FieldKind) {
+    (self.name, self.formerNames, self.kind) = (name, formerNames, kind)
+  }
+
+  /// The names that are read: first the one that new writes use.
+  var names: [Name] { [name] + formerNames }
 }

@@ -4,9 +4,9 @@ public import OperationFormat
 ///
 /// For a text that one person sets at a time, as a title, use a `Field<String>`.
 public struct ProseField: MergingField {
-  let core: FieldCore
+  public let definition: FieldDefinition
 
-  public init(_ name: Name) { core = FieldCore(name, .text) }
+  public init(_ name: Name) { definition = FieldDefinition(name, .text) }
 
   func content(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
@@ -15,5 +15,4 @@ public struct ProseField: MergingField {
   }
 
   func value(of content: any Sendable, in zone: ZoneID) throws -> Value { .string(content as? String ?? "") }
-  func stored(_ element: Value, in zone: ZoneID) -> Value? { element }
 }

@@ -6,28 +6,21 @@ public import OperationFormat
 /// let stars = ReducedField<Int, Int>("stars", initial: 0) { $0 += $1 }
 /// ```
 public struct ReducedField<Payload: Sendable, Result: Sendable>: MergingField {
-  final class Core: FieldCore, @unchecked Sendable {
-    let codec: ValueCodec<Payload>
-    let initial: Result
-    let reducer: ContributionReducer<Result>
+  public let definition: FieldDefinition
+  let codec: ValueCodec<Payload>
+  let initial: Result
+  private let reducer: ContributionReducer<Result>
 
-    init(
-      _ name: Name, _ codec: ValueCodec<Payload>, _ initial: Result,
-      _ reduce: @escaping @Sendable (inout Result, Payload) -> Void
-    ) {
-      self.codec = codec
-      self.initial = initial
-      reducer = ContributionReducer(of: name, initial: initial) { result, contribution in
-        if let payload = codec.decode(contribution.payload, .nowhere) { reduce(&result, payload) }
-      }
-      super.init(name, .contributions)
+  private init(
+    _ name: Name, _ codec: ValueCodec<Payload>, _ initial: Result,
+    _ reduce: @escaping @Sendable (inout Result, Payload) -> Void
+  ) {
+    definition = FieldDefinition(name, .contributions)
+    (self.codec, self.initial) = (codec, initial)
+    reducer = ContributionReducer(of: name, initial: initial) { result, contribution in
+      if let payload = codec.decode(contribution.payload, .nowhere) { reduce(&result, payload) }
     }
   }
-
-  private let ownCore: Core
-  var core: FieldCore { ownCore }
-  var codec: ValueCodec<Payload> { ownCore.codec }
-  var initial: Result { ownCore.initial }
 
   /// - Parameters:
   ///   - name: the field's name in the log.
@@ -37,7 +30,7 @@ public struct ReducedField<Payload: Sendable, Result: Sendable>: MergingField {
   public init(
     _ name: Name, initial: Result, reduce: @escaping @Sendable (inout Result, Payload) -> Void
   ) where Payload: FieldValue {
-    ownCore = Core(name, .ofFieldValue, initial, reduce)
+    self.init(name, .ofFieldValue, initial, reduce)
   }
 
   /// As ``init(_:initial:reduce:)``, for contributions of a `Codable` type.
@@ -45,7 +38,7 @@ public struct ReducedField<Payload: Sendable, Result: Sendable>: MergingField {
   public init(
     _ name: Name, initial: Result, reduce: @escaping @Sendable (inout Result, Payload) -> Void
   ) where Payload: Codable {
-    ownCore = Core(name, .ofCodable, initial, reduce)
+    self.init(name, .ofCodable, initial, reduce)
   }
 
   func content(
@@ -66,12 +59,10 @@ public struct ReducedField<Payload: Sendable, Result: Sendable>: MergingField {
     }
   }
 
-  func stored(_ element: Value, in zone: ZoneID) -> Value? { element }
-
   func result(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> Result {
-    try ownCore.reducer.result(of: record, in: transaction) ?? ownCore.initial
+    try reducer.result(of: record, in: transaction) ?? initial
   }
 }
 

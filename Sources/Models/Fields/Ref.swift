@@ -31,6 +31,13 @@ extension Ref: FieldValue {
   }
 }
 
+extension ValueCodec {
+  /// References with a rule.
+  static func reference<M: Model>(_ rule: ReferenceRule) -> Self where T == Ref<M> {
+    Self(encode: { $0.value(in: $1, rule) }, decode: { T($0, in: $1) })
+  }
+}
+
 /// As text, for what is not a store: the record's identity in its text form.
 extension Ref: Codable {
   public init(from decoder: any Decoder) throws {

@@ -3,25 +3,19 @@ public import OperationFormat
 /// A set: each element is added and removed by itself, and an addition wins over a removal that had not seen it.
 ///
 /// An element that does not decode, as one of a newer version of the app, is not shown, and stays.
-public struct SetField<Element: Hashable & Sendable>: MergingField {
-  final class Core: FieldCore, @unchecked Sendable {
-    let codec: ValueCodec<Element>
+public struct SetField<Element: Hashable & Sendable>: CodedField {
+  public let definition: FieldDefinition
+  let codec: ValueCodec<Element>
 
-    init(_ name: Name, _ codec: ValueCodec<Element>) {
-      self.codec = codec
-      super.init(name, .set)
-    }
+  private init(_ name: Name, _ codec: ValueCodec<Element>) {
+    (definition, self.codec) = (FieldDefinition(name, .set), codec)
   }
 
-  private let ownCore: Core
-  var core: FieldCore { ownCore }
-  var codec: ValueCodec<Element> { ownCore.codec }
-
-  public init(_ name: Name) where Element: FieldValue { ownCore = Core(name, .ofFieldValue) }
+  public init(_ name: Name) where Element: FieldValue { self.init(name, .ofFieldValue) }
 
   /// A set of values of a `Codable` type. Two elements are the same if the same is stored for them.
   @_disfavoredOverload
-  public init(_ name: Name) where Element: Codable { ownCore = Core(name, .ofCodable) }
+  public init(_ name: Name) where Element: Codable { self.init(name, .ofCodable) }
 
   /// A set of references.
   ///
@@ -29,8 +23,7 @@ public struct SetField<Element: Hashable & Sendable>: MergingField {
   ///   - name: the field's name in the log.
   ///   - rule: what each means while its record is deleted: see the page *Referring to records* of `EventStore`.
   public init<M: Model>(_ name: Name, _ rule: ReferenceRule) where Element == Ref<M> {
-    ownCore = Core(
-      name, ValueCodec(encode: { $0.value(in: $1, rule) }, decode: { Element($0, in: $1) }))
+    self.init(name, .reference(rule))
   }
 
   func content(
@@ -42,8 +35,6 @@ public struct SetField<Element: Hashable & Sendable>: MergingField {
   func value(of content: any Sendable, in zone: ZoneID) throws -> Value {
     .array(try (content as? Set<Element> ?? []).map { try codec.encode($0, zone) })
   }
-
-  func stored(_ element: Value, in zone: ZoneID) throws -> Value? { try codec.stored(element, in: zone) }
 
   func elements(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable

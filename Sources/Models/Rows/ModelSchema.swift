@@ -40,7 +40,7 @@ final class ModelSchema<M: Model>: Sendable {
   }
 
   /// Where the content of a field stands in a row.
-  func index(of field: some MergingField) -> Int? { merging.firstIndex { $0.core === field.core } }
+  func index(of field: some MergingField) -> Int? { merging.firstIndex { $0.name == field.name } }
 }
 
 /// The schemas that were asked for. A model is a type, so there are few.
@@ -53,11 +53,11 @@ extension Model {
   ///
   /// - Throws: `StoreError` `nameInvalid` if two fields have the same name, or a name is empty or too long.
   static func check() throws {
-    try type.check("a model's type")
+    try type.check("a model's type", Limits.nameBytesMax)
     var owners: [Name: Name] = [:]
     for definition in ModelSchema.of(Self.self).definitions {
-      for name in [definition.name] + definition.formerNames {
-        try name.check("a field of the model “\(type)”")
+      for name in definition.names {
+        try name.check("a field of the model “\(type)”", Limits.nameBytesMax)
         guard owners.updateValue(definition.name, forKey: name) == nil else {
           throw StoreError(
             .nameInvalid, "two fields of the model “\(type)” have the name “\(name)”",
@@ -65,14 +65,5 @@ extension Model {
         }
       }
     }
-  }
-}
-
-extension Name {
-  fileprivate func check(_ what: String) throws {
-    guard !(1...Limits.nameBytesMax ~= byteCount) else { return }
-    throw StoreError(
-      .nameInvalid, "the name of \(what) has \(byteCount) bytes",
-      hint: "use 1 to \(Limits.nameBytesMax) bytes of UTF-8")
   }
 }

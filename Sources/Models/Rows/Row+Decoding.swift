@@ -14,9 +14,12 @@ extension Row {
   /// - Throws: `DecodingError`.
   public func decode<T: Decodable>(_ type: T.Type) throws -> T {
     var entries: [Name: Value] = ["id": id.value(in: id.zone)]
+    let values = try schema.properties.map { try value(of: $0.field) }
+    for (property, value) in zip(schema.properties, values) {
+      entries[property.field.definition.name] = value
+    }
     // The model's properties count more than the names of fields.
-    for (_, field) in schema.properties { entries[field.definition.name] = try value(of: field) }
-    for (label, field) in schema.properties { entries[Name(label)] = try value(of: field) }
+    for (property, value) in zip(schema.properties, values) { entries[Name(property.label)] = value }
     return try ValueDecoder.decode(type, from: .map(entries), in: id.zone)
   }
 

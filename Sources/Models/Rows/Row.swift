@@ -69,13 +69,12 @@ public struct Row<M: Model>: Sendable, Identifiable {
 
 extension Record {
   /// The record with what former names of fields show under the new ones: of two that are set, the later write.
-  fileprivate func inNewNames(
+  func inNewNames(
     _ renamed: [FieldDefinition], in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> Record {
     var fields = fields
     for definition in renamed {
-      var found: [Name] = []
-      for name in [definition.name] + definition.formerNames where fields[name] != nil { found.append(name) }
+      let found = definition.names.filter { fields[$0] != nil }
       guard !found.isEmpty else { continue }
       let latest = try transaction.reader.latest(of: found, in: id)
       fields[definition.name] = fields[latest]

@@ -51,9 +51,8 @@ public final class Store: Sendable {
 
   private func make(_ zones: [DeclaredZone]) throws {
     let missing = try local.read { tx in
-      let known = Set(try tx.zones())
-      return try zones.filter { zone in
-        try !known.contains(zone.id) || zone.isSynced && tx.attachment(of: zone.id) == .local
+      try zones.filter { zone in
+        try !tx.hasZone(zone.id) || zone.isSynced && tx.attachment(of: zone.id) == .local
       }
     }
     if missing.isEmpty { return }

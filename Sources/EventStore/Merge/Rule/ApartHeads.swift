@@ -143,7 +143,7 @@ struct ApartHeads<Storage: FoldStorage> {
   private func readRow(_ key: ElementKey) throws -> ApartRow? {
     guard let row = try storage.withElement(key, { try ApartRow($0) }) else { return nil }
     // Those between are of the same replica and epoch.
-    for id in Set([row.heads.first, row.heads.last].compactMap { $0?.head.id })
+    for id in [row.heads[0].head.id, row.heads[row.heads.count - 1].head.id]
     where !cell.keys(id).contains(key) {
       throw FormatError(
         .damaged, at: 0, in: "element row", expected: "heads of its own key",

@@ -70,12 +70,15 @@ extension CellReader {
 
   /// The element of a list that was inserted as a unit.
   func item(_ unit: UnitID) throws -> Item {
+    guard let item = try itemIfThere(unit) else { throw FormatError.missingElement }
+    return item
+  }
+
+  /// The same; nil if it was removed.
+  func itemIfThere(_ unit: UnitID) throws -> Item? {
     let record = try record
     let key = ElementKey(state: state, record: record, cell: cell, item: unit)
-    guard let item = try rows.withElement(key, { try item(unit, $0, record) }) else {
-      throw FormatError.missingElement
-    }
-    return item
+    return try rows.withElement(key) { try item(unit, $0, record) }
   }
 
   private func item(_ unit: UnitID, _ row: RawSpan, _ record: UInt32) throws -> Item {
