@@ -39,10 +39,9 @@ struct PlainTests {
     return true
   }
 
-  var isEmpty: Bool { tests.isEmpty }
-
-  /// Whether all tests hold; nil if a record's row does not tell.
+  /// Whether all tests hold; nil if a record's row does not tell, or there are none.
   func hold(for record: borrowing RecordView) throws -> Bool? {
+    if tests.isEmpty { return nil }
     let texts = texts.span.bytes
     for index in tests.indices {
       let (cell, test, range) = tests[index]

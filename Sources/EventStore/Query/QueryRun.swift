@@ -28,7 +28,7 @@ struct QueryRun: ~Escapable {
       let after = query.order.isEmpty && start?.record.zone == zone ? start?.record.name : nil
       try reader.scan(zone, type: query.types?.count == 1 ? query.types?[0] : nil, after: after) { view in
         if let types = query.types, types.count != 1, try !types.contains(view.type) { return true }
-        switch plain.isEmpty ? nil : try plain.hold(for: view) {
+        switch try plain.hold(for: view) {
         case false?: return true
         case true?:
           guard try plain.rest == .always(true) || view.fulfils(plain.rest, reader) else { return true }

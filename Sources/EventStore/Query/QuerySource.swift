@@ -60,11 +60,8 @@ private struct ElementSource: QuerySource {
 
 extension RecordView: QuerySource {
   func value(of field: QueryField, _ reader: RecordReader) throws -> Value {
-    if let target = try target(of: field, reader) {
-      return try target.flatMap {
-        try reader.withRecordIfThere($0) { try $0.value(of: field.afterFirst, reader) }
-      }
-        ?? field.fallback
+    guard field.path.isEmpty else {
+      return try follow(field, reader) { try $0.value(of: $1, reader) } ?? field.fallback
     }
     guard let value = try stored(field, reader)?.member(field.members), value != .null else {
       return field.fallback
@@ -73,10 +70,8 @@ extension RecordView: QuerySource {
   }
 
   func contains(_ value: Value, in field: QueryField, _ reader: RecordReader) throws -> Bool {
-    if let target = try target(of: field, reader) {
-      return try target.flatMap {
-        try reader.withRecordIfThere($0) { try $0.contains(value, in: field.afterFirst, reader) }
-      } ?? false
+    guard field.path.isEmpty else {
+      return try follow(field, reader) { try $0.contains(value, in: $1, reader) } ?? false
     }
     let id = try id
     switch field.subject {
@@ -92,10 +87,8 @@ extension RecordView: QuerySource {
   }
 
   func elements(of field: QueryField, _ reader: RecordReader) throws -> (values: [Value], zone: ZoneID)? {
-    if let target = try target(of: field, reader) {
-      return try target.flatMap {
-        try reader.withRecordIfThere($0) { try $0.elements(of: field.afterFirst, reader) } ?? nil
-      }
+    guard field.path.isEmpty else {
+      return try follow(field, reader) { try $0.elements(of: $1, reader) } ?? nil
     }
     let id = try id
     switch field.subject {
@@ -108,12 +101,19 @@ extension RecordView: QuerySource {
     }
   }
 
-  /// The record that the first step of a field's path leads to: nil if it leads nowhere; no answer if there is no
-  /// path.
-  private func target(of field: QueryField, _ reader: RecordReader) throws -> RecordID?? {
-    guard let first = field.path.first else { return nil }
-    guard case .reference(let reference)? = try value(of: first) else { return .some(nil) }
-    return reference.target(from: try id.zone)
+  /// Runs a closure on the record that the first step of a field's path leads to, with the field as seen from there;
+  /// nil if there is no such record, or not even its zone.
+  private func follow<R>(
+    _ field: QueryField, _ reader: RecordReader, _ body: (borrowing RecordView, QueryField) throws -> R
+  ) throws -> R? {
+    guard case .reference(let reference)? = try value(of: field.path[0]) else { return nil }
+    var rest = field
+    rest.path.removeFirst()
+    do {
+      return try reader.withRecord(reference.target(from: id.zone)) { try body($0, rest) }
+    } catch let error as StoreError where error.code == .zoneUnknown {
+      return nil
+    }
   }
 
   /// What is stored of a field; nil if that is nothing.
@@ -149,24 +149,6 @@ extension RecordReader {
       latest = (name, head)
     }
     return latest?.name ?? fields[0]
-  }
-
-  /// Runs a closure on a record; nil if there is no such record, or not even its zone.
-  func withRecordIfThere<R>(_ id: RecordID, _ body: (borrowing RecordView) throws -> R) throws -> R? {
-    do {
-      return try withRecord(id, body)
-    } catch let error as StoreError where error.code == .zoneUnknown {
-      return nil
-    }
-  }
-}
-
-extension QueryField {
-  /// The same, seen from the record that the first step of the path leads to.
-  fileprivate var afterFirst: QueryField {
-    var field = self
-    field.path.removeFirst()
-    return field
   }
 }
 

@@ -14,10 +14,8 @@ extension RecordReading where Self: ~Copyable {
   ///
   /// - Throws: as ``hits(_:)``.
   public func count(_ query: RecordQuery) throws -> Int {
-    var unordered = query
-    if query.start == nil { unordered.order = [] }
     var count = 0
-    try QueryRun(unordered, reader).visit { _, _ in
+    try QueryRun(query.withoutNeedlessOrder, reader).visit { _, _ in
       count += 1
       return true
     }
@@ -29,10 +27,8 @@ extension RecordReading where Self: ~Copyable {
   /// - Throws: as ``hits(_:)``.
   public func exists(_ query: RecordQuery) throws -> Bool {
     if let limit = query.limit, limit <= 0 { return false }
-    var unordered = query
-    if query.start == nil { unordered.order = [] }
     var isThere = false
-    try QueryRun(unordered, reader).visit { _, _ in
+    try QueryRun(query.withoutNeedlessOrder, reader).visit { _, _ in
       isThere = true
       return false
     }
@@ -52,5 +48,14 @@ extension RecordReading where Self: ~Copyable {
   /// How a query is run.
   public func explain(_ query: RecordQuery) throws -> QueryPlan {
     QueryPlan(query: query, zones: try query.zones ?? zones())
+  }
+}
+
+extension RecordQuery {
+  /// The same records in any order. A place to begin after needs the order.
+  fileprivate var withoutNeedlessOrder: RecordQuery {
+    var query = self
+    if query.start == nil { query.order = [] }
+    return query
   }
 }

@@ -21,6 +21,8 @@ struct QueryText {
 
   private var tokens: QueryTokens
   private var depth = 0
+  /// Whether fields are members of an element.
+  private var isInElement = false
 
   /// - Throws: ``QueryTextError``.
   static func parse(_ text: String) throws(QueryTextError) -> RecordQuery {
@@ -119,7 +121,10 @@ struct QueryText {
     }
     if tokens.take(word: "has") {
       guard tokens.take(symbol: "(") else { throw tokens.expected("( and a condition of an element") }
-      let condition = try condition().ofElement
+      let wasInElement = isInElement
+      isInElement = true
+      let condition = try condition()
+      isInElement = wasInElement
       guard tokens.take(symbol: ")") else { throw tokens.expected("and, or, or )") }
       return .any(
         [.hasElement(field, condition)] + [.list, .set, .map].map { .hasElement(field.as($0), condition) })
@@ -148,6 +153,10 @@ struct QueryText {
     while tokens.take(symbol: ".") { names.append(try tokens.name("a field of the record it refers to")) }
     var members: [Name] = []
     while tokens.take(symbol: ":") { members.append(try tokens.name("a member of the value")) }
+    if isInElement {
+      names += members
+      return QueryField(.field("", .register), members: names == ["element"] ? [] : names)
+    }
     return QueryField(.field(names.removeLast(), .register), path: names, members: members)
   }
 }
@@ -158,27 +167,5 @@ extension QueryField {
     var field = self
     if case .field(let name, _) = subject { field.subject = .field(name, kind) }
     return field
-  }
-}
-
-extension QueryCondition {
-  /// The condition with members of an element for fields.
-  fileprivate var ofElement: QueryCondition {
-    func member(_ field: QueryField) -> QueryField {
-      guard case .field(let name, _) = field.subject else { return field }
-      let names = field.path + [name] + field.members
-      return QueryField(.field("", .register), members: names == ["element"] ? [] : names)
-    }
-    return switch self {
-    case .always, .invalid: self
-    case .not(let condition): .not(condition.ofElement)
-    case .all(let conditions): .all(conditions.map(\.ofElement))
-    case .any(let conditions): .any(conditions.map(\.ofElement))
-    case .compare(let field, let comparison, let value): .compare(member(field), comparison, value)
-    case .oneOf(let field, let values): .oneOf(member(field), values)
-    case .text(let field, let match, let part): .text(member(field), match, part)
-    case .contains(let field, let value): .contains(member(field), value)
-    case .hasElement(let field, let condition): .hasElement(member(field), condition)
-    }
   }
 }
