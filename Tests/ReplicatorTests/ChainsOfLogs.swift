@@ -31,6 +31,17 @@ struct ChainsOfLogs {
     return (name, Array(bytes[try SegmentEnvelope.read(bytes.span.bytes).segment]))
   }
 
+  /// Damages an entry of a log whose last offset is known, and gives it up.
+  private func giveUp(
+    _ offset: UInt64, of token: ChangeToken, last: UInt64, note: String = "", _ place: RemotePlace
+  ) async throws {
+    try await place.replace(.entry(of: token.incarnation, offset), with: [1, 2, 3])
+    let log = try #require((place.remote as? any LogOfObjects)?.log)
+    _ = try await log.amendments.quarantine(
+      EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: offset), last: last, note: note,
+      milliseconds: 1_700_000_000_000)
+  }
+
   private func failure(_ report: SyncReport) -> SyncFailure? {
     guard case .failed(let failure)? = report.zones.first(where: { $0.zone == zone })?.status else {
       return nil
@@ -169,12 +180,9 @@ struct ChainsOfLogs {
     [GivenUp(offset: 2, read: 1), GivenUp(offset: 2, read: 2), GivenUp(offset: 4, read: 3)])
   func afterTombstone(kind: RemotePlace.Kind, entry: GivenUp) async throws {
     let (place, devices, token) = try await world(kind)
-    let log = try #require((place.remote as? any LogOfObjects)?.log)
-    try await place.replace(.entry(of: token.incarnation, entry.offset), with: [1, 2, 3])
     // The note is longer than what an append reads of an entry.
-    _ = try await log.amendments.quarantine(
-      EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: entry.offset), last: 4,
-      note: String(repeating: "n", count: Limits.noteBytesMax), milliseconds: 1_700_000_000_000)
+    try await giveUp(
+      entry.offset, of: token, last: 4, note: String(repeating: "n", count: Limits.noteBytesMax), place)
     let start = ChangeToken.start(of: zone, token.incarnation)
     guard case .segments(let page, _) = try await place.remote.segments(after: start, bytesMax: .max) else {
       Issue.record("the log is closed")
@@ -302,10 +310,7 @@ struct ChainsOfLogs {
   func givenUpBeforeOneWithoutChain(kind: RemotePlace.Kind, isReaderFirst: Bool) async throws {
     let (place, devices, token) = try await worldWithoutChain(kind)
     try await settle(Array(devices.prefix(2)), place.remote)
-    try await place.replace(.entry(of: token.incarnation, 4), with: [1, 2, 3])
-    let log = try #require((place.remote as? any LogOfObjects)?.log)
-    let entry = EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: 4)
-    _ = try await log.amendments.quarantine(entry, last: 5, note: "", milliseconds: 1_700_000_000_000)
+    try await giveUp(4, of: token, last: 5, place)
     let later = try Device(in: scratch.path, "d4", seed: 4)
     try await later.sync(place.remote)
     let writers = isReaderFirst ? [devices[0], later] : [later, devices[0]]
@@ -336,9 +341,7 @@ struct ChainsOfLogs {
     try await devices[2].set("title", of: "6", to: 6)
     try await devices[2].sync(place.remote)
     #expect(try await stated(6, of: token, place) == nil)
-    let log = try #require((place.remote as? any LogOfObjects)?.log)
-    let entry = EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: 4)
-    _ = try await log.amendments.quarantine(entry, last: 6, note: "", milliseconds: 1_700_000_000_000)
+    try await giveUp(4, of: token, last: 6, place)
     let later = try Device(in: scratch.path, "d4", seed: 4)
     try await later.sync(place.remote)
     try await later.set("title", of: "7", to: 7)
@@ -370,10 +373,7 @@ struct ChainsOfLogs {
     try await readers[0].set("title", of: "6", to: 6)
     try await settle(readers, place.remote)
     #expect(try await stated(6, of: token, place) != nil)
-    try await place.replace(.entry(of: token.incarnation, 4), with: [1, 2, 3])
-    let log = try #require((place.remote as? any LogOfObjects)?.log)
-    let entry = EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: 4)
-    _ = try await log.amendments.quarantine(entry, last: 6, note: "", milliseconds: 1_700_000_000_000)
+    try await giveUp(4, of: token, last: 6, place)
     let later = try Device(in: scratch.path, "d4", seed: 4)
     try await later.sync(place.remote)
     let chain = try #require(try later.store.place(at: 5, of: zone, token.incarnation)?.chain)

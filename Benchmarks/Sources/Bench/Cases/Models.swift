@@ -19,69 +19,65 @@ extension Case {
 
   static var models: [Case] {
     [
-      Case(
-        title: "point fetches of a row of a model", unit: "rows",
-        aims: [Comparison.Aim(than: .sqlite, ratio: 2)]
-      ) { place, sizes in
-        let bases = try Bases(place, sizes)
-        let dataset = bases.dataset
+      model("point fetches of a row of a model", unit: "rows", aim: 2) { dataset, sizes in
         let fetches = dataset.changes(sizes.count(100_000), seed: 15).map { change in
           let name = dataset.freshName(change.record)
           return (ref: Ref<Item>(in: Dataset.zone, Name(name)), name: name)
         }
-        let engine = try Engine(bases.engine, dataset)
-        var sum: UInt64 = 0
-        let ours = Participant(
-          name: .tributary, prepare: {},
-          turn: {
-            sum = 0
-            try engine.store.read { tx in
-              for one in fetches { sum &+= try tx.fetch(one.ref).map(Item.weight) ?? 0 }
+        return ModelReads(
+          count: fetches.count,
+          ours: { tx in
+            var sum: UInt64 = 0
+            for one in fetches { sum &+= try tx.fetch(one.ref).map(Item.weight) ?? 0 }
+            return sum
+          },
+          theirs: { database in
+            var sum: UInt64 = 0
+            for one in fetches {
+              let statement = try database.cachedStatement(sql: "SELECT * FROM item WHERE id = ?")
+              sum &+= try ItemStruct.fetchOne(statement, arguments: [one.name])?.weight ?? 0
             }
-          }, finish: { [.read: sum] })
-        let sqlite = try SQLite(bases.sqlite, dataset)
-        var rowSum: UInt64 = 0
-        let grdb = Participant(
-          name: .sqlite, prepare: {},
-          turn: {
-            rowSum = try await sqlite.pool.read { database in
-              var sum: UInt64 = 0
-              for one in fetches {
-                let statement = try database.cachedStatement(sql: "SELECT * FROM item WHERE id = ?")
-                sum &+= try ItemStruct.fetchOne(statement, arguments: [one.name])?.weight ?? 0
-              }
-              return sum
-            }
-          }, finish: { [.read: rowSum] })
-        return (fetches.count, [ours, grdb])
+            return sum
+          })
       },
-      Case(
-        title: "a query with two conditions and no index", unit: "records passed",
-        aims: [Comparison.Aim(than: .sqlite, ratio: 1.5)]
-      ) { place, sizes in
-        let bases = try Bases(place, sizes)
-        let dataset = bases.dataset
-        let engine = try Engine(bases.engine, dataset)
+      model("a query with two conditions and no index", unit: "records passed", aim: 1.5) { dataset, _ in
         let query = Item.where { $0.field0 > "m" && $0.field1.hasPrefix("b") }
-        var sum: UInt64 = 0
-        let ours = Participant(
-          name: .tributary, prepare: {},
-          turn: {
-            sum = try engine.store.read { tx in try tx.fetch(query).reduce(0) { $0 &+ Item.weight($1) } }
-          }, finish: { [.read: sum] })
-        let sqlite = try SQLite(bases.sqlite, dataset)
-        var rowSum: UInt64 = 0
-        let grdb = Participant(
-          name: .sqlite, prepare: {},
-          turn: {
-            rowSum = try await sqlite.pool.read { database in
-              let statement = try database.cachedStatement(
-                sql: "SELECT * FROM item WHERE field0 > ? AND field1 GLOB ? ORDER BY id")
-              return try ItemStruct.fetchAll(statement, arguments: ["m", "b*"]).reduce(0) { $0 &+ $1.weight }
-            }
-          }, finish: { [.read: rowSum] })
-        return (dataset.names.count, [ours, grdb])
+        return ModelReads(
+          count: dataset.names.count,
+          ours: { tx in try tx.fetch(query).reduce(0) { $0 &+ Item.weight($1) } },
+          theirs: { database in
+            let statement = try database.cachedStatement(
+              sql: "SELECT * FROM item WHERE field0 > ? AND field1 GLOB ? ORDER BY id")
+            return try ItemStruct.fetchAll(statement, arguments: ["m", "b*"]).reduce(0) { $0 &+ $1.weight }
+          })
       },
     ]
+  }
+
+  /// The same reads in both, each with the sum of what was read.
+  private struct ModelReads {
+    let count: Int
+    let ours: (borrowing ReadTransaction) throws -> UInt64
+    let theirs: @Sendable (Database) throws -> UInt64
+  }
+
+  private static func model(
+    _ title: String, unit: String, aim: Double, _ reads: @escaping (Dataset, Sizes) -> ModelReads
+  ) -> Case {
+    Case(title: title, unit: unit, aims: [Comparison.Aim(than: .sqlite, ratio: aim)]) { place, sizes in
+      let bases = try Bases(place, sizes)
+      let (engine, sqlite) = (
+        try Engine(bases.engine, bases.dataset), try SQLite(bases.sqlite, bases.dataset)
+      )
+      let reads = reads(bases.dataset, sizes)
+      var (sum, rowSum): (UInt64, UInt64) = (0, 0)
+      let ours = Participant(
+        name: .tributary, prepare: {}, turn: { sum = try engine.store.read(reads.ours) },
+        finish: { [.read: sum] })
+      let grdb = Participant(
+        name: .sqlite, prepare: {}, turn: { rowSum = try await sqlite.pool.read(reads.theirs) },
+        finish: { [.read: rowSum] })
+      return (reads.count, [ours, grdb])
+    }
   }
 }
