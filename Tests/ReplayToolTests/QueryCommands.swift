@@ -60,6 +60,13 @@ struct QueryCommands {
       ("post where rank = 3 or rank = 1.5", "a b"), ("post where rank != 3", "b c"),
       ("post where rank < 0", "c"),
       ("post where rank between 0 and 9 order by rank desc", "b a"),
+      ("post where rank > 1.4", "a b"), ("post where rank >= 3.0", "a"), ("post where rank < 2.5", "b c"),
+      ("post where rank <= 2.5", "b c"), ("post where rank = 3.0", "a"), ("post where rank != 3.0", "b c"),
+      ("post where rank in (3.0, 1.5)", "a b"), ("post where rank between -2.5 and 1.75", "b c"),
+      ("post where rank > -2.5", "a b c"), ("post where rank >= -1.5", "a b"),
+      ("post where likes > 3.5", "b"),
+      ("post where rank < 99999999999999999999", "a b c"), ("post where rank > 99999999999999999999", ""),
+      ("post where rank > -99999999999999999999", "a b c"), ("post where rank < -99999999999999999999", ""),
       ("post order by title desc, rank", "a c b"), ("POST WHERE rank = 1", ""),
       ("post where tags contains \"swift\"", "a"), ("post where title contains \"hr\"", "a"),
       ("post where title starts with \"Ä\" and not rank in (1, 2)", "a"),
@@ -106,7 +113,8 @@ struct QueryCommands {
       ("post where a starts \"x\"", 21, "with"), ("post where a starts with 1", 27, "a text"),
       ("post where a in 1", 17, "("), ("post where a between 1 or 2", 24, "and"),
       ("post in @a/b/c", 9, "a zone"),
-      ("post where .size = 1", 18, ".name"),
+      ("post where .size = 1", 13, ".name"),
+      ("post limit 2 where a = 1", 14, "the end"), ("post where a == 1", 14, "=, !="),
       ("post where " + String(repeating: "(", count: 70), 76, "at most 64"),
     ] as [(String, Int, String)] {
       let run = await tool.run(["query", path, query])

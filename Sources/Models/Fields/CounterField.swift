@@ -20,7 +20,7 @@ public struct CounterField: MergingField {
   static func number(_ counter: Counter?) -> Int {
     switch counter?.value {
     case .int(let sum): Int(clamping: sum)
-    case .decimal(let sum): sum.wholePart
+    case .decimal(let sum): Int(clamping: sum.wholePart)
     default: 0
     }
   }
@@ -48,22 +48,5 @@ public struct DecimalCounterField: MergingField {
     case .decimal(let sum): sum
     default: .empty
     }
-  }
-}
-
-extension DecimalNumber {
-  /// The number without its fraction, or the nearest `Int`.
-  fileprivate var wholePart: Int {
-    var whole = coefficient
-    for _ in 0..<abs(exponent) {
-      guard exponent > 0 else {
-        whole /= 10
-        continue
-      }
-      let (product, isOver) = whole.multipliedReportingOverflow(by: 10)
-      if isOver { return coefficient < 0 ? .min : .max }
-      whole = product
-    }
-    return Int(clamping: whole)
   }
 }

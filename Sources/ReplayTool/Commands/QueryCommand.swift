@@ -17,9 +17,14 @@ struct QueryCommand: StoreCommand {
       contains VALUE; starts with TEXT; ends with TEXT; has (CONDITION) for the elements of a list, a set, a map or \
       an array.
 
+      In has ( ), a field is a member of the element, and element is the element itself. between includes both ends. \
+      contains looks for an element, for a key of a map, or for a part of a text. Texts are compared by their bytes, so \
+      upper and lower case differ. Records without a value come first, and with desc last.
+
       author.name is a field of the record that author refers to, draft:text a member of a value, and .name the \
       record's name. A value is "text", 12, 1.5, true, false, null, 2026-01-31, 2026-01-31T09:05Z, a UUID, or \
-      @zone:record.
+      @zone:record. A date without a time is midnight, \
+      in UTC without a zone.
 
       Example: replay query notes.store 'post where date > 2026-01-01 and tags contains "swift" order by date desc limit 5'
       """)
@@ -42,7 +47,7 @@ struct QueryCommand: StoreCommand {
     } catch {
       throw ToolError.input(
         "queryInvalid",
-        "the query has \(Display.plain(error.found)) at column \(error.column), expected was \(error.expected)",
+        "the query cannot be read at column \(error.column): expected \(error.expected), found \(Display.plain(error.found))",
         hint: "`replay query --help` shows the form of queries")
     }
     let opened = try store.openForReading(console)

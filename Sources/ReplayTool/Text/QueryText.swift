@@ -38,7 +38,11 @@ struct QueryText {
       repeat { zones.append(try tokens.zone()) } while tokens.take(symbol: ",")
       query.zones = zones
     }
-    if tokens.take(word: "where") { query.condition = try condition() }
+    var rest = "where, order by, limit or the end"
+    if tokens.take(word: "where") {
+      query.condition = try condition()
+      rest = "and, or, order by, limit or the end"
+    }
     if tokens.take(word: "order") {
       guard tokens.take(word: "by") else { throw tokens.expected("by") }
       repeat {
@@ -47,9 +51,13 @@ struct QueryText {
         if !isDescending { _ = tokens.take(word: "asc") }
         query.order.append(QueryOrder(field, isDescending: isDescending))
       } while tokens.take(symbol: ",")
+      rest = "a comma, limit or the end"
     }
-    if tokens.take(word: "limit") { query.limit = try tokens.count() }
-    guard tokens.isAtEnd else { throw tokens.expected("where, order by, limit or the end") }
+    if tokens.take(word: "limit") {
+      query.limit = try tokens.count()
+      rest = "the end"
+    }
+    guard tokens.isAtEnd else { throw tokens.expected(rest) }
     return query
   }
 
@@ -138,15 +146,40 @@ struct QueryText {
   ) -> QueryCondition {
     if values.count == 1 { return .compare(field, comparison, values[0]) }
     let isEqual = comparison == .notEqual ? .equal : comparison
-    let any = QueryCondition.any(values.map { .compare(field, isEqual, $0) })
+    var ways: [QueryCondition] = values.map { .compare(field, isEqual, $0) }
+    // A fraction, or a number that is too large for a whole one.
+    if case .double(let number) = values[0] {
+      ways.append(wholeNumbers(of: field, isEqual, number, values.last!))
+    }
+    let any = QueryCondition.any(ways)
     return comparison == .notEqual ? .not(any) : any
+  }
+
+  /// The whole numbers that a comparison with a number holds for which is none of them.
+  private static func wholeNumbers(
+    of field: QueryField, _ comparison: QueryCondition.Comparison, _ number: Double, _ exact: Value
+  ) -> QueryCondition {
+    let below: Int128 =
+      if case .decimal(let exact) = exact {
+        exact.roundedDown
+      } else {
+        abs(number) < 1e38 ? Int128(number.rounded(.down)) : number < 0 ? .min : .max
+      }
+    switch comparison {
+    case .equal, .notEqual: return .always(false)
+    case .less, .lessOrEqual:
+      return below < Int64.min ? .always(false) : .compare(field, .lessOrEqual, .int(Int64(clamping: below)))
+    case .greater, .greaterOrEqual:
+      return below >= Int64.max
+        ? .always(false) : .compare(field, .greaterOrEqual, .int(Int64(clamping: below + 1)))
+    }
   }
 
   // MARK: Fields
 
   private mutating func field() throws(QueryTextError) -> QueryField {
     if tokens.take(symbol: ".") {
-      guard try tokens.name("name") == "name" else { throw tokens.expected(".name, the record's name") }
+      guard tokens.take(word: "name") else { throw tokens.expected("name: .name is the record's name") }
       return QueryField(.name)
     }
     var names = [try tokens.name("a field")]

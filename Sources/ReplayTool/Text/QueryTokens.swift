@@ -55,7 +55,7 @@ struct QueryTokens {
         token = .word(run { $0.isLetter || $0.isNumber || "_-".contains($0) })
       } else {
         let two = String(characters[place..<min(place + 2, characters.count)])
-        token = .symbol(["!=", "<=", ">="].contains(two) ? two : String(character))
+        token = .symbol(["!=", "<=", ">=", "=="].contains(two) ? two : String(character))
         place += token == .symbol(two) ? two.count : 1
       }
       tokens.append((token, column))
@@ -171,7 +171,7 @@ struct QueryTokens {
     guard text.utf8.allSatisfy({ "0123456789.+-eE".utf8.contains($0) }), let double = Double(text),
       double.isFinite
     else { return nil }
-    var values: [Value] = Int64(text).map { [.int($0)] } ?? []
+    var values: [Value] = (Int64(text) ?? Int64(exactly: double)).map { [.int($0)] } ?? []
     values.append(.double(double))
     if let decimal = DecimalNumber(text) { values.append(.decimal(decimal)) }
     return values
