@@ -9,7 +9,7 @@ extension Environment {
     package var mapBytes: Int = 1 << 40
 
     /// How many tables can be open.
-    package var tablesMax: Int = 16
+    package var tablesMax: Int = 24
 
     /// How many read transactions all processes together can have open. The first process that opens the file
     /// decides.

@@ -3,6 +3,8 @@ import StoreTesting
 import Testing
 import Tributary
 
+@testable import Models
+
 struct Thing: Model {
   static let type: Name = "thing"
   let number = Field<Int>("number", formerly: "no")
@@ -215,6 +217,30 @@ struct QueryTests {
     }
   }
 
+  // MARK: Random indexes
+
+  private static func indexes(_ random: inout SeededRandom) -> [IndexDefinition] {
+    let columns = Columns<Thing>()
+    let single: [any IndexColumn] = [
+      columns.number, columns.rank, columns.size, columns.text, columns.isOn, columns.mood, columns.other,
+      columns.votes, columns.prose, columns.numbers, columns.recordName, columns.number.descending,
+      columns.rank.descending, columns.text.descending, columns.votes.descending,
+    ]
+    let several: [any IndexColumn] = [
+      columns.words, columns.friends, columns.items, columns.roles,
+      ElementsColumn(field: columns.numbers.field, codec: ValueCodec<Int>.ofFieldValue),
+    ]
+    return (0..<3).map { index in
+      var parts = (0..<Int.random(in: 1...3, using: &random)).map { _ in single.randomElement(using: &random)!
+      }
+      if Int.random(in: 0..<3, using: &random) == 0 {
+        parts.insert(
+          several.randomElement(using: &random)!, at: Int.random(in: 0...parts.count, using: &random))
+      }
+      return IndexDefinition(Name("index \(index)"), of: ["thing"], by: parts.map(\.indexPart))
+    }
+  }
+
   // MARK: Against naive filter and sort
 
   @Test("give what a naive filter and sort gives, over random records", arguments: 0..<15)
@@ -225,6 +251,11 @@ struct QueryTests {
     let rows = Dictionary(uniqueKeysWithValues: all.map { ($0.id, $0) })
     var random = SeededRandom(seed: seed &+ 1000)
     for _ in 0..<60 {
+      // Some queries meet other indexes than those before.
+      if seed % 3 > 0, Int.random(in: 0..<6, using: &random) == 0 {
+        try store.local.declareIndexesBlockingThisThread(Self.indexes(&random))
+        try store.local.buildIndexesBlockingThisThread()
+      }
       let said = Self.condition(&random, all.map(\.id), depth: 3)
       let orders = (0..<Int.random(in: 0..<3, using: &random)).map { _ in Self.order(&random) }
       let limit = Bool.random(using: &random) ? Int.random(in: 0..<12, using: &random) : nil
@@ -258,7 +289,8 @@ struct QueryTests {
       var least = said
       while let next = try least.smaller.first(where: fails) { least = next }
       let (found, wanted) = (try store.keys(query(least)), expected(least))
-      Issue.record("seed \(seed): \(query(least).base) gives \(found), expected \(wanted)")
+      let plan = try store.read { try $0.explain(query(least)) }
+      Issue.record("seed \(seed): \(query(least).base) gives \(found), expected \(wanted); \(plan)")
       return
     }
   }

@@ -210,3 +210,29 @@ private enum Models {
     // comment end
   }
 }
+
+private func indexes(_ store: LocalStore) async throws {
+  // comment IndexDefinition.swift
+  let byDate = IndexDefinition("by date", of: ["post"], by: [IndexPart(.value(.value(of: "date")))])
+  try await store.declareIndexes([byDate])
+  // comment end
+}
+
+private enum IndexExamples {
+  // comment ModelIndex.swift
+  struct Post: Model {
+    static let type: Name = "post"
+    let headline = Field<String>("headline")
+    let date = Field<Date>("date").indexed
+    let author = Field<Ref<Person>?>("author", .nullify)
+    let tags = SetField<String>("tags").indexed
+
+    static let indexes: [Index] = [Index { [$0.author, $0.date.descending] }]
+  }
+  // comment end
+
+  struct Person: Model {
+    static let type: Name = "person"
+    let name = Field<String>("name")
+  }
+}

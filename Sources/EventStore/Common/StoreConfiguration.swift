@@ -22,6 +22,8 @@ public struct StoreConfiguration: Sendable {
   public var wallMilliseconds: @Sendable () -> Int64 = SystemEnvironment.wallMilliseconds
   /// A source of random bits, for identities.
   public var makeRandom: @Sendable () -> UInt64 = SystemEnvironment.makeRandom
+  /// For tests only: the indexes that a new store has.
+  package var indexes: [IndexDefinition] = []
   /// For tests only: no sync at all, so that a power cut may break the store.
   package var isUnsynced = false
   /// For a simulator only: no thread is started, and a write is done by the thread that asks for it, before

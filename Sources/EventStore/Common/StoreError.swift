@@ -25,6 +25,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let valueInvalid = Code(rawValue: "valueInvalid")
     /// A list or a text has no such index.
     public static let indexInvalid = Code(rawValue: "indexInvalid")
+    /// An index is defined as none can be.
+    public static let definitionInvalid = Code(rawValue: "definitionInvalid")
     /// A list has no such element, or has it no more.
     public static let elementUnknown = Code(rawValue: "elementUnknown")
     /// One write makes more than a transaction may hold.

@@ -7,9 +7,9 @@ struct OpenedStore {
   let tables: Tables
   let identity: StoreIdentity
 
-  /// The version of the format of a store that this code writes. One of format 2 becomes a store of it when
-  /// it is opened for writing: its rows stay as they are, and are read, until they are rewritten.
-  static let formatVersion: UInt64 = 3
+  /// The version of the format of a store that this code writes. One of a former format becomes a store of it
+  /// when it is opened for writing: its rows stay as they are, and are read, until they are rewritten.
+  static let formatVersion: UInt64 = 4
   /// The versions that it reads.
   static let formatVersions: ClosedRange<UInt64> = 2...formatVersion
 
@@ -78,7 +78,8 @@ struct OpenedStore {
       let meta = try transaction.openTable("meta", create: false)
       let (identity, format) = try check(transaction, meta, directory)
       isOurs = true
-      return (try Tables(in: transaction, create: false), identity, format)
+      let tables = try Tables(in: transaction, create: false)
+      if tables.indexes != nil || configuration.isReadOnly { return (tables, identity, format) }
     } catch let error as LMDBError where error.code == .notFound {
       guard isOurs || creates else {
         throw StoreError(
@@ -151,7 +152,10 @@ struct OpenedStore {
     identity.append(to: &writer)
     try transaction.put(writer.span, for: TableKey.meta(.identity).span, in: tables.meta)
     let failure = try CommitFault.check(configuration.commitFault, at: directory)
-    try transaction.commit()
+    let storage = TableStorage(tables: tables)
+    storage.begin(transaction)
+    _ = try storage.indexes.declare(configuration.indexes)
+    try storage.commit()
     if let failure { throw failure }
     return (tables, identity)
   }

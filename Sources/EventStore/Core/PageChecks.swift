@@ -12,7 +12,7 @@ extension StoreCore {
 
   /// Throws if a page that reading the log reaches is damaged; the records' may be.
   func checkPagesOfLog() throws {
-    let others: Set = ["records", "elements", "runs", "references", "states"]
+    let others: Set = ["records", "elements", "runs", "references", "states", "indexes"]
     try environment.checkPages(of: Tables.names.filter { !others.contains($0) })
   }
 

@@ -38,6 +38,7 @@ struct TableVerification {
         : (kind == RunKeys.placeKind || kind == RunKeys.makerKind) && count == RunKeys.numberKeyBytes
     case "references": return ReferenceKey.isKey(key)
     case "states": return count == 4
+    case "indexes": return count >= IndexEntry.prefixBytes
     case "assets": return TableKey.isOfAssets(key)
     case "zones", "replicas", "incarnations", "names":
       guard count > 1 else { return false }

@@ -32,6 +32,9 @@ enum Verification {
           report, scratchDirectory: core.configuration.scratchDirectory, isFoldingAgain: isFoldingAgain)
         try records.check(source, progress)
         report = records.report
+        var indexes = IndexVerification(report)
+        try indexes.check(source, progress)
+        report = indexes.report
       }
       var assets = AssetVerification(report, names: log.assetNames, isFoldingAgain: isFoldingAgain)
       try assets.check(source, core.assets, progress)

@@ -16,6 +16,8 @@ public struct VerificationReport: Hashable, Sendable {
       case placement
       /// A record or an element differs from a fold of the log.
       case record
+      /// An index differs from its records.
+      case index
       /// What counts or lists the assets differs from the log.
       case assetList
       /// An asset's file is gone or has other bytes.

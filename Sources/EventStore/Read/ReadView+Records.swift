@@ -7,7 +7,7 @@ extension ReadView {
   /// visible.
   func visible(_ row: StoredRow, _ state: StateNumber) throws -> (type: NameNumber, fields: FieldStart)? {
     guard let alive = try alive(row, state) else { return nil }
-    guard row.flags.contains(.cascades) else { return alive }
+    guard row.flags.contains(.cascades), !showsAll else { return alive }
     return try ReferenceReader(self).missingTarget(of: row, state) == nil ? alive : nil
   }
 
@@ -15,8 +15,18 @@ extension ReadView {
   @inline(__always)
   func alive(_ row: StoredRow, _ state: StateNumber) throws -> (type: NameNumber, fields: FieldStart)? {
     if let plain = row.plainType { return plain }
-    guard let type = try aliveType(in: row, state, { try meta.policies() }) else { return nil }
+    guard let type = try aliveType(in: row, state, { try meta.policies() }, anyAlive: showsAll) else {
+      return nil
+    }
     return (type, try row.fields())
+  }
+
+  /// What the entries of a row's record in indexes say of it.
+  func flags(inIndexesOf row: StoredRow, _ state: StateNumber) throws -> IndexEntry.Flags {
+    if row.flags.contains(.cascades) { return .isContested }
+    if row.plainType != nil { return [] }
+    let isContested = try existences(in: row, state).contains { if case .alive = $0 { false } else { true } }
+    return isContested ? .isContested : []
   }
 
   /// The value of a register: that of its greatest head.

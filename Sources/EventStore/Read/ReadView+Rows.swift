@@ -47,11 +47,22 @@ extension ReadView {
     _ base: RawSpan, withBlocksOf cells: ClosedRange<UInt32>, _ state: StateNumber
   ) throws -> [UInt8] {
     let record = try RecordRow.recordNumber(of: base)
-    let prefix = ElementKey.blocks(of: state, record: record)
-    let first = ElementKey.block(of: state, record: record, from: cells.lowerBound)
-    let last = ElementKey.block(of: state, record: record, from: cells.upperBound)
     var row = ByteWriter()
     row.append(base)
+    try forEachBlock(under: ElementKey.blocks(of: state, record: record), of: cells, state, record) {
+      _, block in
+      try WideRow.append(block, to: &row)
+    }
+    return WideRow.whole(row.bytes)
+  }
+
+  /// Calls a closure with the blocks of a wide record that may have some cells, in order.
+  private func forEachBlock(
+    under prefix: ElementKey, of cells: ClosedRange<UInt32>, _ state: StateNumber, _ record: UInt32,
+    _ body: (_ key: RawSpan, _ block: RawSpan) throws -> Void
+  ) throws {
+    let first = ElementKey.block(of: state, record: record, from: cells.lowerBound)
+    let last = ElementKey.block(of: state, record: record, from: cells.upperBound)
     var cursor = try transaction.openCursor(tables.elements)
     var isThere = try cursor.seek(atMost: first.bytes.span.bytes)
     if !isThere || !cursor.withEntry({ key, _ in key.hasPrefix(prefix.bytes) }) {
@@ -60,13 +71,12 @@ extension ReadView {
     while isThere {
       let isInside = try cursor.withEntry { key, block in
         guard key.hasPrefix(prefix.bytes), compareBytes(key, last.bytes.span.bytes) <= 0 else { return false }
-        try WideRow.append(block, to: &row)
+        try body(key, block)
         return true
       }
       guard isInside else { break }
       isThere = try cursor.next()
     }
-    return WideRow.whole(row.bytes)
   }
 
   /// Runs a closure on a record's whole row, joined from its parts if there are any.
@@ -83,6 +93,28 @@ extension ReadView {
   /// A record's whole row in version 1.
   func unpackedRow(_ row: StoredRow, _ state: StateNumber) throws -> [UInt8] {
     try withWhole(row, state) { try $0.withUnpacked { $0.bytes } }
+  }
+
+  /// Runs a closure on a row with all cells of some fields. Of a wide record only these are read.
+  func withRow<R>(
+    _ row: StoredRow, ofFields fields: some Sequence<NameNumber>, _ state: StateNumber,
+    _ body: (StoredRow) throws -> R
+  ) throws -> R {
+    guard row.isWideBase else { return try withWhole(row, state, body) }
+    let record = try RecordRow.recordNumber(of: row.bytes)
+    let prefix = ElementKey.blocks(of: state, record: record)
+    var whole = ByteWriter()
+    whole.append(row.bytes)
+    var last: [UInt8] = []
+    for cells in fields.map({ WideRow.cells(of: $0) }).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      try forEachBlock(under: prefix, of: cells, state, record) { key, block in
+        // Two fields may be in one block.
+        guard last.isEmpty || compareBytes(key, last.span.bytes) > 0 else { return }
+        last = key.bytes
+        try WideRow.append(block, to: &whole)
+      }
+    }
+    return try body(StoredRow(WideRow.whole(whole.bytes).span.bytes))
   }
 
   private func joined(_ base: RawSpan, _ state: StateNumber) throws -> [UInt8] {

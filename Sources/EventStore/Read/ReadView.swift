@@ -10,6 +10,9 @@ final class ReadView: TableReading {
   let transaction: LMDBTransaction
   let tables: Tables
   let interned: Interned
+  /// Whether a record is there if any head of its existence says so, and references read as what they are while
+  /// their records are not there: as indexes see records.
+  let showsAll: Bool
 
   // Accesses never overlap, so none is checked.
   @exclusivity(unchecked) private var knownZones = MetInOrder<ZoneID, StateNumber>()
@@ -21,11 +24,15 @@ final class ReadView: TableReading {
   /// Cached existence of records that others refer to by cascades or nullify references.
   @exclusivity(unchecked) var fates = RecordFates()
   @exclusivity(unchecked) private var madeLogCache: LogCache?
+  @exclusivity(unchecked) private var madeIndexes: [StoredIndex]?
 
-  init(_ transaction: consuming LMDBTransaction, tables: Tables, interned: Interned) {
+  init(
+    _ transaction: consuming LMDBTransaction, tables: Tables, interned: Interned, showsAll: Bool = false
+  ) {
     self.transaction = transaction
     self.tables = tables
     self.interned = interned
+    self.showsAll = showsAll
   }
 
   /// Made when the log is read, which most reads do not do.
@@ -52,6 +59,14 @@ final class ReadView: TableReading {
     return knownZones.append(zone, try zones.visible(zone).row.state)
   }
 
+  /// Lets a zone's records be those of a state, which need not be its present one.
+  ///
+  /// - Returns: the index of the zone in the cache.
+  func show(_ state: StateNumber) throws -> Int {
+    let zone = try zone(of: state)
+    return knownZones.index(of: zone) ?? knownZones.append(zone, state)
+  }
+
   func zone(at index: Int) -> (id: ZoneID, state: StateNumber) {
     let (id, state) = knownZones.entries[index]
     return (id, state)
@@ -66,6 +81,14 @@ final class ReadView: TableReading {
     }
     _ = zonesOfStates.append(state, zone)
     return zone
+  }
+
+  /// The indexes of the store.
+  func knownIndexes() throws -> [StoredIndex] {
+    if let madeIndexes { return madeIndexes }
+    let indexes = try self.indexes.all()
+    madeIndexes = indexes
+    return indexes
   }
 
   /// The number of a type's or field's name; nil if the store has none for it.

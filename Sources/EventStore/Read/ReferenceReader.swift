@@ -145,7 +145,7 @@ struct ReferenceReader {
   private func shown(seen value: Value, _ state: StateNumber) throws -> Value? {
     switch value {
     case .reference(let reference):
-      guard reference.rule == .nullify, try isLocal(reference, state) else { return value }
+      guard reference.rule == .nullify, !view.showsAll, try isLocal(reference, state) else { return value }
       return try isThere(Array(reference.record.rawValue.utf8), state) ? value : nil
     case .array(let elements): return .array(try elements.map { try shown(seen: $0, state) ?? .null })
     case .map(let entries): return .map(try entries.mapValues { try shown(seen: $0, state) ?? .null })

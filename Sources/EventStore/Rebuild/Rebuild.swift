@@ -243,6 +243,7 @@ struct Rebuild {
           left -= 1
         }
       }
+      try storage.indexes.removeRows(under: TableKey.state(state).span.bytes, &left)
       guard left > 0 else { break }
       try storage.removeStateRow(state)
       // A state takes as much as some rows.

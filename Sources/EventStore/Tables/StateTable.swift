@@ -20,6 +20,26 @@ struct StateTable<Source: TableReading>: TableView {
   }
 }
 
+extension StateTable {
+  /// The numbers of all states, ascending.
+  func all() throws -> [StateNumber] {
+    var found: [StateNumber] = []
+    var last = StateNumber.none
+    while last.rawValue < .max, let next = try first(atOrAfter: StateNumber(rawValue: last.rawValue + 1)) {
+      found.append(next)
+      last = next
+    }
+    return found
+  }
+
+  /// The first state whose number is equal or greater; nil if there is none.
+  func first(atOrAfter state: StateNumber) throws -> StateNumber? {
+    var cursor = try transaction.openCursor(tables.states)
+    guard try cursor.seek(atOrAfter: TableKey.state(state).span) else { return nil }
+    return try cursor.withEntry { key, _ in StateNumber(rawValue: try key.bigEndian32(at: 0)) }
+  }
+}
+
 extension StateTable where Source == TableStorage {
   /// Makes a state of a zone, and returns its number.
   func make(for zone: ZoneNumber, _ status: StateRow.Status) throws -> StateNumber {

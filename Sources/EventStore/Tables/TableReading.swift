@@ -26,6 +26,7 @@ extension TableReading {
   @inline(__always) var rows: RowTable<Self> { RowTable(source: self) }
   @inline(__always) var states: StateTable<Self> { StateTable(source: self) }
   @inline(__always) var meta: MetaTable<Self> { MetaTable(source: self) }
+  @inline(__always) var indexes: IndexTable<Self> { IndexTable(source: self) }
 
   @inline(__always) var zoneNumbers: NumberTable<Self, ZoneID> {
     NumberTable(source: self, interner: interned.zones, table: tables.zones)

@@ -10,6 +10,8 @@ final class TableStorage {
   let tables: Tables
   let interned = Interned()
   let logCache = LogCache()
+  /// Makes what keeps the indexes, where records are folded.
+  var makeIndexUpkeep: ((TableStorage, [StoredIndex]) throws -> any RecordUpkeep)?
   // No access to a field meets another access to the same field. Dynamic checks of that took a twentieth of a
   // small commit.
   @exclusivity(unchecked) var state = State()
@@ -36,6 +38,8 @@ final class TableStorage {
     var touchedRows = 0
     /// What the last look back over a log has found.
     var lookBack: LookBack?
+    /// What keeps the indexes, once it was asked for: nil in it if there are none.
+    fileprivate var indexUpkeep: (any RecordUpkeep)??
     /// The run of placed sequences that was found last.
     var lastPlacement: CachedPlacement?
     /// The last row of the log; nil if it is to be read.
@@ -73,6 +77,21 @@ final class TableStorage {
   /// Rows of records that were read, and of what belongs to them, since the storage was made: what a fold
   /// really took.
   var touchedRows: Int { state.touchedRows }
+
+  /// What keeps the indexes; nil if there are none.
+  func indexUpkeep() throws -> (any RecordUpkeep)? {
+    if let known = state.indexUpkeep { return known }
+    let indexes = try self.indexes.all()
+    let upkeep = indexes.isEmpty ? nil : try makeIndexUpkeep?(self, indexes)
+    state.indexUpkeep = .some(upkeep)
+    return upkeep
+  }
+
+  /// Drops what is known of indexes, before they change. Nothing may have changed that they do not have.
+  func forgetIndexes() { state.indexUpkeep = nil }
+
+  /// Writes what has changed in the indexes. The fold must have written its row before.
+  func flushIndexes() throws { try state.indexUpkeep??.flush() }
 
   /// Counts rows that were read of tables other than those of records.
   func note(touchedRows count: Int) { state.touchedRows += count }
@@ -125,6 +144,7 @@ final class TableStorage {
 
   /// Ends a nested transaction that has written nothing: what comes is written without one.
   func dropUntouchedNested() throws {
+    state.indexUpkeep??.dropViews()
     if state.inner?.isUntouched == true { try state.inner.take()?.commit() }
   }
 
@@ -158,6 +178,7 @@ final class TableStorage {
     state.unfoldedKinds = nil
     state.lastPlacement = nil
     state.lookBack = nil
+    state.indexUpkeep = nil
     forgetRows()
   }
 

@@ -13,6 +13,7 @@ import OperationFormat
 /// | elements | `ElementKey` | heads with their payloads, elements, parts of large rows: see there |
 /// | runs | `RunKeys` | the units of lists and texts |
 /// | references | `ReferenceKey` | which record refers to which, by the values that are shown |
+/// | indexes | `IndexEntry` | which records an index has; under state 0 `StoredIndex` |
 /// | zones | 0, number (4) | identity |
 /// | zones | 1, owner's byte count (1), owner, name | number |
 /// | zones | 2, number (4) | `ZoneRow` |
@@ -42,11 +43,13 @@ struct Tables: Sendable {
   let states: Table
   let assets: Table
   let meta: Table
+  /// Nil in a store of a former version that is open for reading alone.
+  let indexes: Table?
 
   /// Their names in the order of the properties, for counts and sizes.
   static let names = [
     "log", "sequences", "segments", "placements", "records", "elements", "runs", "references", "zones",
-    "replicas", "incarnations", "names", "states", "assets", "meta",
+    "replicas", "incarnations", "names", "states", "assets", "meta", "indexes",
   ]
 
   init(in transaction: borrowing LMDBTransaction, create: Bool) throws(LMDBError) {
@@ -65,6 +68,18 @@ struct Tables: Sendable {
     states = try transaction.openTable("states", create: create)
     assets = try transaction.openTable("assets", create: create)
     meta = try transaction.openTable("meta", create: create)
+    indexes = try Self.openIndexes(in: transaction, create: create)
+  }
+
+  private static func openIndexes(
+    in transaction: borrowing LMDBTransaction, create: Bool
+  ) throws(LMDBError) -> Table? {
+    do throws(LMDBError) {
+      return try transaction.openTable("indexes", create: create)
+    } catch {
+      guard error.code == .notFound else { throw error }
+      return nil
+    }
   }
 
   /// The tables with their names.
@@ -75,7 +90,7 @@ struct Tables: Sendable {
         [
           log, sequences, segments, placements, records, elements, runs, references, zones, replicas,
           incarnations, names, states, assets, meta,
-        ]))
+        ] + (indexes.map { [$0] } ?? [])))
   }
 }
 

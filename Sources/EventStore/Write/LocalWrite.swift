@@ -171,7 +171,7 @@ final class LocalWrite {
   /// Reads what the write has done so far. Valid until its next mutation.
   @_lifetime(borrow self)
   func reader() throws -> RecordReader {
-    try store.fold.flush()
+    try store.flush()
     if let view = current.view { return RecordReader(view) }
     let view = ReadView(storage.transaction.alias(), tables: storage.tables, interned: storage.interned)
     current.view = view

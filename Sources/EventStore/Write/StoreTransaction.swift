@@ -73,6 +73,7 @@ final class StoreTransaction {
     self.makeRandom = makeRandom
     self.assetFiles = assetFiles
     current = State(fold: Fold(storage: storage))
+    storage.makeIndexUpkeep = { try IndexUpkeep($0, $1) }
   }
 
   // MARK: Begin and end
@@ -86,7 +87,7 @@ final class StoreTransaction {
   /// - Parameter isPlain: whether only writes of the app ran, and made or deleted no zone. Then the caches
   ///   stay valid.
   func commit(isPlain: Bool = false) throws {
-    try fold.flush()
+    try flush()
     try storage.meta.setClock(clock.last)
     try storage.commit(cachesAreRight: isPlain)
   }
@@ -96,14 +97,20 @@ final class StoreTransaction {
     didAbort()
   }
 
-  func beginNested() throws {
+  /// Writes the rows of the records that changed, and what changed in the indexes.
+  func flush() throws {
     try fold.flush()
+    try storage.flushIndexes()
+  }
+
+  func beginNested() throws {
+    try flush()
     fold.reset()
     try storage.beginNested()
   }
 
   func commitNested() throws {
-    try fold.flush()
+    try flush()
     fold.reset()
     try storage.commitNested()
   }

@@ -2,9 +2,16 @@ public import OperationFormat
 
 /// A whole number that several add to: all additions count.
 public struct CounterField: MergingField {
-  public let definition: FieldDefinition
+  public private(set) var definition: FieldDefinition
 
   public init(_ name: Name) { definition = FieldDefinition(name, .counter) }
+
+  /// The field, with an index of its sums. See ``ModelIndex``.
+  public var indexed: Self {
+    var field = self
+    field.definition.isIndexed = true
+    return field
+  }
 
   func content(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
@@ -49,4 +56,8 @@ public struct DecimalCounterField: MergingField {
     default: .empty
     }
   }
+}
+
+extension CounterField: IndexableField {
+  var indexPart: IndexPart { IndexPart(.value(QueryField(.field(name, definition.kind), fallback: .int(0)))) }
 }

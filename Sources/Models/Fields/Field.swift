@@ -19,6 +19,8 @@ public struct Field<T: Sendable>: RegisterField {
 
   let core: Core
 
+  private init(_ core: Core) { self.core = core }
+
   private init(_ name: Name, _ formerly: [Name], _ codec: ValueCodec<T>, _ fallback: T) {
     core = Core(FieldDefinition(name, formerly: formerly, .register), codec, fallback)
   }
@@ -65,6 +67,13 @@ public struct Field<T: Sendable>: RegisterField {
 
   public var definition: FieldDefinition { core.definition }
 
+  /// The field, with an index of its values: see ``ModelIndex``.
+  public var indexed: Field {
+    var definition = definition
+    definition.isIndexed = true
+    return Field(Core(definition, core.codec, core.fallback))
+  }
+
   /// What is stored for what a stored value shows.
   func shownValue(_ value: Value?, in zone: ZoneID) throws -> Value {
     if let value, core.codec.decode(value, zone) != nil { return value }
@@ -78,6 +87,19 @@ public struct Field<T: Sendable>: RegisterField {
   /// What a stored value shows.
   func shown(_ value: Value?, in zone: ZoneID) -> T {
     value.flatMap { core.codec.decode($0, zone) } ?? core.fallback
+  }
+}
+
+extension Field: IndexableField {
+  var indexPart: IndexPart { IndexPart(.value(queryField())) }
+
+  /// The field as a query looks at it.
+  ///
+  /// - Parameter path: the fields with references that lead to its record.
+  func queryField(path: [Name] = []) -> QueryField {
+    QueryField(
+      .field(definition.name, .register), formerNames: definition.formerNames, path: path,
+      fallback: (try? core.codec.encode(core.fallback, .nowhere)) ?? .null)
   }
 }
 

@@ -5,7 +5,7 @@ public import OperationFormat
 /// An element that two devices move at once is at one place, and a move and a change do not conflict. An element
 /// that does not decode, as one of a newer version of the app, is not shown, and stays.
 public struct ListField<T: Sendable>: CodedField {
-  public let definition: FieldDefinition
+  public private(set) var definition: FieldDefinition
   let codec: ValueCodec<T>
 
   private init(_ name: Name, _ codec: ValueCodec<T>) {
@@ -26,6 +26,13 @@ public struct ListField<T: Sendable>: CodedField {
   ///   - rule: what each means while its record is deleted: see the page *Referring to records* of `EventStore`.
   public init<M: Model>(_ name: Name, _ rule: ReferenceRule) where T == Ref<M> {
     self.init(name, .reference(rule))
+  }
+
+  /// The field, with an index of its elements: it finds the records that contain one. See ``ModelIndex``.
+  public var indexed: Self {
+    var field = self
+    field.definition.isIndexed = true
+    return field
   }
 
   func content(
@@ -59,3 +66,7 @@ public struct ListElement<T: Sendable>: Sendable, Identifiable {
 
 extension ListElement: Equatable where T: Equatable {}
 extension ListElement: Hashable where T: Hashable {}
+
+extension ListField: IndexableField {
+  var indexPart: IndexPart { IndexPart(.elements(QueryField(.field(name, definition.kind)))) }
+}

@@ -4,7 +4,7 @@ public import OperationFormat
 ///
 /// A value that does not decode, as one of a newer version of the app, is not shown, and stays.
 public struct MapField<T: Sendable>: CodedField {
-  public let definition: FieldDefinition
+  public private(set) var definition: FieldDefinition
   let codec: ValueCodec<T>
 
   private init(_ name: Name, _ codec: ValueCodec<T>) {
@@ -24,6 +24,13 @@ public struct MapField<T: Sendable>: CodedField {
   ///   - rule: what each means while its record is deleted: see the page *Referring to records* of `EventStore`.
   public init<M: Model>(_ name: Name, _ rule: ReferenceRule) where T == Ref<M> {
     self.init(name, .reference(rule))
+  }
+
+  /// The field, with an index of its keys: it finds the records that have one. See ``ModelIndex``.
+  public var indexed: Self {
+    var field = self
+    field.definition.isIndexed = true
+    return field
   }
 
   func content(
@@ -47,4 +54,8 @@ public struct MapField<T: Sendable>: CodedField {
     }
     return entries
   }
+}
+
+extension MapField: IndexableField {
+  var indexPart: IndexPart { IndexPart(.elements(QueryField(.field(name, definition.kind)))) }
 }

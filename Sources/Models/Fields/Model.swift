@@ -17,6 +17,9 @@ public protocol Model: Sendable {
   /// The name of the type in the log. It is data: a struct may be renamed, this may not.
   static var type: Name { get }
 
+  /// Indexes by several fields, or others that no field's `indexed` makes. None unless you say so.
+  static var indexes: [ModelIndex<Self>] { get }
+
   init()
 }
 
@@ -35,6 +38,8 @@ public struct FieldDefinition: Hashable, Sendable {
   public let formerNames: [Name]
   /// What its changes do.
   public let kind: FieldKind
+  /// Whether an index is by the field alone.
+  public internal(set) var isIndexed = false
 
   init(_ name: Name, formerly formerNames: [Name] = [], _ kind: FieldKind) {
     (self.name, self.formerNames, self.kind) = (name, formerNames, kind)

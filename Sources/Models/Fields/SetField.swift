@@ -4,7 +4,7 @@ public import OperationFormat
 ///
 /// An element that does not decode, as one of a newer version of the app, is not shown, and stays.
 public struct SetField<Element: Hashable & Sendable>: CodedField {
-  public let definition: FieldDefinition
+  public private(set) var definition: FieldDefinition
   let codec: ValueCodec<Element>
 
   private init(_ name: Name, _ codec: ValueCodec<Element>) {
@@ -26,6 +26,13 @@ public struct SetField<Element: Hashable & Sendable>: CodedField {
     self.init(name, .reference(rule))
   }
 
+  /// The field, with an index of its elements: it finds the records that contain one. See ``ModelIndex``.
+  public var indexed: Self {
+    var field = self
+    field.definition.isIndexed = true
+    return field
+  }
+
   func content(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> any Sendable {
@@ -42,4 +49,8 @@ public struct SetField<Element: Hashable & Sendable>: CodedField {
     let zone = record.zone
     return Set(try (transaction.elements(of: name, in: record) ?? []).compactMap { codec.decode($0, zone) })
   }
+}
+
+extension SetField: IndexableField {
+  var indexPart: IndexPart { IndexPart(.elements(QueryField(.field(name, definition.kind)))) }
 }

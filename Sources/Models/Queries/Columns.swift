@@ -49,13 +49,7 @@ public struct Columns<M: Model> {
   }
 
   private func column<T>(_ field: Field<T>) -> Column<T> {
-    let definition = field.definition
-    let fallback = (try? field.core.codec.encode(field.core.fallback, .nowhere)) ?? .null
-    return Column(
-      QueryField(
-        .field(definition.name, .register), formerNames: definition.formerNames, path: path,
-        fallback: fallback),
-      field.core.codec)
+    Column(field.queryField(path: path), field.core.codec)
   }
 
   private func field(_ field: some MergingField, fallback: Value = .null) -> QueryField {

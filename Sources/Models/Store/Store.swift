@@ -1,4 +1,5 @@
 public import OperationFormat
+import Synchronization
 
 /// A store of an app's models, on this machine.
 ///
@@ -15,6 +16,8 @@ public final class Store: Sendable {
   public let local: LocalStore
   private let author: String?
   private let schema: UInt64?
+  /// What builds indexes since the store was opened.
+  private let building = Mutex<Task<Void, any Error>?>(nil)
 
   /// Opens the store of a directory, or makes one there, and makes the zones that it does not have.
   ///
@@ -36,7 +39,9 @@ public final class Store: Sendable {
     try Self.checkTypes(of: models)
     local = try LocalStore(directory: directory, durability: durability, configuration: configuration)
     (self.author, self.schema) = (author, schema)
-    if !configuration.isReadOnly { try make(zones) }
+    guard !configuration.isReadOnly else { return }
+    try make(zones)
+    try makeIndexes(of: models)
   }
 
   private static func checkTypes(of models: [any Model.Type]) throws {
@@ -64,8 +69,41 @@ public final class Store: Sendable {
     }
   }
 
+  /// Declares the indexes of models, removes those that they do not have any more, and builds new ones: at once over
+  /// few records, else while the app works.
+  private func makeIndexes(of models: [any Model.Type]) throws {
+    let definitions = models.flatMap { $0.indexDefinitions }
+    let types = Set(models.map { $0.type })
+    let known = try local.indexes()
+    let gone = known.map(\.definition).filter { known in
+      types.isSuperset(of: known.types) && !definitions.contains { $0.name == known.name }
+    }
+    try local.declareIndexesBlockingThisThread(definitions, removing: gone.map(\.name))
+    guard try local.hasIndexesToBuild() else { return }
+    if try local.recordCountMax() <= Self.recordsAtOnce { return try local.buildIndexesBlockingThisThread() }
+    let build = Task.detached(priority: .utility) { [weak local] in _ = try await local?.buildIndexes() }
+    building.withLock { $0 = build }
+  }
+
+  /// How many records an opening reads to build an index.
+  private static let recordsAtOnce = 10_000
+
+  /// Waits until all indexes are built that a model has got since the store was opened last. Until then queries read
+  /// all records where such an index would serve.
+  ///
+  /// - Parameter progress: called after each step; what it throws ends the wait.
+  /// - Throws: `StoreError` `damaged`, `full`; what `progress` throws; `CancellationError`.
+  public func buildIndexes(progress: (IndexBuildProgress) throws -> Void = { _ in }) async throws {
+    try await local.buildIndexes(progress: progress)
+  }
+
+  deinit { building.withLock { $0?.cancel() } }
+
   /// Closes the store once the queued writes are done.
-  public func close() { local.close() }
+  public func close() {
+    building.withLock { $0?.cancel() }
+    local.close()
+  }
 
   // MARK: Writing
 

@@ -124,6 +124,14 @@ package struct ByteWriter: ~Copyable, @unchecked Sendable {
     append(other.span)
   }
 
+  /// Takes the last bytes away.
+  package mutating func removeLast(_ byteCount: Int) { count -= byteCount }
+
+  /// Turns all bits over from a place on.
+  package mutating func turnOver(from start: Int) {
+    for index in start..<count { space[index] = ~space[index] }
+  }
+
   /// Appends a copy of bytes.
   @inlinable
   package mutating func append(_ bytes: [UInt8]) { append(bytes.span.bytes) }

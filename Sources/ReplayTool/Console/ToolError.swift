@@ -61,7 +61,9 @@ struct ToolError: Error {
   /// store's.
   private static func exit(of code: StoreError.Code) -> Exit {
     switch code {
-    case .zoneUnknown, .recordUnknown, .positionUnknown, .nameInvalid, .valueInvalid, .indexInvalid: .input
+    case .zoneUnknown, .recordUnknown, .positionUnknown, .nameInvalid, .valueInvalid, .indexInvalid,
+      .definitionInvalid:
+      .input
     case _ where isOfStore(code): .store
     default: .problem
     }

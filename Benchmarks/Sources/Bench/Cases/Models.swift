@@ -5,7 +5,7 @@ import Stores
 
 /// The same records by their model, and as Codable structs of GRDB.
 extension Case {
-  private struct ItemStruct: Codable, FetchableRecord {
+  struct ItemStruct: Codable, FetchableRecord {
     var id: String
     var field0: String
     var field1: String

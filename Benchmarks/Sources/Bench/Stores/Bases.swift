@@ -6,14 +6,6 @@ struct Bases {
   let engine: String
   let sqlite: String
 
-  init(_ place: Place, _ sizes: Sizes) throws {
-    dataset = Dataset(records: sizes.records)
-    engine = place.path + "/engine"
-    sqlite = place.path + "/sqlite"
-    try Engine.make(engine, dataset)
-    try SQLite.make(sqlite, dataset)
-  }
-
   /// Opens a copy for a turn.
   func openEngine(in place: Place, as name: String = "ours") throws -> Engine {
     try Engine(try place.copy(engine, as: name), dataset)
@@ -21,5 +13,15 @@ struct Bases {
 
   func openSQLite(in place: Place) throws -> SQLite {
     try SQLite(try place.copy(sqlite, as: "sqlite-turn"), dataset)
+  }
+}
+
+extension Bases {
+  init(_ place: Place, _ sizes: Sizes) throws {
+    dataset = Dataset(records: sizes.records)
+    engine = place.path + "/engine"
+    sqlite = place.path + "/sqlite"
+    try Engine.make(engine, dataset)
+    try SQLite.make(sqlite, dataset)
   }
 }

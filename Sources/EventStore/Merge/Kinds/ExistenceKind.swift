@@ -96,9 +96,12 @@ extension RowReading {
   /// The type of a record by the heads of its existence; nil if it is not alive. One that is may be hidden by
   /// a cascade.
   ///
-  /// - Parameter policies: called where the existence is contested.
+  /// - Parameters:
+  ///   - policies: called where the existence is contested.
+  ///   - anyAlive: whether any head makes it alive, whatever the policies say.
   func aliveType(
-    in row: StoredRow, _ state: StateNumber, _ policies: () throws -> [NameNumber: ExistencePolicy]
+    in row: StoredRow, _ state: StateNumber, _ policies: () throws -> [NameNumber: ExistencePolicy],
+    anyAlive: Bool = false
   ) throws -> NameNumber? {
     if let plain = row.plainType { return plain.type }
     let inline = try row.heads(of: .existence)
@@ -109,6 +112,7 @@ extension RowReading {
       return type
     }
     guard inline.count > 0 else { return nil }
+    if anyAlive { return ExistencePolicy.typeOfAlive(in: try existences(in: row, state)) }
     let policies = try policies()
     let greatest = row.extracting(inline[0].payload)
     if let type = try ExistencePolicy.visibleType(ofGreatest: greatest, policies) { return type }

@@ -24,6 +24,12 @@ extension ExistencePolicy {
     return type
   }
 
+  /// The type of a record that a policy may let be visible; nil if none does.
+  static func typeOfAlive(in heads: some Sequence<Existence>) -> NameNumber? {
+    for case .alive(let type) in heads { return type }
+    return nil
+  }
+
   /// The type of a record that is visible, nil for one that is not.
   ///
   /// - Parameters:

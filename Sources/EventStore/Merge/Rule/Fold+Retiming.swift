@@ -18,6 +18,7 @@ extension Fold {
     in state: StateNumber, transaction: CausalContext, to timestamp: Timestamp
   ) throws -> Bool {
     guard try load(record, in: state) else { return false }
+    try willChange()
     let id = HeadID(
       replica: transaction.replica, epoch: transaction.epoch, sequence: transaction.sequence, index: index)
     let isAnotherRecord = try retimeShown(CellPath(.existence), by: id, to: timestamp)

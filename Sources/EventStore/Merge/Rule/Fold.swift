@@ -45,6 +45,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     throws
   {
     try loaded.loadOrBegin(record, in: state)
+    try willChange(type: type)
     try loaded.joinRegisters()
     try loaded.divideIfLarge()
     try thin(CellPath(.existence), at: index)
@@ -75,6 +76,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     _ record: RawSpan, in state: StateNumber, movedTo place: RawSpan = RawSpan(), index: UInt32
   ) throws {
     try loaded.loadOrBegin(record, in: state)
+    try willChange()
     try thin(CellPath(.existence), at: index)
     guard !place.isEmpty else { return try set(existence: .dead, index: index) }
     try setExistence(index: index) { payload in
@@ -98,6 +100,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   mutating func change(
     _ kind: OperationKind, _ field: NameNumber, type: NameNumber, operand: RawSpan, index: UInt32
   ) throws {
+    try willChange(kind, field, type: type, operand: operand)
     if kind == .set, try setPacked(field, type: type, value: operand, index: index) { return }
     try loaded.unpack()
     if loaded.bytes.count > loaded.wholeRowBytesMax { try loaded.divideIfLarge() }

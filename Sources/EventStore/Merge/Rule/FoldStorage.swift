@@ -45,6 +45,9 @@ package protocol FoldStorage: RowReading, RunStorage {
   /// Notes that a contribution of a state got another timestamp: what was reduced in their order may be
   /// another now.
   func noteRetiming(in state: StateNumber) throws
+  /// What keeps the indexes; nil if there are none.
+  func indexUpkeep() throws -> (any RecordUpkeep)?
+
   /// The number of a replica, nil if it has none: then nothing of it was folded.
   func replicaNumber(of replica: ReplicaID) throws -> ReplicaNumber?
 }
@@ -60,4 +63,9 @@ package struct PlacedRun: Hashable, Sendable {
     self.epoch = epoch
     self.sequences = sequences
   }
+}
+
+extension FoldStorage {
+  // A fold in memory has no indexes.
+  package func indexUpkeep() throws -> (any RecordUpkeep)? { nil }
 }

@@ -149,6 +149,10 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
 
   // MARK: The record
 
+  /// Runs a closure on the key of the row: see ``FoldStorage/withRecord(_:_:)``.
+  @inline(__always)
+  func withKey<R>(_ body: (RawSpan) throws -> R) rethrows -> R { try body(key.span) }
+
   /// The UTF-8 of the record's name.
   var recordName: [UInt8] { key.span.extracting(droppingFirst: 4).bytes }
 

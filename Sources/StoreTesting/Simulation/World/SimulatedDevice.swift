@@ -78,6 +78,7 @@ final class SimulatedDevice: @unchecked Sendable {
     configuration.isUnsynced = true
     configuration.scratchDirectory = parent
     configuration.writesOnCallingThread = true
+    configuration.indexes = SimulatedIndexes.all
     configuration.commitFault = commitFault
     configuration.foldBoundStepsMax = foldStepsMax
     // In worlds without assets, workloads write values of the greatest size.

@@ -2,7 +2,8 @@ public import OperationFormat
 
 /// Reading the records that fulfil a query.
 ///
-/// A query reads all records of its types and zones, and filters them: see ``explain(_:)``.
+/// A query reads what an index finds, or all records of its types and zones, and filters them: see
+/// ``explain(_:)``.
 extension RecordReading where Self: ~Copyable {
   /// The records of a query, in its order.
   ///
@@ -14,25 +15,14 @@ extension RecordReading where Self: ~Copyable {
   ///
   /// - Throws: as ``hits(_:)``.
   public func count(_ query: RecordQuery) throws -> Int {
-    var count = 0
-    try QueryRun(query.withoutNeedlessOrder, reader).visit { _, _ in
-      count += 1
-      return true
-    }
-    return min(count, max(0, query.limit ?? .max))
+    try QueryRun(query.withoutNeedlessOrder, reader, isOrdered: query.start != nil).count()
   }
 
   /// Whether a query has any record. It reads no further than to the first.
   ///
   /// - Throws: as ``hits(_:)``.
   public func exists(_ query: RecordQuery) throws -> Bool {
-    if let limit = query.limit, limit <= 0 { return false }
-    var isThere = false
-    try QueryRun(query.withoutNeedlessOrder, reader).visit { _, _ in
-      isThere = true
-      return false
-    }
-    return isThere
+    try QueryRun(query.withoutNeedlessOrder, reader, isOrdered: query.start != nil).count(max: 1) > 0
   }
 
   /// What a field has in the records of a query, in its order; null where it has nothing.
@@ -47,7 +37,7 @@ extension RecordReading where Self: ~Copyable {
 
   /// How a query is run.
   public func explain(_ query: RecordQuery) throws -> QueryPlan {
-    QueryPlan(query: query, zones: try query.zones ?? zones())
+    QueryPlan(query: query, zones: try query.zones ?? zones(), try QueryRun(query, reader).use)
   }
 }
 

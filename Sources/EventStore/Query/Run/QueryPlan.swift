@@ -4,19 +4,30 @@ public import OperationFormat
 public struct QueryPlan: Hashable, Sendable, CustomStringConvertible {
   /// The zones whose records are read.
   public let zones: [ZoneID]
+  /// The index whose entries are read; nil if all records are.
+  public let index: Name?
+  /// What the index finds them by.
+  public let found: [QueryCondition]
   /// What is left to filter.
   public let filter: QueryCondition
   /// By what is sorted; empty if the records come in their order.
   public let sort: [QueryOrder]
 
-  init(query: RecordQuery, zones: [ZoneID]) {
+  init(query: RecordQuery, zones: [ZoneID], _ use: IndexUse?) {
     self.zones = zones.sorted()
-    filter = query.condition
-    sort = query.order
+    index = use?.index.definition.name
+    found = use?.used ?? []
+    filter = use?.rest ?? query.condition
+    sort = use?.isReverse == nil ? query.order : []
   }
 
   public var description: String {
-    var lines = ["scan all records of \(zones.map { "\($0)" }.joined(separator: ", "))"]
+    let places = zones.map { "\($0)" }.joined(separator: ", ")
+    var lines = ["scan all records of \(places)"]
+    if let index {
+      let what = found.isEmpty ? "all, in its order" : found.map { "\($0)" }.joined(separator: " and ")
+      lines = ["index “\(index)” of \(places): \(what)"]
+    }
     if filter != .always(true) { lines.append("filter: \(filter)") }
     if !sort.isEmpty {
       lines.append(

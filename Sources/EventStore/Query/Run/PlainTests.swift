@@ -58,13 +58,6 @@ struct PlainTests {
   }
 }
 
-extension QueryCondition {
-  /// The conditions that must all be fulfilled.
-  fileprivate var parts: [QueryCondition] {
-    if case .all(let conditions) = self { conditions.flatMap(\.parts) } else { [self] }
-  }
-}
-
 extension QueryField {
   /// The name of a register, if that is all there is to the field.
   var plainName: Name? {

@@ -1,0 +1,126 @@
+import OperationFormat
+
+/// Makes the entries that a record has in indexes, from its row.
+///
+/// They follow from the record's own row alone: it counts as there if any head of its existence says so, and its
+/// references count also while their records are not there. A query looks closer where that matters.
+struct IndexedRecord: ~Copyable {
+  private var entry = EntryWriter()
+  private var values = ByteWriter()
+
+  /// The parts of the last entries that had references: see ``StoredIndex/referenceParts``.
+  private(set) var referenceParts: UInt8 = 0
+
+  init() {}
+
+  /// Calls a closure with each entry of a record in an index, once. It must not write.
+  ///
+  /// - Parameters:
+  ///   - flags: those of all entries of the record.
+  ///   - reader: one of a view that shows all: see ``ReadView``.
+  mutating func forEachEntry(
+    of record: borrowing RecordView, in index: StoredIndex, _ state: StateNumber, _ flags: IndexEntry.Flags,
+    _ reader: RecordReader, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void
+  ) throws {
+    let ordered = OrderedBytes(zone: try record.id.zone)
+    let name = try record.name.span.bytes
+    referenceParts = 0
+    var flags = flags
+    // It is lent: it is read while the entry is written.
+    var values = ByteWriter()
+    swap(&values, &self.values)
+    defer { swap(&values, &self.values) }
+    values.removeAll()
+    // Where the values of the part with several belong, and where the rest begins.
+    var several: (place: Int, mask: UInt8, values: [Value])?
+    for (place, part) in index.definition.parts.enumerated() {
+      let start = values.count
+      switch part.content {
+      case .value(let field):
+        let value = try record.value(of: field, reader)
+        if value.mayNameRecords { referenceParts |= 1 << UInt8(place) }
+        ordered.append(value, to: &values)
+      case .elements(let field):
+        guard let found = try record.indexedValues(of: field, reader, &flags) else {
+          return try entry.write(
+            index, state, [IndexEntry.overfullByte].span.bytes, name, flags.union(.isOverfull), body)
+        }
+        if found.contains(where: \.mayNameRecords) { referenceParts |= 1 << UInt8(place) }
+        several = (start, part.isDescending ? 255 : 0, found)
+      }
+      if part.isDescending { values.turnOver(from: start) }
+    }
+    guard let (place, mask, found) = several else {
+      return try entry.write(index, state, values.span, name, flags, body)
+    }
+    var whole = ByteWriter()
+    for value in found {
+      whole.removeAll()
+      whole.append(values.span.extracting(..<place))
+      ordered.append(value, to: &whole)
+      if mask != 0 { whole.turnOver(from: place) }
+      whole.append(values.span.extracting(place...))
+      try entry.write(index, state, whole.span, name, flags, body)
+    }
+  }
+}
+
+/// Writes entries.
+private struct EntryWriter: ~Copyable {
+  private var key = ByteWriter()
+  private var row = ByteWriter()
+
+  mutating func write(
+    _ index: StoredIndex, _ state: StateNumber, _ values: RawSpan, _ name: RawSpan, _ flags: IndexEntry.Flags,
+    _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void
+  ) throws {
+    var flags = flags
+    key.removeAll()
+    IndexEntry.append(state, index.number, to: &key)
+    if values.byteCount > IndexEntry.valueBytesMax {
+      flags.insert(.isCut)
+      key.append(values.extracting(..<IndexEntry.valueBytesMax))
+    } else {
+      key.append(values)
+    }
+    key.append(1)
+    key.append(name)
+    row.removeAll()
+    row.append(UInt8(name.byteCount))
+    if !flags.isEmpty { row.append(flags.rawValue) }
+    try body(key.span, row.span)
+  }
+}
+
+extension RecordView {
+  /// The different values that a field with several has; nil if they are too many.
+  ///
+  /// - Parameter flags: gets what its entries say then.
+  fileprivate func indexedValues(
+    of field: QueryField, _ reader: RecordReader, _ flags: inout IndexEntry.Flags
+  ) throws -> [Value]? {
+    let id = try id
+    var found: [Value]
+    switch field.subject {
+    case .field(let name, let kind) where kind == .set || kind == .map || kind == .list:
+      guard try reader.count(of: name, in: id, as: kind) <= IndexEntry.valuesMax else { return nil }
+      switch kind {
+      case .set: found = Array(try reader.elements(of: name, in: id) ?? [])
+      case .map:
+        let entries = try reader.entries(of: name, in: id) ?? [:]
+        // A key whose value is nullified reads as not there.
+        if entries.values.contains(where: \.mayNameRecords) { flags.insert(.isContested) }
+        found = entries.keys.map { .string($0.rawValue) }
+      default: found = try reader.list(name, of: id) ?? []
+      }
+    case .field, .name:
+      switch try value(of: field, reader) {
+      case .array(let elements): found = elements
+      case .map(let entries): found = entries.keys.map { .string($0.rawValue) }
+      default: found = []
+      }
+    }
+    found = Array(Set(found.map { $0.compared(in: id.zone) }))
+    return found.count > IndexEntry.valuesMax ? nil : found
+  }
+}

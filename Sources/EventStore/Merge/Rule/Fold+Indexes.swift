@@ -1,0 +1,42 @@
+import OperationFormat
+
+/// Telling the indexes what changes.
+extension Fold {
+  /// Lets the indexes look at the loaded record before all of it may change.
+  ///
+  /// - Parameter type: the type that it gets; nil if it gets none.
+  @inline(__always)
+  mutating func willChange(type: NameNumber? = nil) throws {
+    if let upkeep = try storage.indexUpkeep() { try tell(upkeep, type: type) }
+  }
+
+  /// The same before a field changes.
+  @inline(__always)
+  mutating func willChange(
+    _ kind: OperationKind, _ field: NameNumber, type: NameNumber, operand: RawSpan
+  ) throws {
+    guard let upkeep = try storage.indexUpkeep() else { return }
+    if try upkeep.has(field) || mayMatter(kind, type: type, operand: operand) {
+      try tell(upkeep, type: type)
+    }
+  }
+
+  private mutating func tell(_ upkeep: any RecordUpkeep, type: NameNumber?) throws {
+    if upkeep.isFull {
+      try flush()
+      try upkeep.flush()
+    }
+    try loaded.withKey { try upkeep.willChange($0, type: type) }
+  }
+
+  /// Whether a change of a field that is in no index may change what the record has in one: whether it is there.
+  private func mayMatter(_ kind: OperationKind, type: NameNumber, operand: RawSpan) throws -> Bool {
+    let row = StoredRow(loaded.bytes.span.bytes)
+    guard row.flags.isDisjoint(with: .ofReferences), row.plainType?.type == type else { return true }
+    switch FieldKind(of: kind) {
+    case .register: return Value.mayNameRecords(operand)
+    case .counter, .text: return false
+    case .set, .map, .list, .contributions, nil: return true
+    }
+  }
+}

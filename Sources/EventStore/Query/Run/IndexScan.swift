@@ -1,0 +1,104 @@
+import LMDB
+import OperationFormat
+
+/// Reads the entries of an index in a zone that may fulfil the conditions of a query.
+struct IndexScan {
+  let use: IndexUse
+  let view: ReadView
+  let zone: ZoneID
+  let state: StateNumber
+
+  init(_ use: IndexUse, _ view: ReadView, _ zone: ZoneID) throws {
+    (self.use, self.view, self.zone) = (use, view, zone)
+    state = try view.state(of: zone)
+  }
+
+  /// The keys of the entries that may fulfil the conditions, in the order in which they are read.
+  ///
+  /// - Parameter place: only what may come after it in the order.
+  func keys(after place: QueryPlace? = nil) -> [IndexKeys] {
+    let all = use.keys(in: state, of: zone)
+    guard let place else { return all }
+    return all.map { use.keys($0, after: place, in: zone) }
+  }
+
+  /// The keys of the entries of records that have too many values, which are in no order; none if there are none.
+  var overfull: [IndexKeys] {
+    get throws {
+      let prefix = IndexEntry.prefix(state, use.index.number) + [IndexEntry.overfullByte]
+      guard use.parts.contains(where: \.hasSeveral), try view.indexes.hasEntry(under: prefix) else {
+        return []
+      }
+      return [IndexKeys(lower: prefix, upper: prefix + [255])]
+    }
+  }
+
+  /// Calls a closure with the entries, in the order of the index, or backwards, until it returns false. Those of the
+  /// same values come in the order of names.
+  func forEachEntry(in keys: IndexKeys, _ body: (borrowing IndexEntryView) throws -> Bool) throws {
+    if keys.isEmpty { return }
+    if use.isReverse == true { try backwards(keys, body) } else { try forwards(keys, body) }
+  }
+
+  private func forwards(_ keys: IndexKeys, _ body: (borrowing IndexEntryView) throws -> Bool) throws {
+    guard let table = view.tables.indexes else { return }
+    var cursor = try view.transaction.openCursor(table)
+    var isThere = try cursor.seek(atOrAfter: keys.lower.span.bytes)
+    while isThere {
+      let wantsMore = try cursor.withEntry { key, row in
+        try compareBytes(key, keys.upper.span.bytes) < 0 && body(IndexEntryView(key, row))
+      }
+      guard wantsMore else { return }
+      isThere = try cursor.next()
+    }
+  }
+
+  private func backwards(_ keys: IndexKeys, _ body: (borrowing IndexEntryView) throws -> Bool) throws {
+    guard let table = view.tables.indexes else { return }
+    var cursor = try view.transaction.openCursor(table)
+    var isThere = try cursor.seek(before: keys.upper.span.bytes)
+    while isThere {
+      // The last entry of its values.
+      let (key, row) = cursor.withEntry { ($0.bytes, $1.bytes) }
+      guard !key.lexicographicallyPrecedes(keys.lower) else { return }
+      let last = try IndexEntryView(key.span.bytes, row.span.bytes)
+      isThere = try cursor.previous()
+      let isOnly =
+        try !isThere || cursor.withEntry { try !equalBytes(IndexEntryView($0, $1).group, last.group) }
+      if isOnly {
+        guard try body(last) else { return }
+        continue
+      }
+      let first = last.group.bytes + [1]
+      isThere = try cursor.seek(atOrAfter: first.span.bytes)
+      while isThere {
+        let wants = try cursor.withEntry { key, row -> Bool? in
+          let entry = try IndexEntryView(key, row)
+          guard equalBytes(entry.group, last.group) else { return nil }
+          return try body(entry)
+        }
+        guard let wants else { break }
+        if !wants { return }
+        isThere = try cursor.next()
+      }
+      isThere = try cursor.seek(before: first.span.bytes)
+    }
+  }
+}
+
+extension IndexUse {
+  /// The values of the parts in a key, and where those end that decide the order; nil if they are cut.
+  func values(in entry: borrowing IndexEntryView, of zone: ZoneID) -> (values: [Value], orderEnd: Int)? {
+    if entry.flags.contains(.isCut) { return nil }
+    var reader = OrderedReader(entry.group, at: IndexEntry.prefixBytes, in: zone)
+    var values: [Value] = []
+    var orderEnd = IndexEntry.prefixBytes
+    for part in parts {
+      reader.mask = part.isDescending ? 255 : 0
+      guard let value = reader.value() else { return nil }
+      values.append(value)
+      if values.count == orderedParts { orderEnd = reader.position }
+    }
+    return (values, orderEnd)
+  }
+}

@@ -1,0 +1,314 @@
+import OperationFormat
+
+/// How an index serves a query.
+struct IndexUse: Sendable {
+  let index: StoredIndex
+  /// The values that the first parts must have, of each at least one.
+  let equal: [[Value]]
+  /// What the part behind them must be in.
+  let range: IndexRange?
+  /// The conditions that the index decides.
+  let used: [QueryCondition]
+  /// What is left to filter.
+  let rest: QueryCondition
+  /// Whether it has the records in the query's order: forwards, or backwards; nil if not.
+  let isReverse: Bool?
+  /// How many parts decide the order. Where there are more, records of the same order come in another one.
+  let orderedParts: Int
+  /// The parts that the fields of the order are; nil if one of them is in none.
+  let orderFields: [Int]?
+
+  /// How many ranges the values of the first parts may make.
+  static let rangesMax = 1024
+
+  var parts: [IndexPart] { index.definition.parts }
+}
+
+/// A range of values of one kind.
+struct IndexRange: Hashable, Sendable {
+  struct Bound: Hashable, Sendable {
+    /// A value, or a text that others begin with.
+    let value: Value
+    /// Whether all texts count that begin with it.
+    var isPrefix = false
+    /// Whether it is behind them, not before.
+    let isBehind: Bool
+  }
+
+  /// A value of the kind.
+  let kind: Value
+  var lower: Bound?
+  var upper: Bound?
+}
+
+// MARK: Choosing
+
+extension IndexUse {
+  /// The best use that any index has for a query; nil if none helps.
+  ///
+  /// - Parameters:
+  ///   - isOrdered: whether the records must come in the query's order.
+  ///   - isFewer: asked where one index finds few records and another has them in order: whether the first has no more
+  ///     records than are read for a limit.
+  static func best(
+    of indexes: [StoredIndex], for query: RecordQuery, isOrdered: Bool, isFewer: (IndexUse) throws -> Bool
+  ) rethrows -> IndexUse? {
+    guard let types = query.types, !types.isEmpty else { return nil }
+    let uses = indexes.compactMap { index -> IndexUse? in
+      guard index.status == .built, Set(types).isSubset(of: index.definition.types) else { return nil }
+      return IndexUse(index, query, isOrdered: isOrdered)
+    }
+    guard let found = uses.max(by: { $0.rank < $1.rank }) else { return nil }
+    // An index that has the order and nothing else reads all records in the worst case, and few in the best.
+    guard found.isReverse == nil, isOrdered, query.limit != nil, !query.order.isEmpty,
+      let ordered = uses.filter({ $0.isReverse != nil }).max(by: { $0.rank < $1.rank })
+    else { return found }
+    return try isFewer(found) ? found : ordered
+  }
+
+  /// What finds fewer records is better; then what has them in order.
+  private var rank: Int {
+    equal.count * 8 + (range == nil ? 0 : 4) + (isReverse == nil ? 0 : 2) + (parts.count > 7 ? 0 : 1)
+  }
+
+  /// Nil if the index does not help.
+  private init?(_ index: StoredIndex, _ query: RecordQuery, isOrdered: Bool) {
+    var left = query.condition.parts
+    var used: [QueryCondition] = []
+    var equal: [[Value]] = []
+    var ranges = 1
+    let parts = index.definition.parts
+    for (place, part) in parts.enumerated() {
+      let found = left.firstIndex { condition in
+        guard let values = condition.values(equalIn: part), values.count * ranges <= Self.rangesMax else {
+          return false
+        }
+        return index.isExact(place) || values.allSatisfy { if case .reference = $0 { true } else { false } }
+      }
+      guard let found, let values = left[found].values(equalIn: part) else { break }
+      ranges *= max(1, values.count)
+      used.append(left.remove(at: found))
+      equal.append(values)
+    }
+    // A record without elements is not in the index.
+    guard !parts.dropFirst(equal.count).contains(where: \.hasSeveral) else { return nil }
+    var range: IndexRange?
+    if equal.count < parts.count, index.isExact(equal.count) {
+      let field = parts[equal.count].queryField
+      for condition in left {
+        guard let other = condition.range(of: field) else { continue }
+        guard let known = range else {
+          range = other
+          used.append(condition)
+          continue
+        }
+        guard let both = known.narrowed(by: other) else { continue }
+        range = both
+        used.append(condition)
+      }
+      left.removeAll(where: used.contains)
+    }
+    let order = Self.order(query, index, equal)
+    let isNeeded = isOrdered && !query.order.isEmpty
+    if equal.isEmpty && range == nil && !(isNeeded && order != nil && query.limit != nil) { return nil }
+    self.index = index
+    (self.equal, self.range, self.used) = (equal, range, used)
+    rest = left.count == 1 ? left[0] : left.isEmpty ? .always(true) : .all(left)
+    isReverse = isOrdered ? order?.isReverse : nil
+    orderedParts = order?.parts ?? equal.count
+    orderFields = Self.fields(of: query.order, in: parts)
+  }
+
+  /// Whether an index has the records in a query's order behind the parts that are equal.
+  private static func order(
+    _ query: RecordQuery, _ index: StoredIndex, _ equal: [[Value]]
+  ) -> (isReverse: Bool, parts: Int)? {
+    let parts = index.definition.parts
+    // A field that has one value orders nothing.
+    let pinned = zip(parts, equal).filter { $1.count == 1 && !$0.hasSeveral }.map(\.0.queryField)
+    let order = query.order.filter { !pinned.contains($0.field) }
+    guard order.count <= parts.count - equal.count else { return nil }
+    var isReverse: Bool?
+    for (offset, wanted) in order.enumerated() {
+      let place = equal.count + offset
+      guard case .value(let field) = parts[place].content, field == wanted.field, index.isExact(place) else {
+        return nil
+      }
+      let isTurned = parts[place].isDescending != wanted.isDescending
+      guard isReverse == nil || isReverse == isTurned else { return nil }
+      isReverse = isTurned
+    }
+    return (isReverse ?? false, equal.count + order.count)
+  }
+
+  private static func fields(of order: [QueryOrder], in parts: [IndexPart]) -> [Int]? {
+    let places = order.map { wanted in parts.firstIndex { $0.content == .value(wanted.field) } }
+    return places.contains(nil) ? nil : places.compactMap(\.self)
+  }
+}
+
+extension StoredIndex {
+  /// Whether a part has what its field reads as: no references.
+  func isExact(_ part: Int) -> Bool { referenceParts & 1 << UInt8(part) == 0 }
+}
+
+extension QueryCondition {
+  /// The conditions that must all be fulfilled.
+  var parts: [QueryCondition] {
+    if case .all(let conditions) = self { conditions.flatMap(\.parts) } else { [self] }
+  }
+
+  /// The values of which a part of an index must have one, if the condition says that and nothing else.
+  fileprivate func values(equalIn part: IndexPart) -> [Value]? {
+    switch (self, part.content) {
+    case (.compare(let field, .equal, let value), .value(let other)) where field == other: [value]
+    case (.oneOf(let field, let values), .value(let other)) where field == other: Array(Set(values))
+    case (.contains(let field, let value), .elements(let other)) where field == other: [value]
+    default: nil
+    }
+  }
+
+  /// The range in which a field must be, if the condition says that and nothing else.
+  fileprivate func range(of field: QueryField) -> IndexRange? {
+    switch self {
+    case .compare(field, let comparison, let value) where value != .null:
+      switch comparison {
+      case .less: IndexRange(kind: value, upper: .init(value: value, isBehind: false))
+      case .lessOrEqual: IndexRange(kind: value, upper: .init(value: value, isBehind: true))
+      case .greater: IndexRange(kind: value, lower: .init(value: value, isBehind: true))
+      case .greaterOrEqual: IndexRange(kind: value, lower: .init(value: value, isBehind: false))
+      case .equal, .notEqual: nil
+      }
+    case .text(field, .prefix, let text):
+      IndexRange(
+        kind: "", lower: .init(value: .string(text), isPrefix: true, isBehind: false),
+        upper: .init(value: .string(text), isPrefix: true, isBehind: true))
+    default: nil
+    }
+  }
+}
+
+extension IndexRange {
+  /// The range with a bound of another, if it has none there; nil if both have one, or they are of different kinds.
+  fileprivate func narrowed(by other: IndexRange) -> IndexRange? {
+    guard kind.rank == other.kind.rank, lower == nil || other.lower == nil, upper == nil || other.upper == nil
+    else { return nil }
+    return IndexRange(kind: kind, lower: lower ?? other.lower, upper: upper ?? other.upper)
+  }
+}
+
+// MARK: Keys
+
+/// Keys of an index: from one on, to before another.
+struct IndexKeys {
+  var lower: [UInt8]
+  var upper: [UInt8]
+
+  var isEmpty: Bool { !lower.lexicographicallyPrecedes(upper) }
+}
+
+extension IndexUse {
+  /// The keys that may fulfil the conditions in a state, in the order in which they are read.
+  func keys(in state: StateNumber, of zone: ZoneID) -> [IndexKeys] {
+    let ordered = OrderedBytes(zone: zone)
+    var starts = [IndexEntry.prefix(state, index.number)]
+    for (part, values) in zip(parts, equal) {
+      let encoded = values.map { part.encoded($0, ordered) }.sorted { $0.lexicographicallyPrecedes($1) }
+      starts = starts.flatMap { start in encoded.map { start + $0 } }
+    }
+    let ranges = starts.map { start -> IndexKeys in
+      guard let range else { return IndexKeys(lower: start, upper: start.successor).cut() }
+      let part = parts[equal.count]
+      let kind = OrderedBytes.tag(of: range.kind)
+      var (lower, upper) = (start + [kind], start + [kind + 1])
+      if part.isDescending { (lower, upper) = (start + [255 - kind], start + [255 - kind + 1]) }
+      if let bound = range.lower.map({ self.bound($0, start, part, ordered) }) {
+        if part.isDescending { upper = bound } else { lower = bound }
+      }
+      if let bound = range.upper.map({ self.bound($0, start, part, ordered) }) {
+        if part.isDescending { lower = bound } else { upper = bound }
+      }
+      return IndexKeys(lower: lower, upper: upper).cut()
+    }
+    return isReverse == true ? ranges.reversed() : ranges
+  }
+
+  /// The key before which all smaller values of a part are.
+  private func bound(
+    _ bound: IndexRange.Bound, _ start: [UInt8], _ part: IndexPart, _ ordered: OrderedBytes
+  ) -> [UInt8] {
+    var writer = ByteWriter()
+    ordered.append(bound.value, to: &writer)
+    // Without what ends a text.
+    if bound.isPrefix { writer.removeLast(OrderedBytes.endBytes) }
+    if part.isDescending { writer.turnOver(from: 0) }
+    let key = start + writer.bytes
+    // Turned over, what was before a value is behind it.
+    return bound.isBehind != part.isDescending ? key.successor : key
+  }
+
+  /// The keys that are left behind a place in the order.
+  func keys(_ keys: IndexKeys, after place: QueryPlace, in zone: ZoneID) -> IndexKeys {
+    var keys = keys
+    let ordered = OrderedBytes(zone: zone)
+    guard let orderFields else { return keys }
+    // Only where all parts up to the last of the order have one value each.
+    var start = Array(keys.lower.prefix(IndexEntry.prefixBytes))
+    for (place, values) in equal.enumerated() {
+      guard values.count == 1 else { return keys }
+      start += parts[place].encoded(values[0], ordered)
+    }
+    var bytes = start
+    for part in equal.count..<orderedParts {
+      guard let field = orderFields.firstIndex(of: part) else { return keys }
+      bytes += parts[part].encoded(place.values[field], ordered)
+    }
+    let left = IndexKeys(lower: bytes, upper: bytes.successor).cut()
+    if isReverse == true {
+      if left.upper.lexicographicallyPrecedes(keys.upper) { keys.upper = left.upper }
+      return keys
+    }
+    var begin = left.lower
+    if orderedParts == parts.count, place.record.zone == zone, bytes.count <= IndexEntry.cutBytes {
+      begin.append(1)
+      begin += Array(place.record.name.rawValue.utf8)
+    }
+    if keys.lower.lexicographicallyPrecedes(begin) { keys.lower = begin }
+    return keys
+  }
+}
+
+extension IndexPart {
+  /// A value as the part has it in keys.
+  fileprivate func encoded(_ value: Value, _ ordered: OrderedBytes) -> [UInt8] {
+    var writer = ByteWriter()
+    ordered.append(value, to: &writer)
+    if isDescending { writer.turnOver(from: 0) }
+    return writer.bytes
+  }
+}
+
+extension IndexEntry {
+  /// How long the part of a key before the separator is at most.
+  static let cutBytes = prefixBytes + valueBytesMax
+}
+
+extension IndexKeys {
+  /// The keys that include those whose values are cut.
+  fileprivate func cut() -> IndexKeys {
+    func cut(_ key: [UInt8]) -> [UInt8] { Array(key.prefix(IndexEntry.cutBytes)) }
+    return IndexKeys(
+      lower: cut(lower), upper: upper.count > IndexEntry.cutBytes ? cut(upper).successor : upper)
+  }
+}
+
+extension [UInt8] {
+  /// The first bytes that are greater than all that begin with these.
+  fileprivate var successor: [UInt8] {
+    var bytes = self
+    while let last = bytes.popLast() {
+      if last < 255 { return bytes + [last + 1] }
+    }
+    return []
+  }
+}

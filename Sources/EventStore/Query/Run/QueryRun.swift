@@ -1,0 +1,303 @@
+import OperationFormat
+
+/// Runs a query: by an index, where one serves, or over all records.
+struct QueryRun: ~Escapable {
+  private let reader: RecordReader
+  private let query: RecordQuery
+  private let zones: [ZoneID]
+  /// Nil if all records are read.
+  let use: IndexUse?
+
+  /// - Parameter isOrdered: whether the records are wanted in the query's order.
+  @_lifetime(copy reader)
+  init(_ query: RecordQuery, _ reader: RecordReader, isOrdered: Bool = true) throws {
+    try query.condition.check()
+    self.reader = reader
+    self.query = query
+    let known = try reader.view.zones.allVisible().map(\.id)
+    zones = (query.zones.map { Set($0).intersection(known) } ?? Set(known)).sorted()
+    let view = reader.view
+    let zones = zones
+    use = try IndexUse.best(of: view.knownIndexes(), for: query, isOrdered: isOrdered) { use in
+      try Self.hasFew(use, than: query.limit ?? 0, zones, view)
+    }
+  }
+
+  /// How many entries are looked at to choose between two indexes.
+  private static let lookedMax = 256
+
+  /// Whether an index has no more records than are looked at for a choice.
+  private static func hasFew(_ use: IndexUse, than limit: Int, _ zones: [ZoneID], _ view: ReadView) throws
+    -> Bool
+  {
+    var left = max(lookedMax, min(limit, 4 * lookedMax))
+    for zone in zones where left > 0 {
+      let scan = try IndexScan(use, view, zone)
+      for keys in scan.keys() where left > 0 {
+        try scan.forEachEntry(in: keys) { _ in
+          left -= 1
+          return left > 0
+        }
+      }
+    }
+    return left > 0
+  }
+
+  // MARK: What it has
+
+  /// The records in the query's order, as many as it wants.
+  func hits() throws -> [QueryHit] {
+    if let limit = query.limit, limit <= 0 { return [] }
+    var best = BestPlaces(limit: query.limit)
+    for zone in zones {
+      if let use {
+        try visit(zone, by: use) { place in best.add(place) }
+      } else {
+        try visitAll(zone) { id, values in
+          let isAmong = best.add(QueryPlace(values: values, record: id, order: query.order))
+          // Without an order, what comes later is greater.
+          return isAmong || !query.order.isEmpty
+        }
+      }
+    }
+    return best.sorted().map { place in
+      QueryHit(record: place.record, cursor: QueryCursor(values: place.values, record: place.record))
+    }
+  }
+
+  /// How many records there are, up to a number.
+  func count(max: Int = .max) throws -> Int {
+    let max = Swift.min(max, query.limit ?? .max)
+    guard max > 0 else { return 0 }
+    var count = 0
+    func another() -> Bool {
+      count += 1
+      return count < max
+    }
+    for zone in zones where count < max {
+      guard let use else {
+        try visitAll(zone) { _, _ in another() }
+        continue
+      }
+      guard query.start == nil else {
+        try visit(zone, by: use) { _ in count < max && another() }
+        continue
+      }
+      let scan = try IndexScan(use, reader.view, zone)
+      let test = try EntryTest(use, query, zone, reader)
+      for keys in scan.keys() + (try scan.overfull) where count < max {
+        try scan.forEachEntry(in: keys) { entry in try test.holds(entry) ? another() : true }
+      }
+    }
+    return count
+  }
+
+  // MARK: By an index
+
+  /// Calls a closure with the records of a zone that an index has. Where it returns false, those that follow in the
+  /// order may be left.
+  private func visit(_ zone: ZoneID, by use: IndexUse, _ body: (QueryPlace) -> Bool) throws {
+    let scan = try IndexScan(use, reader.view, zone)
+    let test = try EntryTest(use, query, zone, reader)
+    let start = query.start?.place(in: query.order)
+    let overfull = try scan.overfull
+    let isInOrder = use.isReverse != nil && overfull.isEmpty
+    func pass(_ place: QueryPlace) -> Bool {
+      if let start, !start.precedes(place) { return true }
+      return body(place)
+    }
+    for keys in scan.keys(after: isInOrder ? start : nil) + overfull {
+      var ties = TiedPlaces()
+      var isDone = false
+      try scan.forEachEntry(in: keys) { entry in
+        guard try test.holds(entry) else { return true }
+        let known = use.values(in: entry, of: zone)
+        let place = try place(of: entry, in: zone, known?.values)
+        guard isInOrder else {
+          _ = pass(place)
+          return true
+        }
+        if known != nil, use.orderedParts == use.parts.count, ties.isEmpty {
+          isDone = !pass(place)
+        } else {
+          let key = entry.key.extracting(..<(known?.orderEnd ?? entry.valuesEnd))
+          isDone = try !ties.add(place, key, pass)
+        }
+        return !isDone
+      }
+      if !isDone { _ = ties.passAll(pass) }
+    }
+  }
+
+  /// The place of an entry's record in the query's order.
+  ///
+  /// - Parameter known: the values of the index's parts, if the entry tells.
+  private func place(
+    of entry: borrowing IndexEntryView, in zone: ZoneID, _ known: [Value]?
+  ) throws -> QueryPlace {
+    let id = RecordID(zone: zone, name: try Name(utf8: entry.name))
+    if let known, let fields = use?.orderFields {
+      return QueryPlace(values: fields.map { known[$0] }, record: id, order: query.order)
+    }
+    let values = try reader.withRecord(id) { record in
+      try query.order.map { try record.value(of: $0.field, reader) }
+    }
+    return QueryPlace(values: values ?? [], record: id, order: query.order)
+  }
+
+  // MARK: Over all records
+
+  /// Calls a closure with each record of a zone that fulfils the query's condition, in the order of names, until it
+  /// returns false. The order and the limit do not count, but the start does.
+  ///
+  /// - Parameter body: gets the record, and what it has in the fields of the order.
+  private func visitAll(_ zone: ZoneID, _ body: (RecordID, [Value]) throws -> Bool) throws {
+    let plain = try PlainTests(query.condition, reader.view)
+    let start = query.start?.place(in: query.order)
+    // Without an order the start is a name: what comes before need not be read.
+    if query.order.isEmpty, let start, zone < start.record.zone { return }
+    let after = query.order.isEmpty && start?.record.zone == zone ? start?.record.name : nil
+    try reader.scan(zone, type: query.types?.count == 1 ? query.types?[0] : nil, after: after) { view in
+      if let types = query.types, types.count != 1, try !types.contains(view.type) { return true }
+      switch try plain.hold(for: view) {
+      case false?: return true
+      case true?:
+        guard try plain.rest == .always(true) || view.fulfils(plain.rest, reader) else { return true }
+      case nil: guard try view.fulfils(query.condition, reader) else { return true }
+      }
+      var values: [Value] = []
+      for part in query.order { values.append(try view.value(of: part.field, reader)) }
+      let id = try view.id
+      if let start, !start.precedes(QueryPlace(values: values, record: id, order: query.order)) {
+        return true
+      }
+      return try body(id, values)
+    }
+  }
+}
+
+/// Whether the records of entries fulfil a query: what the index does not tell.
+private struct EntryTest: ~Escapable {
+  private let query: RecordQuery
+  private let zone: ZoneID
+  private let reader: RecordReader
+  /// Whether records are read although the index decides all conditions.
+  private let readsAll: Bool
+  private let rest: QueryCondition
+
+  @_lifetime(copy reader)
+  init(_ use: IndexUse, _ query: RecordQuery, _ zone: ZoneID, _ reader: RecordReader) throws {
+    (self.query, self.zone, self.reader) = (query, zone, reader)
+    // What is nullified reads as nothing, and the index does not know.
+    var isNullified = false
+    for case .reference(let reference) in use.equal.joined() where (reference.zone ?? zone) == zone {
+      if try !reader.contains(reference.target(from: zone)) { isNullified = true }
+    }
+    rest = isNullified ? query.condition : use.rest
+    readsAll = !Set(query.types ?? []).isSuperset(of: use.index.definition.types) || rest != .always(true)
+  }
+
+  func holds(_ entry: borrowing IndexEntryView) throws -> Bool {
+    guard readsAll || !entry.flags.isEmpty else { return true }
+    let id = RecordID(zone: zone, name: try Name(utf8: entry.name))
+    let condition = entry.flags.isEmpty ? rest : query.condition
+    return try reader.withRecord(id) { record in
+      if let types = query.types, try !types.contains(record.type) { return false }
+      return try record.fulfils(condition, reader)
+    } ?? false
+  }
+}
+
+/// Places whose order the keys of an index do not tell.
+private struct TiedPlaces {
+  private var places: [QueryPlace] = []
+  /// What their keys begin with.
+  private var key: [UInt8] = []
+
+  var isEmpty: Bool { places.isEmpty }
+
+  /// Adds a place; passes those before, if their keys begin otherwise.
+  ///
+  /// - Returns: whether more are wanted.
+  mutating func add(_ place: QueryPlace, _ key: RawSpan, _ pass: (QueryPlace) -> Bool) throws -> Bool {
+    if !equalBytes(self.key.span.bytes, key) {
+      guard passAll(pass) else { return false }
+      self.key = key.bytes
+    }
+    places.append(place)
+    return true
+  }
+
+  /// Passes the places in their order until no more are wanted.
+  mutating func passAll(_ pass: (QueryPlace) -> Bool) -> Bool {
+    let sorted = places.sorted { $0.precedes($1) }
+    places.removeAll()
+    return sorted.allSatisfy(pass)
+  }
+}
+
+/// The first places of an order.
+private struct BestPlaces {
+  private let limit: Int
+  private var places: [QueryPlace] = []
+  /// One that none of them is behind, once there are enough.
+  private var last: QueryPlace?
+
+  init(limit: Int?) { self.limit = limit ?? .max }
+
+  /// Adds a place.
+  ///
+  /// - Returns: false if it is certainly behind enough others.
+  mutating func add(_ place: QueryPlace) -> Bool {
+    if let last, !place.precedes(last) { return false }
+    places.append(place)
+    // Few more than the first are kept, so that each is sorted few times.
+    if places.count == limit || limit < .max / 2 && places.count >= 2 * limit + 64 {
+      places.sort { $0.precedes($1) }
+      if places.count > limit { places.removeSubrange(limit...) }
+      last = places.last
+    }
+    return true
+  }
+
+  func sorted() -> ArraySlice<QueryPlace> { places.sorted { $0.precedes($1) }.prefix(limit) }
+}
+
+/// A record's place in an order.
+struct QueryPlace {
+  let values: [Value]
+  let record: RecordID
+  let order: [QueryOrder]
+
+  func precedes(_ other: QueryPlace) -> Bool {
+    for (index, part) in order.enumerated() {
+      let (left, right) = part.isDescending ? (other, self) : (self, other)
+      if left.values[index].precedes(right.values[index]) { return true }
+      if right.values[index].precedes(left.values[index]) { return false }
+    }
+    return record < other.record
+  }
+}
+
+extension QueryCursor {
+  /// The place it names. One of another order has no values for this one: they count as null.
+  fileprivate func place(in order: [QueryOrder]) -> QueryPlace {
+    let padding = [Value](repeating: .null, count: max(0, order.count - values.count))
+    return QueryPlace(values: Array((values + padding).prefix(order.count)), record: record, order: order)
+  }
+}
+
+extension QueryCondition {
+  /// - Throws: ``StoreError`` `valueInvalid` for one that compares with what cannot be stored.
+  fileprivate func check() throws {
+    switch self {
+    case .not(let condition), .hasElement(_, let condition): try condition.check()
+    case .all(let conditions), .any(let conditions): for condition in conditions { try condition.check() }
+    case .invalid(let what):
+      throw StoreError(
+        .valueInvalid, "the query compares with what cannot be stored: \(what)",
+        hint: "compare with another value")
+    case .always, .compare, .oneOf, .text, .contains: break
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import LMDB
+import OperationFormat
+
+/// The rows of indexes: under state 0 what they are, and behind it their entries.
+struct IndexTable<Source: TableReading>: TableView {
+  let source: Source
+
+  /// All indexes, in the order of their numbers.
+  func all() throws -> [StoredIndex] {
+    guard let table = tables.indexes else { return [] }
+    var found: [StoredIndex] = []
+    var cursor = try transaction.openCursor(table)
+    var isThere = try cursor.seek(atOrAfter: IndexEntry.prefix(.none, 1).span.bytes)
+    while isThere {
+      let index = try cursor.withEntry { key, row -> StoredIndex? in
+        guard key.byteCount == IndexEntry.prefixBytes, try key.bigEndian32(at: 0) == 0 else { return nil }
+        let number = try key.bigEndian32(at: 2) & 0xffff
+        return try StoredIndex(CheckedRow.content(of: row, under: key), IndexNumber(number))
+      }
+      guard let index else { break }
+      found.append(index)
+      isThere = try cursor.next()
+    }
+    return found
+  }
+
+  /// An index by its number; nil if there is none.
+  func stored(_ number: IndexNumber) throws -> StoredIndex? {
+    guard let table = tables.indexes else { return nil }
+    let key = IndexEntry.prefix(.none, number)
+    return try transaction.withValue(of: key.span.bytes, in: table) { row in
+      try StoredIndex(CheckedRow.content(of: row, under: key.span.bytes), number)
+    }
+  }
+
+  /// Whether there is an entry under a prefix.
+  func hasEntry(under prefix: [UInt8]) throws -> Bool {
+    guard let table = tables.indexes else { return false }
+    return try transaction.hasEntry(in: table, under: prefix)
+  }
+}
+
+extension IndexTable where Source == TableStorage {
+  /// The table, which every store that is open for writing has.
+  private var table: Table { tables.indexes! }
+
+  /// Writes what an index is.
+  func put(_ index: StoredIndex) throws {
+    let key = IndexEntry.prefix(.none, index.number)
+    var writer = ByteWriter()
+    try index.append(to: &writer)
+    writer.appendChecksum(under: key.span.bytes)
+    try transaction.put(writer.span, for: key.span.bytes, in: table)
+    source.forgetIndexes()
+  }
+
+  /// The number of the next index.
+  func makeNumber() throws -> IndexNumber {
+    let key = IndexEntry.prefix(.none, 0)
+    let last = try transaction.withValue(of: key.span.bytes, in: table) { row in
+      var reader = ByteReader(try CheckedRow.content(of: row, under: key.span.bytes))
+      return try reader.readVarint("index.number", in: 0...UInt64(IndexNumber.max))
+    }
+    // The highest bit tells the names of records that changed while an index was built.
+    guard (last ?? 0) < UInt64(IndexNumber.max >> 1) else {
+      throw StoreError(
+        .full, "the store has had \(IndexNumber.max >> 1) indexes", hint: "sync a new store from the remote")
+    }
+    let next = (last ?? 0) + 1
+    var writer = ByteWriter()
+    writer.append(varint: next)
+    writer.appendChecksum(under: key.span.bytes)
+    try transaction.put(writer.span, for: key.span.bytes, in: table)
+    return IndexNumber(next)
+  }
+
+  /// Removes the row that says what an index is.
+  func removeDefinition(of number: IndexNumber) throws {
+    _ = try transaction.delete(IndexEntry.prefix(.none, number).span.bytes, in: table)
+    source.forgetIndexes()
+  }
+
+  /// Notes that a record changed while an index is built, by the key of an entry that it has no more.
+  func putChanged(_ key: RawSpan) throws {
+    try transaction.put([0].span.bytes, for: Self.changed(key).span.bytes, in: table)
+  }
+
+  /// The key under which such a note is.
+  static func changed(_ key: RawSpan) -> [UInt8] {
+    var key = key.bytes
+    key[4] |= 0x80
+    return key
+  }
+
+  /// Whether an index is being built, and up to a place.
+  func isAt(_ mark: IndexMark, _ number: IndexNumber) throws -> Bool {
+    guard let index = try stored(number) else { return false }
+    return index.status == .building && index.mark == mark
+  }
+
+  func putIfAbsent(_ row: RawSpan, _ key: RawSpan) throws {
+    if try !contains(key) { try put(row, key) }
+  }
+
+  func put(_ row: RawSpan, _ key: RawSpan) throws { try transaction.put(row, for: key, in: table) }
+
+  func delete(_ key: RawSpan) throws { _ = try transaction.delete(key, in: table) }
+
+  func contains(_ key: RawSpan) throws -> Bool { try transaction.contains(key, in: table) }
+
+  /// Removes some of the rows under a prefix.
+  ///
+  /// - Parameter left: how many it may remove; less by those that it has removed.
+  func removeRows(under prefix: [UInt8], _ left: inout Int) throws {
+    var cursor = try transaction.openCursor(table)
+    while left > 0, try cursor.seek(atOrAfter: prefix.span.bytes),
+      cursor.withEntry({ key, _ in key.hasPrefix(prefix) })
+    {
+      try cursor.deleteCurrent()
+      left -= 1
+    }
+  }
+}

@@ -1,0 +1,175 @@
+import LMDB
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import EventStore
+
+@Suite("Indexes")
+struct IndexTests {
+  let directory = TemporaryDirectory()
+  private let zone: ZoneID = "z"
+
+  private func store(_ name: String = "store") throws -> LocalStore {
+    let store = try LocalStore(directory: directory.path + "/\(name)", durability: .consistent)
+    try store.writeBlockingThisThread { [zone] tx in if try !tx.hasZone(zone) { try tx.createZone(zone) } }
+    return store
+  }
+
+  private static let byRank = IndexDefinition(
+    "by rank", of: ["a", "b"], by: [IndexPart(.value(.value(of: "rank")))])
+  private static let definitions = [
+    byRank,
+    IndexDefinition(
+      "by text and rank", of: ["a"],
+      by: [
+        IndexPart(.value(.value(of: "text")), isDescending: true), IndexPart(.value(.value(of: "rank"))),
+      ]),
+    IndexDefinition(
+      "by tag", of: ["a"],
+      by: [IndexPart(.elements(QueryField(.field("tags", .set)))), IndexPart(.value(.value(of: "rank")))]),
+    IndexDefinition("by key", of: ["b"], by: [IndexPart(.elements(QueryField(.field("roles", .map))))]),
+    IndexDefinition(
+      "by item", of: ["a", "b"], by: [IndexPart(.elements(QueryField(.field("items", .list))))]),
+    IndexDefinition("by other", of: ["a", "b"], by: [IndexPart(.value(.value(of: "other")))]),
+    IndexDefinition("by votes", of: ["b"], by: [IndexPart(.value(QueryField(.field("votes", .counter))))]),
+    IndexDefinition("by prose", of: ["b"], by: [IndexPart(.value(QueryField(.field("prose", .text))))]),
+  ]
+
+  /// Changes some records in all ways.
+  private func change(_ random: inout SeededRandom, in store: LocalStore) throws {
+    let seed = UInt64.random(in: 0 ... .max, using: &random)
+    try store.writeBlockingThisThread { [zone] tx in
+      var random = SeededRandom(seed: seed)
+      for _ in 0..<Int.random(in: 1..<8, using: &random) {
+        let record = RecordID(zone: zone, name: Name("r\(Int.random(in: 0..<12, using: &random))"))
+        guard try tx.contains(record) else {
+          try tx.create(record, type: Bool.random(using: &random) ? "a" : "b")
+          continue
+        }
+        let rule = ReferenceRule.allCases.randomElement(using: &random)!
+        let other = Value.reference(
+          Reference(record: Name("r\(Int.random(in: 0..<12, using: &random))"), rule: rule))
+        let long = String(repeating: "x", count: 300)
+        switch Int.random(in: 0..<14, using: &random) {
+        case 0: try tx.delete(record)
+        case 1: try tx.set("rank", of: record, to: .int(.random(in: 0..<4, using: &random)))
+        case 2: try tx.clear("rank", of: record)
+        case 3:
+          try tx.set(
+            "text", of: record, to: .string(["", "a", long, long + "y"].randomElement(using: &random)!))
+        case 4: try tx.insert(.int(.random(in: 0..<4, using: &random)), into: "tags", of: record)
+        case 5: try tx.remove(.int(.random(in: 0..<4, using: &random)), from: "tags", of: record)
+        case 6:
+          try tx.put(other, at: Name("k\(Int.random(in: 0..<3, using: &random))"), in: "roles", of: record)
+        case 7:
+          try tx.insertElements([.int(.random(in: 0..<4, using: &random))], at: 0, in: "items", of: record)
+        case 8: try tx.set("other", of: record, to: other)
+        case 9: try tx.insert(other, into: "tags", of: record)
+        case 10: try tx.add(.int(.random(in: -2..<3, using: &random)), to: "votes", of: record)
+        case 11: try tx.set("free", of: record, to: Bool.random(using: &random) ? other : 1)
+        case 12: try tx.insertText(["p", "q"].randomElement(using: &random)!, at: 0, in: "prose", of: record)
+        default:
+          if let count = try tx.list("items", of: record)?.count, count > 0 {
+            try tx.removeElements(0..<1, from: "items", of: record)
+          }
+        }
+      }
+    }
+  }
+
+  private func expectSound(_ store: LocalStore, _ comment: Comment? = nil) throws {
+    let report = try store.verify()
+    #expect(report.problems == [], comment)
+  }
+
+  @Test("are what they would be if built from nothing, after any changes", arguments: 0..<12 as Range<UInt64>)
+  func upkeep(seed: UInt64) async throws {
+    let store = try store()
+    var random = SeededRandom(seed: seed)
+    if seed % 2 == 0 { try store.declareIndexesBlockingThisThread(Self.definitions) }
+    for step in 0..<30 {
+      try change(&random, in: store)
+      if step == 10 { try store.declareIndexesBlockingThisThread(Self.definitions) }
+      if step == 14 || step > 20 && Int.random(in: 0..<8, using: &random) == 0 {
+        try store.buildIndexesBlockingThisThread()
+      }
+      if step == 24 { _ = try await store.rebuild() }
+      if step % 5 == 4 { try expectSound(store, "step \(step)") }
+    }
+    try expectSound(store)
+    #expect(try store.indexes().allSatisfy(\.isBuilt))
+  }
+
+  // MARK: Queries
+
+  private static func field(_ random: inout SeededRandom) -> QueryField {
+    [
+      .value(of: "rank"), .value(of: "text"), .value(of: "other"), QueryField(.field("votes", .counter)),
+      QueryField(.field("prose", .text)), QueryField(.name),
+    ].randomElement(using: &random)!
+  }
+
+  private static func value(_ random: inout SeededRandom, _ zone: ZoneID) -> Value {
+    let long = String(repeating: "x", count: 300)
+    return [
+      .null, .int(.random(in: 0..<4, using: &random)),
+      .string(["", "a", long, long + "y", "r5"].randomElement(using: &random)!),
+      .reference(Reference(zone: zone, record: Name("r\(Int.random(in: 0..<12, using: &random))"))),
+    ].randomElement(using: &random)!
+  }
+
+  private static func condition(_ random: inout SeededRandom, _ zone: ZoneID) -> QueryCondition {
+    let value = value(&random, zone)
+    switch Int.random(in: 0..<9, using: &random) {
+    case 0, 1: return .compare(field(&random), .equal, value)
+    case 2, 3:
+      return .compare(
+        field(&random), QueryCondition.Comparison.allCases.randomElement(using: &random)!, value)
+    case 4: return .oneOf(field(&random), (0..<3).map { _ in Self.value(&random, zone) })
+    case 5:
+      let part = ["", "x", "a", String(repeating: "x", count: 280)].randomElement(using: &random)!
+      return .text(field(&random), .prefix, part)
+    case 6:
+      let several = [
+        QueryField(.field("tags", .set)), QueryField(.field("items", .list)),
+        QueryField(.field("roles", .map)),
+      ].randomElement(using: &random)!
+      return .contains(several, Bool.random(using: &random) ? value : "k1")
+    case 7: return .not(condition(&random, zone))
+    default: return .all([condition(&random, zone), condition(&random, zone)])
+    }
+  }
+
+  @Test("find the same records in the same order as reading all does", arguments: 0..<20 as Range<UInt64>)
+  func queries(seed: UInt64) throws {
+    let (store, plain) = (try store(), try self.store("plain"))
+    var (random, again) = (SeededRandom(seed: seed), SeededRandom(seed: seed))
+    try store.declareIndexesBlockingThisThread(Self.definitions)
+    var used = 0
+    for _ in 0..<10 {
+      try change(&random, in: store)
+      try change(&again, in: plain)
+      for _ in 0..<40 {
+        var query = RecordQuery(
+          types: [["a"], ["b"], ["a", "b"], ["b", "c"]].randomElement(using: &random)!,
+          condition: Self.condition(&random, zone),
+          order: (0..<Int.random(in: 0..<3, using: &random)).map { _ in
+            QueryOrder(Self.field(&random), isDescending: Bool.random(using: &random))
+          })
+        let all = try plain.read { try $0.hits(query) }
+        if Bool.random(using: &random) { query.start = all.randomElement(using: &random)?.cursor }
+        if Bool.random(using: &random) { query.limit = .random(in: 0..<6, using: &random) }
+        let (found, plan) = try store.read { (try $0.hits(query), try $0.explain(query)) }
+        let expected = try plain.read { try $0.hits(query) }
+        #expect(found == expected, "\(query), \(plan)")
+        let (count, isThere) = try store.read { (try $0.count(query), try $0.exists(query)) }
+        #expect(count == expected.count && isThere == !expected.isEmpty, "\(query), \(plan)")
+        if plan.index != nil { used += 1 }
+        if found != expected { return }
+      }
+      again = random
+    }
+    #expect(used > 50)
+  }
+}
