@@ -18,10 +18,11 @@ extension LocalStore {
     }
   }
 
-  /// As ``declareIndexes(_:)``, but blocks the calling thread until the commit.
+  /// As ``declareIndexes(_:)``, but blocks the calling thread until the commit. For tools, tests, and threads of your
+  /// own.
   ///
   /// - Parameter removed: the names of indexes that are removed.
-  package func declareIndexesBlockingThisThread(
+  public func declareIndexesBlockingThisThread(
     _ definitions: [IndexDefinition], removing removed: [Name] = []
   ) throws {
     try definitions.check()
@@ -81,7 +82,7 @@ extension LocalStore {
   }
 
   /// As ``buildIndexes(progress:)``, but blocks the calling thread.
-  package func buildIndexesBlockingThisThread() throws {
+  public func buildIndexesBlockingThisThread() throws {
     try StoreError.translating { while try IndexBuild(core).step() != nil {} }
   }
 

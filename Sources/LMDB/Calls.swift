@@ -313,5 +313,7 @@ extension UnsafeRawBufferPointer {
 
 extension PutOptions {
   @inline(__always)
-  fileprivate var flags: UInt32 { contains(.append) ? UInt32(MDB_APPEND) : 0 }
+  fileprivate var flags: UInt32 {
+    (contains(.append) ? UInt32(MDB_APPEND) : 0) | (contains(.absentOnly) ? UInt32(MDB_NOOVERWRITE) : 0)
+  }
 }

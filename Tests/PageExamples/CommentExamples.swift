@@ -236,3 +236,22 @@ private enum IndexExamples {
     let name = Field<String>("name")
   }
 }
+
+private struct Event: Model {
+  static let type: Name = "event"
+  let title = Field<String>("title")
+  let start = Field<Date>("start")
+  let end = Field<Date?>("end")
+  let isCancelled = Field<Bool>("isCancelled")
+}
+
+private func each(_ store: Store, today: Date) throws {
+  // comment EachQuery.swift
+  let agenda = Event.each(Date.self) { [$0.start, $0.end] }
+    .where { event, date in date >= today && event.isCancelled == false }
+    .sorted().limit(50)
+  for entry in try store.fetch(agenda) {
+    print(entry.value, entry.place == 0 ? "begins" : "ends", entry.row.title)
+  }
+  // comment end
+}

@@ -10,7 +10,9 @@ struct Instructions {
   static func main() throws {
     let arguments = CommandLine.arguments
     guard arguments.count == 4, let times = Int(arguments[2]) else {
-      print("usage: Instructions commit-SIZE|typed-SIZE|field|row|record|scan|view TIMES DIRECTORY")
+      print(
+        "usage: Instructions commit-SIZE|typed-SIZE|indexed-SIZE|field|row|record|scan|view|found|counted|built TIMES DIRECTORY"
+      )
       exit(64)
     }
     let place = Place(path: arguments[3]).inner()
@@ -24,6 +26,31 @@ struct Instructions {
       let size = Int(parts[1])!
       let steps = Engine.steps(dataset.changes(size * times, seed: 3), dataset)
       try engine.commit(steps[...], each: size)
+    case "indexed":
+      let size = Int(parts[1])!
+      try engine.index()
+      let steps = Engine.steps(dataset.changes(size * times, seed: 3), dataset)
+      try engine.commit(steps[...], each: size)
+    case "built":
+      for _ in 0..<times / dataset.names.count {
+        try engine.index()
+        let names = Engine.indexes.map { Name($0.0) }
+        try engine.store.declareIndexesBlockingThisThread([], removing: names)
+      }
+    case "found", "counted":
+      try engine.index()
+      let starts = dataset.changes(times, seed: 5).map { String($0.value.prefix(2)) }
+      var found = 0
+      try engine.store.read { tx in
+        for start in starts {
+          if parts[0] == "found" {
+            found += try tx.fetch(Item.where { $0.field0 >= start }.sorted(by: \.field0).limit(20)).count
+          } else {
+            found += try tx.count(Item.where { $0.field0.hasPrefix(String(start.prefix(1))) })
+          }
+        }
+      }
+      precondition(found > 0)
     case "typed":
       let size = Int(parts[1])!
       let steps = Engine.steps(dataset.changes(size * times, seed: 3), dataset)

@@ -78,6 +78,26 @@ package final class Engine {
     }
   }
 
+  /// Names and fields of the indexes with which a store is compared.
+  package static let indexes = [
+    ("first", ["field0"]), ("second", ["field1"]), ("third and fourth", ["field2", "field3"]),
+    ("fourth", ["field3"]),
+  ]
+
+  package static var indexDefinitions: [IndexDefinition] {
+    indexes.map { name, fields in
+      IndexDefinition(
+        Name(name), of: [Dataset.type],
+        by: fields.map { IndexPart(.value(QueryField(.field(Name($0), .register), fallback: ""))) })
+    }
+  }
+
+  /// Makes the indexes.
+  package func index() throws {
+    try store.declareIndexesBlockingThisThread(Self.indexDefinitions)
+    try store.buildIndexesBlockingThisThread()
+  }
+
   package func digest() throws -> UInt64 {
     var digest = TextDigest()
     try store.read { tx in

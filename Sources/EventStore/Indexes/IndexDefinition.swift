@@ -38,6 +38,10 @@ public struct IndexPart: Hashable, Sendable {
     case value(QueryField)
     /// Each element of a set, a list, or an array in a register; each key of a map.
     case elements(QueryField)
+    /// Each word of a text: see ``QueryCondition/word(_:_:isPrefix:)``.
+    case words(QueryField)
+    /// What each of some fields has, if it has anything: for queries with the same ``RecordQuery/each``.
+    case eachOf([QueryField])
   }
 
   public var content: Content
@@ -48,25 +52,39 @@ public struct IndexPart: Hashable, Sendable {
     (self.content, self.isDescending) = (content, isDescending)
   }
 
-  /// The field that it looks at.
+  /// The field that it looks at, as a query names it.
   package var queryField: QueryField {
     switch content {
-    case .value(let field), .elements(let field): field
+    case .value(let field), .elements(let field), .words(let field): field
+    case .eachOf: .each
     }
   }
 
-  /// Whether a record may have several values in it.
+  /// The fields that it looks at.
+  package var queryFields: [QueryField] {
+    if case .eachOf(let fields) = content { fields } else { [queryField] }
+  }
+
+  /// Whether a record may have several values in it, of which a query looks for one.
   var hasSeveral: Bool {
-    if case .elements = content { true } else { false }
+    switch content {
+    case .elements, .words: true
+    case .value, .eachOf: false
+    }
+  }
+
+  /// The fields of which it has one entry each; none unless it is of that kind.
+  var each: [QueryField] {
+    if case .eachOf(let fields) = content { fields } else { [] }
   }
 }
 
 extension IndexDefinition {
   /// The names of the fields that it looks at.
   var fieldNames: [Name] {
-    parts.flatMap { part -> [Name] in
-      guard case .field(let name, _) = part.queryField.subject else { return [] }
-      return [name] + part.queryField.formerNames
+    parts.flatMap(\.queryFields).flatMap { field -> [Name] in
+      guard case .field(let name, _) = field.subject else { return [] }
+      return [name] + field.formerNames
     }
   }
 }
@@ -97,21 +115,29 @@ extension IndexDefinition {
 
 extension IndexPart {
   fileprivate var stored: Value {
-    var entries: [Name: Value] = ["field": queryField.stored, "descending": .bool(isDescending)]
-    switch content {
-    case .value: entries["content"] = "value"
-    case .elements: entries["content"] = "elements"
-    }
-    return .map(entries)
+    let kind: Value =
+      switch content {
+      case .value: "value"
+      case .elements: "elements"
+      case .words: "words"
+      case .eachOf: "each"
+      }
+    return .map([
+      "content": kind, "fields": .array(queryFields.map(\.stored)), "descending": .bool(isDescending),
+    ])
   }
 
   fileprivate init?(stored value: Value) {
-    guard case .map(let entries) = value, entries.count == 3, let field = entries["field"],
-      case .bool(let isDescending)? = entries["descending"], let field = QueryField(stored: field)
+    guard case .map(let entries) = value, entries.count == 3, case .array(let stored)? = entries["fields"],
+      case .bool(let isDescending)? = entries["descending"], let content = entries["content"]
     else { return nil }
-    switch entries["content"] {
-    case "value": self.init(.value(field), isDescending: isDescending)
-    case "elements": self.init(.elements(field), isDescending: isDescending)
+    let fields = stored.compactMap { QueryField(stored: $0) }
+    guard fields.count == stored.count, fields.count == 1 || content == "each" else { return nil }
+    switch content {
+    case "value": self.init(.value(fields[0]), isDescending: isDescending)
+    case "elements": self.init(.elements(fields[0]), isDescending: isDescending)
+    case "words": self.init(.words(fields[0]), isDescending: isDescending)
+    case "each": self.init(.eachOf(fields), isDescending: isDescending)
     default: return nil
     }
   }
@@ -122,6 +148,7 @@ extension QueryField {
     var entries: [Name: Value] = [
       "former": .array(formerNames.map { .string($0.rawValue) }),
       "members": .array(members.map { .string($0.rawValue) }), "fallback": fallback,
+      "folded": .bool(isFolded),
     ]
     if case .field(let name, let kind) = subject {
       entries["name"] = .string(name.rawValue)
@@ -132,19 +159,21 @@ extension QueryField {
 
   fileprivate init?(stored value: Value) {
     guard case .map(let entries) = value, case .array(let former)? = entries["former"],
-      case .array(let members)? = entries["members"], let fallback = entries["fallback"]
+      case .array(let members)? = entries["members"], let fallback = entries["fallback"],
+      case .bool(let isFolded)? = entries["folded"]
     else { return nil }
     var subject = Subject.name
-    if entries.count > 3 {
-      guard entries.count == 5, case .string(let name)? = entries["name"],
+    if entries.count > 4 {
+      guard entries.count == 6, case .string(let name)? = entries["name"],
         case .int(let kind)? = entries["kind"],
         let kind = UInt32(exactly: kind).flatMap({ FieldKind(rawValue: $0) })
       else { return nil }
       subject = .field(Name(name), kind)
     }
     self.init(
-      subject, formerNames: former.compactMap(\.name), members: members.compactMap(\.name), fallback: fallback
-    )
+      subject, formerNames: former.compactMap(\.name), members: members.compactMap(\.name),
+      fallback: fallback,
+      isFolded: isFolded)
     guard formerNames.count == former.count, self.members.count == members.count else { return nil }
   }
 }

@@ -7,7 +7,7 @@ import OperationFormat
 /// | 4 | state, big-endian |
 /// | 2 | number of the index, big-endian |
 /// | to 248 | the values of the parts: ``OrderedBytes``, those of a descending part turned over; more bytes are cut off |
-/// | 1 | 1 |
+/// | 1 | 1, or the place of the field among those of which it has one entry each, from 1 |
 /// | to 255 | the record's name |
 ///
 /// A record with too many values in a part has one entry instead, with 255 for the values.
@@ -17,6 +17,37 @@ import OperationFormat
 /// | 1 | how many bytes the name has |
 /// | 1 | ``Flags``; absent if there are none |
 struct IndexEntry: Hashable {
+  /// Key and row, one behind the other.
+  private let bytes: [UInt8]
+  private let keyBytes: Int
+
+  init(_ key: RawSpan, _ row: RawSpan) {
+    bytes = [UInt8](unsafeUninitializedCapacity: key.byteCount + row.byteCount) { space, count in
+      let space = UnsafeMutableRawBufferPointer(space)
+      key.withUnsafeBytes { space.copyMemory(from: $0) }
+      row.withUnsafeBytes {
+        UnsafeMutableRawBufferPointer(rebasing: space[$0.isEmpty ? 0... : key.byteCount...]).copyMemory(
+          from: $0)
+      }
+      count = key.byteCount + row.byteCount
+    }
+    keyBytes = key.byteCount
+  }
+
+  var key: RawSpan {
+    @_lifetime(borrow self) get { bytes.span.bytes.extracting(..<keyBytes) }
+  }
+
+  var row: RawSpan {
+    @_lifetime(borrow self) get { bytes.span.bytes.extracting(keyBytes...) }
+  }
+
+  static func == (left: IndexEntry, right: IndexEntry) -> Bool {
+    left.keyBytes == right.keyBytes && equalBytes(left.bytes.span.bytes, right.bytes.span.bytes)
+  }
+
+  func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+
   struct Flags: OptionSet {
     let rawValue: UInt8
 
@@ -28,13 +59,11 @@ struct IndexEntry: Hashable {
     static let isOverfull = Flags(rawValue: 4)
   }
 
-  let key: [UInt8]
-  let row: [UInt8]
-
   static let valueBytesMax = 248
   static let prefixBytes = 6
-  /// How many values of a part a record may have in an index.
+  /// How many values of a part a record may have in an index; of words, more.
   static let valuesMax = 1024
+  static let wordsMax = 4096
   /// What stands for the values of a record that has too many.
   static let overfullByte: UInt8 = 255
 
@@ -59,9 +88,9 @@ struct IndexEntryView: ~Escapable {
 
   @_lifetime(copy key)
   init(_ key: RawSpan, _ row: RawSpan) throws(FormatError) {
-    var reader = ByteReader(row)
-    nameBytes = Int(try reader.readUInt8("index entry.name"))
-    flags = IndexEntry.Flags(rawValue: reader.remaining > 0 ? try reader.readUInt8("index entry.flags") : 0)
+    nameBytes = row.byteCount > 0 ? Int(row.unsafeLoad(fromByteOffset: 0, as: UInt8.self)) : 0
+    flags = IndexEntry.Flags(
+      rawValue: row.byteCount > 1 ? row.unsafeLoad(fromByteOffset: 1, as: UInt8.self) : 0)
     guard nameBytes > 0, key.byteCount > IndexEntry.prefixBytes + nameBytes else {
       throw FormatError(
         .damaged, at: 0, in: "index entry", expected: "a name in the key", found: "\(nameBytes) bytes")
@@ -71,6 +100,9 @@ struct IndexEntryView: ~Escapable {
 
   /// What comes before the record's name, without the byte that separates them.
   var valuesEnd: Int { key.byteCount - nameBytes - 1 }
+
+  /// Which of the fields it stands for of which there is one entry each.
+  var each: Int { Int(key.unsafeLoad(fromByteOffset: valuesEnd, as: UInt8.self)) - 1 }
 
   var name: RawSpan {
     @_lifetime(copy self) get { key.extracting((key.byteCount - nameBytes)...) }

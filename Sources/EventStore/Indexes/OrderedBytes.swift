@@ -76,13 +76,23 @@ struct OrderedBytes {
 
   /// Appends bytes, and their end.
   private static func append(_ bytes: RawSpan, to writer: inout ByteWriter) {
-    for index in 0..<bytes.byteCount {
-      let byte = bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)
-      writer.append(byte)
-      if byte == 0 { writer.append(255) }
+    if bytes.withUnsafeBytes({ !$0.contains(0) }) {
+      writer.append(bytes)
+    } else {
+      for index in 0..<bytes.byteCount {
+        let byte = bytes.unsafeLoad(fromByteOffset: index, as: UInt8.self)
+        writer.append(byte)
+        if byte == 0 { writer.append(255) }
+      }
     }
     writer.append(0)
     writer.append(1)
+  }
+
+  /// Appends a text by its UTF-8.
+  func append(text: RawSpan, to writer: inout ByteWriter) {
+    writer.append(Self.tag(of: ""))
+    Self.append(text, to: &writer)
   }
 
   /// How many bytes end a text.
@@ -179,7 +189,11 @@ struct OrderedReader: ~Escapable {
   private mutating func signed() -> Int64? { number().map { Int64(bitPattern: $0 ^ (1 << 63)) } }
 
   private mutating func unescaped() -> [UInt8]? {
-    var found: [UInt8] = []
+    var end = position
+    while end < bytes.byteCount, bytes.unsafeLoad(fromByteOffset: end, as: UInt8.self) != mask { end += 1 }
+    var found = bytes.extracting(position..<end).bytes
+    if mask != 0 { for index in found.indices { found[index] ^= mask } }
+    position = end
     while let next = byte() {
       guard next == 0 else {
         found.append(next)
@@ -194,7 +208,17 @@ struct OrderedReader: ~Escapable {
     return nil
   }
 
-  private mutating func text() -> String? { unescaped().flatMap { String(validating: $0, as: UTF8.self) } }
+  private mutating func text() -> String? {
+    // Nearly always a text has no 0 in it, and is not turned over.
+    var end = position
+    while end < bytes.byteCount, bytes.unsafeLoad(fromByteOffset: end, as: UInt8.self) != 0 { end += 1 }
+    if mask == 0, end + 1 < bytes.byteCount, bytes.unsafeLoad(fromByteOffset: end + 1, as: UInt8.self) == 1 {
+      let text = bytes.extracting(position..<end)
+      position = end + 2
+      return text.withUnsafeBytes { String(validating: $0, as: UTF8.self) }
+    }
+    return unescaped().flatMap { String(validating: $0, as: UTF8.self) }
+  }
 
   private mutating func reference() -> Reference? {
     guard let kind = byte() else { return nil }

@@ -18,7 +18,7 @@ struct IndexVerification {
     } catch let error as FormatError {
       return report.add(.index, "indexes", Verification.text(error))
     }
-    let built = indexes.filter { $0.status == .built }
+    let built = try indexes.filter { $0.status == .built }.map { try PreparedIndex($0, view) }
     guard !built.isEmpty else { return }
     let total = UInt64(try source.transaction.statistics(of: source.tables.records).entries)
     var done: UInt64 = 0
@@ -47,13 +47,12 @@ struct IndexVerification {
   /// All entries that a record has are there.
   private mutating func check(
     _ row: StoredRow, _ name: RawSpan, _ zone: Int, _ state: StateNumber, _ view: ReadView,
-    _ indexes: [StoredIndex],
+    _ indexes: [PreparedIndex],
     _ counts: inout [Int]
   ) throws {
     guard let type = try view.alive(row, state)?.type else { return }
-    let typeName = try view.name(type)
     var maker = IndexedRecord()
-    for (place, index) in indexes.enumerated() where index.definition.types.contains(typeName) {
+    for (place, index) in indexes.enumerated() where index.types.contains(type) {
       try view.withWhole(row, state) { row in
         guard let record = try RecordView(row, name: name, zone: zone, state, view) else { return }
         let flags = try view.flags(inIndexesOf: row, state)
@@ -65,22 +64,23 @@ struct IndexVerification {
           guard found != true else { return }
           let id = try record.id
           report.add(
-            .index, "\(index.definition.name), \(id)",
+            .index, "\(index.stored.definition.name), \(id)",
             found == nil
               ? "the index lacks what the record has" : "the index says something else of the record")
         }
       }
-      if maker.referenceParts & ~index.referenceParts != 0 {
-        report.add(.index, "\(index.definition.name)", "the index does not know that it has references")
+      if maker.referenceParts & ~index.stored.referenceParts != 0 {
+        report.add(
+          .index, "\(index.stored.definition.name)", "the index does not know that it has references")
       }
     }
   }
 
   /// There are no others.
   private mutating func checkCount(
-    of index: StoredIndex, _ state: StateNumber, expected: Int, _ view: ReadView
+    of index: PreparedIndex, _ state: StateNumber, expected: Int, _ view: ReadView
   ) throws {
-    for (number, expected) in [(index.number, expected), (index.number | 0x8000, 0)] {
+    for (number, expected) in [(index.stored.number, expected), (index.stored.number | 0x8000, 0)] {
       var count = 0
       let prefix = IndexEntry.prefix(state, number)
       try view.transaction.forEachEntry(in: view.tables.indexes!, under: prefix) { _, _ in
@@ -89,7 +89,7 @@ struct IndexVerification {
       }
       if count > expected {
         report.add(
-          .index, "\(index.definition.name), \(try view.zone(of: state))",
+          .index, "\(index.stored.definition.name), \(try view.zone(of: state))",
           "the index has \(count) entries, and its records have \(expected)")
       }
     }

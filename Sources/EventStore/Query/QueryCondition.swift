@@ -17,6 +17,9 @@ public indirect enum QueryCondition: Hashable, Sendable {
   case oneOf(QueryField, [Value])
   /// The value is a text that is at a place in another.
   case text(QueryField, TextMatch, String)
+  /// The text has a word, or one that begins so. Case and diacritics do not count. A word is letters, digits and marks
+  /// in a row; scripts without spaces have one for each ideograph and each Kana.
+  case word(QueryField, String, isPrefix: Bool)
   /// A set, or an array in a register, has an element; a map has a key, which is a string.
   case contains(QueryField, Value)
   /// An element of a list, or of an array in a register, fulfils a condition. In it, a field without a path means a
@@ -42,6 +45,23 @@ public indirect enum QueryCondition: Hashable, Sendable {
 
   /// In the condition of ``hasElement(_:_:)``: a member of the element, or without members the element itself.
   public static func element(_ members: Name...) -> QueryField { elementMember(members) }
+
+  /// The text has all words of another.
+  ///
+  /// - Parameter lastIsPrefix: whether it is enough if a word begins as the last one, which may be typed just now.
+  public static func words(
+    _ field: QueryField, _ text: String, lastIsPrefix: Bool = false
+  ) -> QueryCondition {
+    var words: [String] = []
+    FoldedText.forEachWord(of: text) { word in
+      words.append(String(word))
+      return true
+    }
+    let last = lastIsPrefix ? words.popLast() : nil
+    return .all(
+      words.map { .word(field, $0, isPrefix: false) }
+        + (last.map { [.word(field, $0, isPrefix: true)] } ?? []))
+  }
 
   package static func elementMember(_ members: [Name]) -> QueryField {
     QueryField(.field("", .register), members: members)
@@ -91,6 +111,35 @@ extension QueryCondition.TextMatch {
   }
 }
 
+extension QueryCondition {
+  /// The condition with what is compared folded where case and diacritics do not count.
+  var folded: QueryCondition {
+    func fold(_ value: Value, _ field: QueryField) -> Value {
+      guard field.isFolded, case .string(let text) = value else { return value }
+      return .string(FoldedText.fold(text))
+    }
+    return switch self {
+    case .not(let condition): .not(condition.folded)
+    case .all(let conditions): .all(conditions.map(\.folded))
+    case .any(let conditions): .any(conditions.map(\.folded))
+    case .compare(let field, let comparison, let value): .compare(field, comparison, fold(value, field))
+    case .oneOf(let field, let values): .oneOf(field, values.map { fold($0, field) })
+    case .text(let field, let match, let text):
+      .text(field, match, field.isFolded ? FoldedText.fold(text) : text)
+    case .word(let field, let word, let isPrefix): .word(field, FoldedText.fold(word), isPrefix: isPrefix)
+    case .hasElement(let field, let condition): .hasElement(field, condition.folded)
+    case .always, .contains, .invalid: self
+    }
+  }
+}
+
+extension Value {
+  /// The value, and a text without case and diacritics.
+  var folded: Value {
+    if case .string(let text) = self { .string(FoldedText.fold(text)) } else { self }
+  }
+}
+
 extension QueryCondition: CustomStringConvertible {
   /// The condition in words.
   public var description: String {
@@ -102,6 +151,8 @@ extension QueryCondition: CustomStringConvertible {
     case .compare(let field, let comparison, let value): "\(field) \(comparison.rawValue) \(value)"
     case .oneOf(let field, let values): "\(field) in [\(values.map { "\($0)" }.joined(separator: ", "))]"
     case .text(let field, let match, let part): "\(field) \(match.rawValue) \(Value.string(part))"
+    case .word(let field, let word, let isPrefix):
+      "\(field) has the word \(Value.string(word))\(isPrefix ? "…" : "")"
     case .contains(let field, let value): "\(field) contains \(value)"
     case .hasElement(let field, let condition): "\(field) has (\(condition))"
     case .invalid(let what): "invalid: \(what)"

@@ -8,6 +8,8 @@ public struct QueryField: Hashable, Sendable {
     case name
     /// The value of a field: see ``QueryField/value(of:)``.
     case field(Name, FieldKind)
+    /// The value of the field that a row stands for: see ``RecordQuery/each``.
+    case each
   }
 
   public var subject: Subject
@@ -19,6 +21,8 @@ public struct QueryField: Hashable, Sendable {
   public var members: [Name]
   /// What counts where there is no value.
   public var fallback: Value
+  /// Whether case and diacritics of a text do not count: “É” and “e” are the same then.
+  public var isFolded: Bool
 
   /// - Parameters:
   ///   - subject: what it is.
@@ -26,16 +30,37 @@ public struct QueryField: Hashable, Sendable {
   ///   - path: the fields with references that lead to the record.
   ///   - members: the keys that lead into the value.
   ///   - fallback: what counts where there is no value.
+  ///   - isFolded: whether case and diacritics of a text do not count.
   public init(
     _ subject: Subject, formerNames: [Name] = [], path: [Name] = [], members: [Name] = [],
-    fallback: Value = .null
+    fallback: Value = .null, isFolded: Bool = false
   ) {
     (self.subject, self.formerNames, self.path) = (subject, formerNames, path)
-    (self.members, self.fallback) = (members, fallback)
+    (self.members, self.fallback, self.isFolded) = (members, fallback, isFolded)
   }
+
+  /// The field without case and diacritics.
+  public var folded: QueryField {
+    var field = self
+    field.isFolded = true
+    return field
+  }
+
+  /// The value of the field that a row stands for: see ``RecordQuery/each``.
+  public static let each = QueryField(.each)
 
   /// The value of a register.
   public static func value(of field: Name) -> QueryField { QueryField(.field(field, .register)) }
+}
+
+extension QueryField {
+  /// The name of a register, if that is all there is to the field.
+  var plainName: Name? {
+    guard case .field(let name, .register) = subject, path.isEmpty, members.isEmpty, formerNames.isEmpty,
+      !isFolded
+    else { return nil }
+    return name
+  }
 }
 
 extension QueryField: CustomStringConvertible {
@@ -45,7 +70,8 @@ extension QueryField: CustomStringConvertible {
     switch subject {
     case .name: own = "name"
     case .field(let name, _): own = name
+    case .each: own = "each"
     }
-    return (path + [own] + members).map(\.rawValue).joined(separator: ".")
+    return (isFolded ? "folded " : "") + (path + [own] + members).map(\.rawValue).joined(separator: ".")
   }
 }

@@ -11,6 +11,10 @@ public struct RecordQuery: Hashable, Sendable {
   public var zones: [ZoneID]?
   public var condition: QueryCondition
   public var order: [QueryOrder]
+  /// If there are any, a record comes once for each of these fields that has a value: an event with a start and an end
+  /// twice in a list by date. Conditions and order may say ``QueryField/each``: the value that a row stands for. Rows of
+  /// one place in the order come in the order of zones, then of these fields, then of names.
+  public var each: [QueryField]
   /// How many at most.
   public var limit: Int?
   /// Only what comes after a place in the order.
@@ -18,10 +22,10 @@ public struct RecordQuery: Hashable, Sendable {
 
   public init(
     types: [Name]? = nil, zones: [ZoneID]? = nil, condition: QueryCondition = .always(true),
-    order: [QueryOrder] = [], limit: Int? = nil, after start: QueryCursor? = nil
+    order: [QueryOrder] = [], each: [QueryField] = [], limit: Int? = nil, after start: QueryCursor? = nil
   ) {
     (self.types, self.zones, self.condition) = (types, zones, condition)
-    (self.order, self.limit, self.start) = (order, limit, start)
+    (self.order, self.each, self.limit, self.start) = (order, each, limit, start)
   }
 }
 
@@ -44,13 +48,19 @@ public struct QueryCursor: Hashable, Sendable {
   /// What the record had in the fields of the order.
   public let values: [Value]
   public let record: RecordID
+  /// Which of the fields of ``RecordQuery/each`` it stands for.
+  public let each: Int
 
-  public init(values: [Value], record: RecordID) { (self.values, self.record) = (values, record) }
+  public init(values: [Value], record: RecordID, each: Int = 0) {
+    (self.values, self.record, self.each) = (values, record, each)
+  }
 }
 
 /// Where a query found a record.
 public struct QueryHit: Hashable, Sendable {
   public let record: RecordID
+  /// Which of the fields of ``RecordQuery/each`` it stands for; 0 if there are none.
+  public var each: Int { cursor.each }
   /// The record's place, from which another query may continue.
   public let cursor: QueryCursor
 }

@@ -25,6 +25,7 @@ final class ReadView: TableReading {
   @exclusivity(unchecked) var fates = RecordFates()
   @exclusivity(unchecked) private var madeLogCache: LogCache?
   @exclusivity(unchecked) private var madeIndexes: [StoredIndex]?
+  @exclusivity(unchecked) private var madeZones: [ZoneID]?
 
   init(
     _ transaction: consuming LMDBTransaction, tables: Tables, interned: Interned, showsAll: Bool = false
@@ -81,6 +82,14 @@ final class ReadView: TableReading {
     }
     _ = zonesOfStates.append(state, zone)
     return zone
+  }
+
+  /// The zones of the store, in order.
+  func visibleZones() throws -> [ZoneID] {
+    if let madeZones { return madeZones }
+    let zones = try self.zones.allVisible().map(\.id).sorted()
+    madeZones = zones
+    return zones
   }
 
   /// The indexes of the store.

@@ -37,6 +37,9 @@ public struct RecordView: ~Copyable, ~Escapable {
     }
   }
 
+  /// The record's zone.
+  var zone: ZoneID { readView._withUnsafeGuaranteedRef { $0.zone(at: zoneIndex).id } }
+
   /// The record's name, in the memory map.
   ///
   /// - Throws: ``StoreError`` `damaged`.

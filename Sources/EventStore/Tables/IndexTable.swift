@@ -99,7 +99,11 @@ extension IndexTable where Source == TableStorage {
   }
 
   func putIfAbsent(_ row: RawSpan, _ key: RawSpan) throws {
-    if try !contains(key) { try put(row, key) }
+    do throws(LMDBError) {
+      try transaction.put(row, for: key, in: table, .absentOnly)
+    } catch {
+      guard error.code == .keyExists else { throw error }
+    }
   }
 
   func put(_ row: RawSpan, _ key: RawSpan) throws { try transaction.put(row, for: key, in: table) }

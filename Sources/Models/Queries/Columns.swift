@@ -147,12 +147,32 @@ extension Column {
 // MARK: Texts
 
 extension Column where T == String {
+  /// The text without case and diacritics: `$0.headline.folded == "cafe"` finds “Café”.
+  public var folded: Column { Column(field.folded, codec) }
+
+  /// The text has all words of another. Case and diacritics do not count.
+  ///
+  /// - Parameter lastIsPrefix: whether it is enough if a word begins as the last one, which may be typed just now.
+  public func hasWords(_ text: String, lastIsPrefix: Bool = false) -> QueryCondition {
+    .words(field, text, lastIsPrefix: lastIsPrefix)
+  }
+
   public func hasPrefix(_ text: String) -> QueryCondition { .text(field, .prefix, text) }
   public func hasSuffix(_ text: String) -> QueryCondition { .text(field, .suffix, text) }
   public func contains(_ text: String) -> QueryCondition { .text(field, .contains, text) }
 }
 
 extension Column where T == String? {
+  /// The text without case and diacritics.
+  public var folded: Column { Column(field.folded, codec) }
+
+  /// The text has all words of another. Case and diacritics do not count.
+  ///
+  /// - Parameter lastIsPrefix: whether it is enough if a word begins as the last one, which may be typed just now.
+  public func hasWords(_ text: String, lastIsPrefix: Bool = false) -> QueryCondition {
+    .words(field, text, lastIsPrefix: lastIsPrefix)
+  }
+
   public func hasPrefix(_ text: String) -> QueryCondition { .text(field, .prefix, text) }
   public func hasSuffix(_ text: String) -> QueryCondition { .text(field, .suffix, text) }
   public func contains(_ text: String) -> QueryCondition { .text(field, .contains, text) }

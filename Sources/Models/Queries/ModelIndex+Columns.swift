@@ -27,7 +27,26 @@ extension Column: IndexColumn {
 
   /// The column, greatest first: for an index that serves queries sorted by several fields in different directions.
   public var descending: some IndexColumn {
-    DescendingColumn(indexPart: IndexPart(.value(field), isDescending: true))
+    PartColumn(indexPart: IndexPart(.value(field), isDescending: true))
+  }
+}
+
+extension Column where T == String {
+  /// The words of the text, for an index that `hasWords` uses.
+  public var words: some IndexColumn { PartColumn(indexPart: IndexPart(.words(field))) }
+}
+
+extension Column where T == String? {
+  /// The words of the text, for an index that `hasWords` uses.
+  public var words: some IndexColumn { PartColumn(indexPart: IndexPart(.words(field))) }
+}
+
+/// Each of some fields, for an index that an ``EachQuery`` with the same fields uses.
+public struct Each: IndexColumn {
+  public let indexPart: IndexPart
+
+  public init(_ columns: any QueryColumn...) {
+    indexPart = IndexPart(.eachOf(columns.map(\.field)))
   }
 }
 
@@ -43,7 +62,7 @@ extension EntriesColumn: IndexColumn {
   public var indexPart: IndexPart { IndexPart(.elements(field)) }
 }
 
-private struct DescendingColumn: IndexColumn {
+private struct PartColumn: IndexColumn {
   let indexPart: IndexPart
 }
 
@@ -60,7 +79,21 @@ extension Model {
   }
 
   fileprivate static func index(_ name: Name?, _ parts: [IndexPart], isUnique: Bool) -> IndexDefinition {
-    let fields = parts.map { "\($0.queryField)\($0.isDescending ? " desc" : "")" }.joined(separator: ", ")
+    let fields = parts.map(\.text).joined(separator: ", ")
     return IndexDefinition(name ?? Name("\(type): \(fields)"), of: [type], by: parts, isUnique: isUnique)
+  }
+}
+
+extension IndexPart {
+  /// What the part is in the name of an index.
+  fileprivate var text: String {
+    let fields = queryFields.map { "\($0)" }.joined(separator: " or ")
+    let kind =
+      switch content {
+      case .value, .elements: ""
+      case .words: "words of "
+      case .eachOf: "each of "
+      }
+    return kind + fields + (isDescending ? " desc" : "")
   }
 }

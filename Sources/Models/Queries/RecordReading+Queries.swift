@@ -6,7 +6,7 @@ extension RecordReading where Self: ~Copyable {
   ///
   /// - Complexity: linear in the records of its zones; with a limit, no more memory than for twice as many.
   public func fetch<M: Model>(_ query: Query<M>) throws -> [Row<M>] {
-    try hits(query.base).compactMap { try fetch(Ref<M>($0.record)) }
+    try records(query.base).compactMap { try fetch(Ref<M>($0)) }
   }
 
   /// The first record of a query; nil if it has none.
@@ -24,7 +24,7 @@ extension RecordReading where Self: ~Copyable {
 
   /// Which records a query has, in its order.
   public func keys<M: Model>(_ query: Query<M>) throws -> [Ref<M>] {
-    try hits(query.base).map { Ref($0.record) }
+    try records(query.base).map { Ref($0) }
   }
 
   /// How many records a query has, no more than its limit.

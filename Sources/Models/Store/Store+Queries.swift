@@ -33,4 +33,12 @@ extension Store {
 
   /// How a query is run.
   public func explain<M: Model>(_ query: Query<M>) throws -> QueryPlan { try read { try $0.explain(query) } }
+
+  /// The entries of a list, in its order.
+  public func fetch<M: Model, T>(_ query: EachQuery<M, T>) throws -> [EachRow<M, T>] {
+    try read { try $0.fetch(query) }
+  }
+
+  /// How many entries a list has, no more than its limit.
+  public func count<M: Model, T>(_ query: EachQuery<M, T>) throws -> Int { try read { try $0.count(query) } }
 }

@@ -10,8 +10,8 @@ import EventStore
 /// |---|---|
 /// | query | type or `*`, then what is wanted of: `in` zones, `where` condition, `order by` fields, `limit` count |
 /// | condition | `a and b`, `a or b`, `not a`, `(a)` |
-/// | comparison | field, then `=` `!=` `<` `<=` `>` `>=` value; `in (values)`; `between value and value`; `contains value`; `starts with text`; `ends with text`; `has (condition)`, whose fields are members of an element, or `element` |
-/// | field | `headline`; `author.name` follows a reference; `draft:text` is a member of a value; `name` in the record is written `.name`; `` `odd name` `` |
+/// | comparison | field, then `=` `!=` `<` `<=` `>` `>=` value; `in (values)`; `between value and value`; `contains value`; `starts with text`; `ends with text`; `matches text`, which has all its words, the last one at least begun; `has (condition)`, whose fields are members of an element, or `element` |
+/// | field | `headline`; `author.name` follows a reference; `draft:text` is a member of a value; `name` in the record is written `.name`; `` `odd name` ``; `folded headline` without case and diacritics |
 /// | value | `"text"`, `12`, `1.5`, `true`, `false`, `null`, `2026-01-31`, `2026-01-31T09:05Z`, a UUID, `@zone:record` |
 ///
 /// Words of the form are read in any case.
@@ -127,6 +127,12 @@ struct QueryText {
       }
       return .text(field, match, part)
     }
+    if tokens.take(word: "matches") {
+      guard case .string(let words)? = try tokens.values().first else {
+        throw tokens.expected("words in quotes")
+      }
+      return .words(field, words, lastIsPrefix: true)
+    }
     if tokens.take(word: "has") {
       guard tokens.take(symbol: "(") else { throw tokens.expected("( and a condition of an element") }
       let wasInElement = isInElement
@@ -137,7 +143,8 @@ struct QueryText {
       return .any(
         [.hasElement(field, condition)] + [.list, .set, .map].map { .hasElement(field.as($0), condition) })
     }
-    throw tokens.expected("=, !=, <, <=, >, >=, in, between, contains, starts with, ends with or has")
+    throw tokens.expected(
+      "=, !=, <, <=, >, >=, in, between, contains, starts with, ends with, matches or has")
   }
 
   /// Compares with a number as each kind of number that it may be.
@@ -182,15 +189,18 @@ struct QueryText {
       guard tokens.take(word: "name") else { throw tokens.expected("name: .name is the record's name") }
       return QueryField(.name)
     }
+    let isFolded = tokens.take(word: "folded")
     var names = [try tokens.name("a field")]
     while tokens.take(symbol: ".") { names.append(try tokens.name("a field of the record it refers to")) }
     var members: [Name] = []
     while tokens.take(symbol: ":") { members.append(try tokens.name("a member of the value")) }
     if isInElement {
       names += members
-      return QueryField(.field("", .register), members: names == ["element"] ? [] : names)
+      return QueryField(
+        .field("", .register), members: names == ["element"] ? [] : names, isFolded: isFolded)
     }
-    return QueryField(.field(names.removeLast(), .register), path: names, members: members)
+    return QueryField(
+      .field(names.removeLast(), .register), path: names, members: members, isFolded: isFolded)
   }
 }
 

@@ -5,20 +5,8 @@ import Stores
 
 /// Queries that indexes serve, over ten times as many records, with the same indexes in SQLite.
 extension Case {
-  private static let indexes = [
-    ("first", ["field0"]), ("second", ["field1"]), ("third and fourth", ["field2", "field3"]), ("fourth", ["field3"]),
-  ]
-
-  private static var definitions: [IndexDefinition] {
-    indexes.map { name, fields in
-      IndexDefinition(
-        Name(name), of: [Dataset.type],
-        by: fields.map { IndexPart(.value(QueryField(.field(Name($0), .register), fallback: ""))) })
-    }
-  }
-
   private static func createIndexes(_ database: Database) throws {
-    for (name, fields) in indexes {
+    for (name, fields) in Engine.indexes {
       try database.execute(sql: "CREATE INDEX \"\(name)\" ON item (\(fields.joined(separator: ", ")))")
     }
   }
@@ -34,8 +22,7 @@ extension Case {
         sqlite: try place.copy(bases.sqlite, as: "sqlite-indexed"))
       do {
         let (engine, sqlite) = (try Engine(indexed.engine, dataset), try SQLite(indexed.sqlite, dataset))
-        try await engine.store.declareIndexes(definitions)
-        try await engine.store.buildIndexes()
+        try engine.index()
         engine.store.close()
         try await sqlite.pool.write { try createIndexes($0) }
         try sqlite.close()
@@ -56,8 +43,8 @@ extension Case {
     let ours = Participant(
       name: .tributary, prepare: { engine = try bases.openEngine(in: place) },
       turn: {
-        try await engine!.store.declareIndexes([definitions[0]])
-        try await engine!.store.buildIndexes()
+        try engine!.store.declareIndexesBlockingThisThread([Engine.indexDefinitions[0]])
+        try engine!.store.buildIndexesBlockingThisThread()
       },
       finish: {
         engine = nil
@@ -131,7 +118,8 @@ extension Case {
       title: title, unit: "queries", aims: [Comparison.Aim(than: .sqlite, ratio: 1)], count: count,
       participants: [
         Participant(
-          name: .tributary, prepare: {}, turn: { sum = try engine.store.read(ours) }, finish: { [.read: sum] }),
+          name: .tributary, prepare: {}, turn: { sum = try engine.store.read(ours) }, finish: { [.read: sum] }
+        ),
         Participant(
           name: .sqlite, prepare: {}, turn: { rowSum = try await sqlite.pool.read(theirs) },
           finish: { [.read: rowSum] }),

@@ -82,7 +82,7 @@ struct IndexBuild {
   /// Writes some entries of a part.
   ///
   /// - Returns: false if another process has built the part meanwhile.
-  private static func write(
+  static func write(
     _ part: IndexPartRead, _ range: Range<Int>, of index: StoredIndex, _ store: StoreTransaction
   ) throws -> Bool {
     let storage = store.storage
@@ -185,8 +185,8 @@ struct IndexPartReader {
       return IndexPartRead(
         state: state, bytes: [], entries: [], recordCount: 0, referenceParts: 0, next: nextState)
     }
-    let types = Set(try index.definition.types.compactMap { try view.number(of: $0) })
-    let fields = try index.definition.fieldNames.compactMap { try view.number(of: $0) }
+    let prepared = try PreparedIndex(index, view)
+    let types = Set(prepared.types)
     let zone = try view.show(state)
     let reader = RecordReader(view)
     var bytes = ByteWriter()
@@ -198,10 +198,10 @@ struct IndexPartReader {
     try view.forEachStoredRow(in: state, after: after) { name, row in
       count += 1
       if let type = try view.alive(row, state)?.type, types.contains(type) {
-        try view.withRow(row, ofFields: fields, state) { row in
+        try view.withRow(row, ofFields: prepared.fields, state) { row in
           guard let record = try RecordView(row, name: name, zone: zone, state, view) else { return }
           let flags = try view.flags(inIndexesOf: row, state)
-          try maker.forEachEntry(of: record, in: index, state, flags, reader) { key, row in
+          try maker.forEachEntry(of: record, in: prepared, state, flags, reader) { key, row in
             places.append(
               IndexPlace(
                 head: Self.head(of: key), start: UInt32(bytes.count), keyBytes: UInt16(key.byteCount),

@@ -3,6 +3,7 @@ import OperationFormat
 extension IndexDefinition {
   static let partsMax = 8
   static let typesMax = 256
+  static let eachMax = 16
 
   /// - Throws: ``StoreError`` `definitionInvalid`.
   func check() throws {
@@ -17,27 +18,39 @@ extension IndexDefinition {
     if parts.isEmpty || parts.count > Self.partsMax {
       try refuse("has \(parts.count) parts", "order by 1 to \(Self.partsMax) fields")
     }
-    if parts.count(where: \.hasSeveral) > 1 {
-      try refuse("has several parts with elements", "use an index for each")
+    if parts.count(where: { $0.hasSeveral || !$0.each.isEmpty }) > 1 {
+      try refuse("has several parts with several values", "use an index for each")
     }
     for part in parts {
-      let field = part.queryField
-      if !field.path.isEmpty {
-        try refuse(
-          "is by “\(field)”, a field of another record", "order by the reference, or keep a copy of the field"
-        )
+      if case .eachOf(let fields) = part.content, fields.isEmpty || fields.count > Self.eachMax {
+        try refuse("is by each of \(fields.count) fields", "name 1 to \(Self.eachMax) fields")
       }
-      guard case .field(let name, let kind) = field.subject else { continue }
-      for name in [name] + field.formerNames { try name.check("a field's name", Limits.nameBytesMax) }
-      switch (part.content, kind) {
-      case (.value, .register), (.value, .counter), (.value, .text), (.elements, .register),
-        (.elements, .set), (.elements, .map), (.elements, .list):
-        break
-      default:
-        try refuse(
-          "is by “\(field)”, which has no such values",
-          "order by values of registers, counters and texts, or by elements of sets, maps, lists and arrays")
-      }
+      for field in part.queryFields { try check(field, part.content, refuse) }
+    }
+  }
+
+  private func check(
+    _ field: QueryField, _ content: IndexPart.Content, _ refuse: (String, String) throws -> Void
+  ) throws {
+    if !field.path.isEmpty {
+      try refuse(
+        "is by “\(field)”, a field of another record", "order by the reference, or keep a copy of the field")
+    }
+    guard case .field(let name, let kind) = field.subject else {
+      if field.subject == .each { try refuse("is by each of no fields", "name the fields") }
+      return
+    }
+    for name in [name] + field.formerNames { try name.check("a field's name", Limits.nameBytesMax) }
+    switch (content, kind) {
+    case (.value, .register), (.value, .counter), (.value, .text), (.elements, .register), (.elements, .set),
+      (.elements, .map), (.elements, .list), (.words, .register), (.words, .text), (.eachOf, .register),
+      (.eachOf, .counter):
+      break
+    default:
+      try refuse(
+        "is by “\(field)”, which has no such values",
+        "order by values of registers, counters and texts, by elements of sets, maps, lists and arrays, or by words "
+          + "of texts")
     }
   }
 }

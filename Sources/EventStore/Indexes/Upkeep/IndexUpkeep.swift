@@ -3,25 +3,43 @@ import OperationFormat
 
 /// Keeps the indexes of a store in a write transaction: it looks at a record before it changes, and again before others
 /// may read it or the transaction is committed, and writes what differs.
+///
+/// It looks at those indexes alone that have a field that changes.
 final class IndexUpkeep: RecordUpkeep {
   private unowned let storage: TableStorage
-  private var indexes: [StoredIndex]
-  /// Which of them have records of a type.
+  private let indexes: [PreparedIndex]
+  /// Which of them have records of a type, and which have a field.
   private var byType: [NameNumber: [Int]] = [:]
-  private var fields: Set<NameNumber> = []
+  private var byField: [NameNumber: [Int]] = [:]
+  private let fields: [NameNumber]
+  private let all: [Int]
 
-  /// What changing records had in the indexes before, by the keys of their rows.
-  private var before: [[UInt8]: [Found]] = [:]
-  private var lastKey: [UInt8] = []
-  /// The parts of indexes that have references since the last writing.
-  private var referenceParts: [Int: UInt8] = [:]
+  private var changes: [RecordKey: Change] = [:]
+  /// The change that was looked at last, and its fields.
+  private var last: (key: [UInt8], places: [Int]) = ([], [])
   private var maker = IndexedRecord()
   /// What the records of a state are read by.
   private var views: [StateNumber: ReadView] = [:]
+  /// The parts of indexes that have references since the last writing.
+  private var referenceParts: [Int: UInt8] = [:]
+
+  /// The key of a record's row.
+  private struct RecordKey: Hashable {
+    let bytes: [UInt8]
+
+    func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+  }
+
+  /// What a changing record had before.
+  private struct Change {
+    /// The indexes that were looked at.
+    var places: [Int] = []
+    var found: [Found] = []
+  }
 
   /// An entry, and the index that has it.
   private struct Found: Equatable {
-    let index: Int
+    let place: Int
     let entry: IndexEntry
   }
 
@@ -30,52 +48,56 @@ final class IndexUpkeep: RecordUpkeep {
 
   init(_ storage: TableStorage, _ indexes: [StoredIndex]) throws {
     self.storage = storage
-    self.indexes = indexes
-    for (place, index) in indexes.enumerated() where index.status != .removed {
-      for type in index.definition.types {
-        if let number = try storage.names.number(of: type) { byType[number, default: []].append(place) }
-      }
-      for name in index.definition.fieldNames {
-        if let number = try storage.names.number(of: name) { fields.insert(number) }
-      }
+    self.indexes = try indexes.filter { $0.status != .removed }.map { try PreparedIndex($0, storage) }
+    for (place, index) in self.indexes.enumerated() {
+      for type in index.types { byType[type, default: []].append(place) }
+      for field in Set(index.fields) { byField[field, default: []].append(place) }
     }
+    fields = Array(byField.keys)
+    all = Array(self.indexes.indices)
   }
 
-  func has(_ field: NameNumber) -> Bool { fields.contains(field) }
+  func has(_ field: NameNumber) -> Bool { byField[field] != nil }
 
-  var isFull: Bool { before.count >= Self.recordsMax }
+  var isFull: Bool { changes.count >= Self.recordsMax }
 
-  func willChange(_ key: RawSpan, type: NameNumber?) throws {
-    if equalBytes(lastKey.span.bytes, key) { return }
-    let bytes = key.bytes
-    if before[bytes] == nil {
-      let found = try entries(key)
+  func willChange(_ key: RawSpan, field: NameNumber?, type: NameNumber?) throws {
+    let places = field.map { byField[$0] ?? [] } ?? all
+    let isLast = equalBytes(last.key.span.bytes, key)
+    if isLast, places.allSatisfy(last.places.contains) { return }
+    let bytes = isLast ? last.key : key.bytes
+    var change = changes[RecordKey(bytes: bytes)] ?? Change()
+    let others = places.filter { !change.places.contains($0) }
+    if !others.isEmpty {
+      let found = try entries(key, in: others)
       // A record of another type is of no interest, unless it gets one that is.
-      if found == nil, type.map({ byType[$0] == nil }) ?? false { return }
-      before[bytes] = found ?? []
+      if found == nil, change.places.isEmpty, type.map({ byType[$0] == nil }) ?? false { return }
+      change.places += others
+      change.found += found ?? []
+      changes[RecordKey(bytes: bytes)] = change
     }
-    lastKey = bytes
+    last = (bytes, change.places)
   }
 
   func flush() throws {
     dropViews()
-    guard !before.isEmpty else { return }
-    var changed = before
-    before.removeAll(keepingCapacity: true)
-    lastKey.removeAll(keepingCapacity: true)
-    // In the order of records, so that entries of one place come together.
-    for key in changed.count > 1
-      ? changed.keys.sorted(by: { $0.lexicographicallyPrecedes($1) }) : Array(changed.keys)
+    guard !changes.isEmpty else { return }
+    let changed = changes.map { ($0.key.bytes, $0.value) }
+    changes.removeAll(keepingCapacity: true)
+    last = ([], [])
+    // In the order of records: an outcome does not depend on how they are hashed.
+    for (key, change) in changed.count > 1
+      ? changed.sorted(by: { compareBytes($0.0.span.bytes, $1.0.span.bytes) < 0 }) : changed
     {
-      let old = changed.removeValue(forKey: key) ?? []
-      let new = try entries(key.span.bytes) ?? []
-      if old != new { try write(old, new) }
+      let new = try entries(key.span.bytes, in: change.places) ?? []
+      if change.found != new { try write(change.found, new) }
     }
     dropViews()
     // Last: what keeps the indexes is made again then.
-    for (place, parts) in referenceParts where parts & ~indexes[place].referenceParts != 0 {
-      indexes[place].referenceParts |= parts
-      try storage.indexes.put(indexes[place])
+    for (place, parts) in referenceParts where parts & ~indexes[place].stored.referenceParts != 0 {
+      var index = indexes[place].stored
+      index.referenceParts |= parts
+      try storage.indexes.put(index)
     }
     referenceParts.removeAll()
   }
@@ -84,41 +106,42 @@ final class IndexUpkeep: RecordUpkeep {
 
   private func write(_ old: [Found], _ new: [Found]) throws {
     // Most records have few.
-    let kept = new.count > 8 ? Set(new.map(\.entry.key)) : []
+    let (manyOld, manyNew) = (old.count > 8, new.count > 8)
+    let kept = manyNew ? Set(new.map { $0.entry.key.bytes }) : []
     for found in old {
       let isKept =
-        new.count > 8 ? kept.contains(found.entry.key) : new.contains { $0.entry.key == found.entry.key }
+        manyNew
+        ? kept.contains(found.entry.key.bytes) : new.contains { equalBytes($0.entry.key, found.entry.key) }
       if isKept { continue }
-      let key = found.entry.key.span.bytes
-      try storage.indexes.delete(key)
-      if indexes[found.index].status == .building { try storage.indexes.putChanged(key) }
+      try storage.indexes.delete(found.entry.key)
+      if indexes[found.place].stored.status == .building { try storage.indexes.putChanged(found.entry.key) }
     }
-    let known = old.count > 8 ? Set(old.map(\.entry)) : []
+    let known = manyOld ? Set(old.map(\.entry)) : []
     for found in new {
-      let isKnown = old.count > 8 ? known.contains(found.entry) : old.contains(found)
+      let isKnown = manyOld ? known.contains(found.entry) : old.contains(found)
       if isKnown { continue }
-      try storage.indexes.put(found.entry.row.span.bytes, found.entry.key.span.bytes)
+      try storage.indexes.put(found.entry.row, found.entry.key)
     }
   }
 
-  /// What a record has in the indexes, by the key of its row; nil if none is of its type, or it is not there.
-  private func entries(_ key: RawSpan) throws -> [Found]? {
+  /// What a record has in some indexes, by the key of its row; nil if none is of its type, or it is not there.
+  private func entries(_ key: RawSpan, in wanted: [Int]) throws -> [Found]? {
     let state = StateNumber(rawValue: try key.bigEndian32(at: 0))
-    let view = try view(of: state)
-    let zone = try view.show(state)
+    let view = view(of: state)
     return try storage.transaction.withValue(of: key, in: storage.tables.records) { row -> [Found]? in
       let row = StoredRow(row)
       guard let type = try view.alive(row, state)?.type, let places = byType[type] else { return nil }
+      let zone = try view.show(state)
       return try view.withRow(row, ofFields: fields, state) { row in
         guard let record = try RecordView(row, name: key.extracting(4...), zone: zone, state, view) else {
           return nil
         }
         let flags = try view.flags(inIndexesOf: row, state)
         var found: [Found] = []
-        for place in places {
+        for place in places where wanted.contains(place) {
           try maker.forEachEntry(of: record, in: indexes[place], state, flags, RecordReader(view)) {
             key, row in
-            found.append(Found(index: place, entry: IndexEntry(key: key.bytes, row: row.bytes)))
+            found.append(Found(place: place, entry: IndexEntry(key, row)))
           }
           if maker.referenceParts != 0 { referenceParts[place, default: 0] |= maker.referenceParts }
         }
@@ -127,7 +150,7 @@ final class IndexUpkeep: RecordUpkeep {
     } ?? nil
   }
 
-  private func view(of state: StateNumber) throws -> ReadView {
+  private func view(of state: StateNumber) -> ReadView {
     if let view = views[state] { return view }
     let view = ReadView(
       storage.transaction.alias(), tables: storage.tables, interned: storage.interned, showsAll: true)

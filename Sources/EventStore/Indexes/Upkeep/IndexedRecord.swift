@@ -19,10 +19,10 @@ struct IndexedRecord: ~Copyable {
   ///   - flags: those of all entries of the record.
   ///   - reader: one of a view that shows all: see ``ReadView``.
   mutating func forEachEntry(
-    of record: borrowing RecordView, in index: StoredIndex, _ state: StateNumber, _ flags: IndexEntry.Flags,
+    of record: borrowing RecordView, in index: PreparedIndex, _ state: StateNumber, _ flags: IndexEntry.Flags,
     _ reader: RecordReader, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void
   ) throws {
-    let ordered = OrderedBytes(zone: try record.id.zone)
+    let ordered = OrderedBytes(zone: record.zone)
     let name = try record.name.span.bytes
     referenceParts = 0
     var flags = flags
@@ -33,34 +33,63 @@ struct IndexedRecord: ~Copyable {
     values.removeAll()
     // Where the values of the part with several belong, and where the rest begins.
     var several: (place: Int, mask: UInt8, values: [Value])?
-    for (place, part) in index.definition.parts.enumerated() {
+    var isEach = false
+    for place in index.parts.indices {
+      let part = index.parts[place]
       let start = values.count
       switch part.content {
       case .value(let field):
+        if let cell = part.cell, let text = try record.plainText(of: cell) {
+          ordered.append(text: text, to: &values)
+          break
+        }
         let value = try record.value(of: field, reader)
         if value.mayNameRecords { referenceParts |= 1 << UInt8(place) }
         ordered.append(value, to: &values)
       case .elements(let field):
         guard let found = try record.indexedValues(of: field, reader, &flags) else {
           return try entry.write(
-            index, state, [IndexEntry.overfullByte].span.bytes, name, flags.union(.isOverfull), body)
+            index.stored.number, state, [IndexEntry.overfullByte].span.bytes, name, flags.union(.isOverfull),
+            body)
         }
         if found.contains(where: \.mayNameRecords) { referenceParts |= 1 << UInt8(place) }
         several = (start, part.isDescending ? 255 : 0, found)
+      case .words(let field):
+        var words: Set<Substring> = []
+        if case .string(let text) = try record.value(of: field, reader) {
+          FoldedText.forEachWord(of: text) { word in
+            words.insert(word)
+            return words.count <= IndexEntry.wordsMax
+          }
+        }
+        guard words.count <= IndexEntry.wordsMax else {
+          return try entry.write(
+            index.stored.number, state, [IndexEntry.overfullByte].span.bytes, name, flags.union(.isOverfull),
+            body)
+        }
+        several = (start, part.isDescending ? 255 : 0, words.map { .string(String($0)) })
+      case .eachOf(let fields):
+        var found: [Value] = []
+        for field in fields { found.append(try record.value(of: field, reader)) }
+        if found.contains(where: \.mayNameRecords) { referenceParts |= 1 << UInt8(place) }
+        several = (start, part.isDescending ? 255 : 0, found)
+        isEach = true
       }
       if part.isDescending { values.turnOver(from: start) }
     }
-    guard let (place, mask, found) = several else {
-      return try entry.write(index, state, values.span, name, flags, body)
+    guard let (start, mask, found) = several else {
+      return try entry.write(index.stored.number, state, values.span, name, flags, body)
     }
     var whole = ByteWriter()
-    for value in found {
+    for (place, value) in found.enumerated() {
+      if isEach && value == .null { continue }
       whole.removeAll()
-      whole.append(values.span.extracting(..<place))
+      whole.append(values.span.extracting(..<start))
       ordered.append(value, to: &whole)
-      if mask != 0 { whole.turnOver(from: place) }
-      whole.append(values.span.extracting(place...))
-      try entry.write(index, state, whole.span, name, flags, body)
+      if mask != 0 { whole.turnOver(from: start) }
+      whole.append(values.span.extracting(start...))
+      try entry.write(
+        index.stored.number, state, whole.span, name, flags, each: isEach ? place : 0, body)
     }
   }
 }
@@ -71,19 +100,19 @@ private struct EntryWriter: ~Copyable {
   private var row = ByteWriter()
 
   mutating func write(
-    _ index: StoredIndex, _ state: StateNumber, _ values: RawSpan, _ name: RawSpan, _ flags: IndexEntry.Flags,
-    _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void
+    _ index: IndexNumber, _ state: StateNumber, _ values: RawSpan, _ name: RawSpan, _ flags: IndexEntry.Flags,
+    each: Int = 0, _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Void
   ) throws {
     var flags = flags
     key.removeAll()
-    IndexEntry.append(state, index.number, to: &key)
+    IndexEntry.append(state, index, to: &key)
     if values.byteCount > IndexEntry.valueBytesMax {
       flags.insert(.isCut)
       key.append(values.extracting(..<IndexEntry.valueBytesMax))
     } else {
       key.append(values)
     }
-    key.append(1)
+    key.append(UInt8(each + 1))
     key.append(name)
     row.removeAll()
     row.append(UInt8(name.byteCount))
@@ -113,7 +142,7 @@ extension RecordView {
         found = entries.keys.map { .string($0.rawValue) }
       default: found = try reader.list(name, of: id) ?? []
       }
-    case .field, .name:
+    case .field, .name, .each:
       switch try value(of: field, reader) {
       case .array(let elements): found = elements
       case .map(let entries): found = entries.keys.map { .string($0.rawValue) }

@@ -16,20 +16,24 @@ extension Fold {
     _ kind: OperationKind, _ field: NameNumber, type: NameNumber, operand: RawSpan
   ) throws {
     guard let upkeep = try storage.indexUpkeep() else { return }
-    if try upkeep.has(field) || mayMatter(kind, type: type, operand: operand) {
+    if try mayMatter(kind, type: type, operand: operand) {
       try tell(upkeep, type: type)
+    } else if upkeep.has(field) {
+      try tell(upkeep, field, type: type)
     }
   }
 
-  private mutating func tell(_ upkeep: any RecordUpkeep, type: NameNumber?) throws {
+  private mutating func tell(
+    _ upkeep: any RecordUpkeep, _ field: NameNumber? = nil, type: NameNumber?
+  ) throws {
     if upkeep.isFull {
       try flush()
       try upkeep.flush()
     }
-    try loaded.withKey { try upkeep.willChange($0, type: type) }
+    try loaded.withKey { try upkeep.willChange($0, field: field, type: type) }
   }
 
-  /// Whether a change of a field that is in no index may change what the record has in one: whether it is there.
+  /// Whether a change of a field may change more than the field: whether the record is there.
   private func mayMatter(_ kind: OperationKind, type: NameNumber, operand: RawSpan) throws -> Bool {
     let row = StoredRow(loaded.bytes.span.bytes)
     guard row.flags.isDisjoint(with: .ofReferences), row.plainType?.type == type else { return true }

@@ -11,8 +11,9 @@ package protocol RecordUpkeep: AnyObject {
   ///
   /// - Parameters:
   ///   - key: that of its row.
+  ///   - field: the field that changes; nil if all may change.
   ///   - type: the type that it gets; nil if it keeps its own.
-  func willChange(_ key: RawSpan, type: NameNumber?) throws
+  func willChange(_ key: RawSpan, field: NameNumber?, type: NameNumber?) throws
   /// Writes what has changed. The rows of the records are written.
   func flush() throws
   /// Drops what reads, before the transaction becomes another one.

@@ -40,6 +40,27 @@ struct IndexScan {
     if use.isReverse == true { try backwards(keys, body) } else { try forwards(keys, body) }
   }
 
+  /// Counts the entries that say all of their records.
+  ///
+  /// - Returns: how many, at most some; whether there are others.
+  func countPlain(in keys: IndexKeys, max: Int) throws -> (count: Int, hasOthers: Bool) {
+    guard let table = view.tables.indexes, !keys.isEmpty else { return (0, false) }
+    var found: (count: Int, hasOthers: Bool) = (0, false)
+    let upper = keys.upper.span.bytes
+    var cursor = try view.transaction.openCursor(table)
+    var isThere = try cursor.seek(atOrAfter: keys.lower.span.bytes)
+    while isThere, found.count < max {
+      let isInside = cursor.withEntry { key, row in
+        guard compareBytes(key, upper) < 0 else { return false }
+        if row.byteCount == 1 { found.count += 1 } else { found.hasOthers = true }
+        return true
+      }
+      guard isInside else { break }
+      isThere = try cursor.next()
+    }
+    return found
+  }
+
   private func forwards(_ keys: IndexKeys, _ body: (borrowing IndexEntryView) throws -> Bool) throws {
     guard let table = view.tables.indexes else { return }
     var cursor = try view.transaction.openCursor(table)
@@ -63,13 +84,18 @@ struct IndexScan {
       guard !key.lexicographicallyPrecedes(keys.lower) else { return }
       let last = try IndexEntryView(key.span.bytes, row.span.bytes)
       isThere = try cursor.previous()
+      let group = last.group.bytes
+      // What is before may be of another index, or no entry.
       let isOnly =
-        try !isThere || cursor.withEntry { try !equalBytes(IndexEntryView($0, $1).group, last.group) }
+        try !isThere
+        || cursor.withEntry { key, row in
+          try !key.hasPrefix(group) || !equalBytes(IndexEntryView(key, row).group, last.group)
+        }
       if isOnly {
         guard try body(last) else { return }
         continue
       }
-      let first = last.group.bytes + [1]
+      let first = group + [0]
       isThere = try cursor.seek(atOrAfter: first.span.bytes)
       while isThere {
         let wants = try cursor.withEntry { key, row -> Bool? in

@@ -7,6 +7,8 @@ struct IndexUse: Sendable {
   let equal: [[Value]]
   /// What the part behind them must be in.
   let range: IndexRange?
+  /// Whether one record may have several entries in the range.
+  let mayRepeat: Bool
   /// The conditions that the index decides.
   let used: [QueryCondition]
   /// What is left to filter.
@@ -55,7 +57,9 @@ extension IndexUse {
   ) rethrows -> IndexUse? {
     guard let types = query.types, !types.isEmpty else { return nil }
     let uses = indexes.compactMap { index -> IndexUse? in
-      guard index.status == .built, Set(types).isSubset(of: index.definition.types) else { return nil }
+      guard index.status == .built, Set(types).isSubset(of: index.definition.types),
+        index.definition.parts.lazy.map(\.each).first(where: { !$0.isEmpty }) ?? [] == query.each
+      else { return nil }
       return IndexUse(index, query, isOrdered: isOrdered)
     }
     guard let found = uses.max(by: { $0.rank < $1.rank }) else { return nil }
@@ -90,10 +94,21 @@ extension IndexUse {
       used.append(left.remove(at: found))
       equal.append(values)
     }
-    // A record without elements is not in the index.
-    guard !parts.dropFirst(equal.count).contains(where: \.hasSeveral) else { return nil }
     var range: IndexRange?
-    if equal.count < parts.count, index.isExact(equal.count) {
+    var mayRepeat = false
+    if equal.count < parts.count, case .words(let field) = parts[equal.count].content {
+      let found = left.firstIndex { if case .word(field, _, true) = $0 { true } else { false } }
+      if let found, case .word(_, let word, _) = left[found] {
+        range = IndexRange(prefix: word)
+        used.append(left.remove(at: found))
+        mayRepeat = true
+      }
+    }
+    // A record without elements is not in the index.
+    guard !parts.dropFirst(equal.count + (mayRepeat ? 1 : 0)).contains(where: \.hasSeveral) else {
+      return nil
+    }
+    if equal.count < parts.count, !mayRepeat, index.isExact(equal.count) {
       let field = parts[equal.count].queryField
       for condition in left {
         guard let other = condition.range(of: field) else { continue }
@@ -108,11 +123,11 @@ extension IndexUse {
       }
       left.removeAll(where: used.contains)
     }
-    let order = Self.order(query, index, equal)
+    let order = mayRepeat ? nil : Self.order(query, index, equal)
     let isNeeded = isOrdered && !query.order.isEmpty
     if equal.isEmpty && range == nil && !(isNeeded && order != nil && query.limit != nil) { return nil }
     self.index = index
-    (self.equal, self.range, self.used) = (equal, range, used)
+    (self.equal, self.range, self.used, self.mayRepeat) = (equal, range, used, mayRepeat)
     rest = left.count == 1 ? left[0] : left.isEmpty ? .always(true) : .all(left)
     isReverse = isOrdered ? order?.isReverse : nil
     orderedParts = order?.parts ?? equal.count
@@ -131,7 +146,7 @@ extension IndexUse {
     var isReverse: Bool?
     for (offset, wanted) in order.enumerated() {
       let place = equal.count + offset
-      guard case .value(let field) = parts[place].content, field == wanted.field, index.isExact(place) else {
+      guard !parts[place].hasSeveral, parts[place].queryField == wanted.field, index.isExact(place) else {
         return nil
       }
       let isTurned = parts[place].isDescending != wanted.isDescending
@@ -142,7 +157,7 @@ extension IndexUse {
   }
 
   private static func fields(of order: [QueryOrder], in parts: [IndexPart]) -> [Int]? {
-    let places = order.map { wanted in parts.firstIndex { $0.content == .value(wanted.field) } }
+    let places = order.map { wanted in parts.firstIndex { !$0.hasSeveral && $0.queryField == wanted.field } }
     return places.contains(nil) ? nil : places.compactMap(\.self)
   }
 }
@@ -164,6 +179,8 @@ extension QueryCondition {
     case (.compare(let field, .equal, let value), .value(let other)) where field == other: [value]
     case (.oneOf(let field, let values), .value(let other)) where field == other: Array(Set(values))
     case (.contains(let field, let value), .elements(let other)) where field == other: [value]
+    case (.word(let field, let word, false), .words(let other)) where field == other: [.string(word)]
+    case (.compare(.each, .equal, let value), .eachOf): [value]
     default: nil
     }
   }
@@ -180,15 +197,20 @@ extension QueryCondition {
       case .equal, .notEqual: nil
       }
     case .text(field, .prefix, let text):
-      IndexRange(
-        kind: "", lower: .init(value: .string(text), isPrefix: true, isBehind: false),
-        upper: .init(value: .string(text), isPrefix: true, isBehind: true))
+      IndexRange(prefix: text)
     default: nil
     }
   }
 }
 
 extension IndexRange {
+  /// The texts that begin with one.
+  fileprivate init(prefix text: String) {
+    self.init(
+      kind: "", lower: Bound(value: .string(text), isPrefix: true, isBehind: false),
+      upper: Bound(value: .string(text), isPrefix: true, isBehind: true))
+  }
+
   /// The range with a bound of another, if it has none there; nil if both have one, or they are of different kinds.
   fileprivate func narrowed(by other: IndexRange) -> IndexRange? {
     guard kind.rank == other.kind.rank, lower == nil || other.lower == nil, upper == nil || other.upper == nil
@@ -270,7 +292,7 @@ extension IndexUse {
     }
     var begin = left.lower
     if orderedParts == parts.count, place.record.zone == zone, bytes.count <= IndexEntry.cutBytes {
-      begin.append(1)
+      begin.append(UInt8(place.each + 1))
       begin += Array(place.record.name.rawValue.utf8)
     }
     if keys.lower.lexicographicallyPrecedes(begin) { keys.lower = begin }

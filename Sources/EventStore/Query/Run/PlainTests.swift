@@ -57,12 +57,3 @@ struct PlainTests {
     return true
   }
 }
-
-extension QueryField {
-  /// The name of a register, if that is all there is to the field.
-  var plainName: Name? {
-    guard case .field(let name, .register) = subject, path.isEmpty, members.isEmpty, formerNames.isEmpty
-    else { return nil }
-    return name
-  }
-}

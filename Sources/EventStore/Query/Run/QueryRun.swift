@@ -12,10 +12,12 @@ struct QueryRun: ~Escapable {
   @_lifetime(copy reader)
   init(_ query: RecordQuery, _ reader: RecordReader, isOrdered: Bool = true) throws {
     try query.condition.check()
+    var query = query
+    query.condition = query.condition.folded
     self.reader = reader
     self.query = query
-    let known = try reader.view.zones.allVisible().map(\.id)
-    zones = (query.zones.map { Set($0).intersection(known) } ?? Set(known)).sorted()
+    let known = try reader.view.visibleZones()
+    zones = query.zones.map { wanted in known.filter(Set(wanted).contains) } ?? known
     let view = reader.view
     let zones = zones
     use = try IndexUse.best(of: view.knownIndexes(), for: query, isOrdered: isOrdered) { use in
@@ -45,6 +47,28 @@ struct QueryRun: ~Escapable {
 
   // MARK: What it has
 
+  /// As ``hits()``, without their places.
+  func records() throws -> [RecordID] {
+    guard let use, use.isReverse != nil, zones.count == 1, query.start == nil,
+      use.orderedParts == use.parts.count, query.each.isEmpty
+    else { return try hits().map(\.record) }
+    let scan = try IndexScan(use, reader.view, zones[0])
+    let ranges = scan.keys()
+    guard ranges.count == 1, try scan.overfull.isEmpty else { return try hits().map(\.record) }
+    // The entries come in the query's order, unless some are cut.
+    let test = try EntryTest(use, query, zones[0], reader)
+    let limit = query.limit ?? .max
+    var (records, isCut): ([RecordID], Bool) = ([], false)
+    if limit <= 0 { return [] }
+    try scan.forEachEntry(in: ranges[0]) { entry in
+      isCut = entry.flags.contains(.isCut)
+      if isCut { return false }
+      if try test.holds(entry) { records.append(RecordID(zone: zones[0], name: try Name(utf8: entry.name))) }
+      return records.count < limit
+    }
+    return isCut ? try hits().map(\.record) : records
+  }
+
   /// The records in the query's order, as many as it wants.
   func hits() throws -> [QueryHit] {
     if let limit = query.limit, limit <= 0 { return [] }
@@ -53,15 +77,17 @@ struct QueryRun: ~Escapable {
       if let use {
         try visit(zone, by: use) { place in best.add(place) }
       } else {
-        try visitAll(zone) { id, values in
-          let isAmong = best.add(QueryPlace(values: values, record: id, order: query.order))
+        try visitAll(zone) { place in
+          let isAmong = best.add(place)
           // Without an order, what comes later is greater.
-          return isAmong || !query.order.isEmpty
+          return isAmong || !query.order.isEmpty || !query.each.isEmpty
         }
       }
     }
     return best.sorted().map { place in
-      QueryHit(record: place.record, cursor: QueryCursor(values: place.values, record: place.record))
+      QueryHit(
+        record: place.record,
+        cursor: QueryCursor(values: place.values, record: place.record, each: place.each))
     }
   }
 
@@ -76,17 +102,24 @@ struct QueryRun: ~Escapable {
     }
     for zone in zones where count < max {
       guard let use else {
-        try visitAll(zone) { _, _ in another() }
+        try visitAll(zone) { _ in another() }
         continue
       }
-      guard query.start == nil else {
+      guard query.start == nil, !use.mayRepeat else {
         try visit(zone, by: use) { _ in count < max && another() }
         continue
       }
       let scan = try IndexScan(use, reader.view, zone)
       let test = try EntryTest(use, query, zone, reader)
       for keys in scan.keys() + (try scan.overfull) where count < max {
-        try scan.forEachEntry(in: keys) { entry in try test.holds(entry) ? another() : true }
+        var plain: (count: Int, hasOthers: Bool) = (0, true)
+        if !test.readsAll { plain = try scan.countPlain(in: keys, max: max - count) }
+        count += plain.count
+        guard count < max, plain.hasOthers else { continue }
+        try scan.forEachEntry(in: keys) { entry in
+          if !test.readsAll, entry.flags.isEmpty { return true }
+          return try test.holds(entry) ? another() : true
+        }
       }
     }
     return count
@@ -102,7 +135,10 @@ struct QueryRun: ~Escapable {
     let start = query.start?.place(in: query.order)
     let overfull = try scan.overfull
     let isInOrder = use.isReverse != nil && overfull.isEmpty
+    let needsValues = !query.order.isEmpty || isInOrder && use.orderedParts < use.parts.count
+    var known: Set<RecordID> = []
     func pass(_ place: QueryPlace) -> Bool {
+      if use.mayRepeat, !known.insert(place.record).inserted { return true }
       if let start, !start.precedes(place) { return true }
       return body(place)
     }
@@ -111,16 +147,17 @@ struct QueryRun: ~Escapable {
       var isDone = false
       try scan.forEachEntry(in: keys) { entry in
         guard try test.holds(entry) else { return true }
-        let known = use.values(in: entry, of: zone)
-        let place = try place(of: entry, in: zone, known?.values)
+        let parts =
+          needsValues ? use.values(in: entry, of: zone) : entry.flags.contains(.isCut) ? nil : ([], 0)
+        let place = try place(of: entry, in: zone, parts?.values)
         guard isInOrder else {
           _ = pass(place)
           return true
         }
-        if known != nil, use.orderedParts == use.parts.count, ties.isEmpty {
+        if parts != nil, use.orderedParts == use.parts.count, ties.isEmpty {
           isDone = !pass(place)
         } else {
-          let key = entry.key.extracting(..<(known?.orderEnd ?? entry.valuesEnd))
+          let key = entry.key.extracting(..<(parts?.orderEnd ?? entry.valuesEnd))
           isDone = try !ties.add(place, key, pass)
         }
         return !isDone
@@ -137,12 +174,18 @@ struct QueryRun: ~Escapable {
   ) throws -> QueryPlace {
     let id = RecordID(zone: zone, name: try Name(utf8: entry.name))
     if let known, let fields = use?.orderFields {
-      return QueryPlace(values: fields.map { known[$0] }, record: id, order: query.order)
+      return QueryPlace(values: fields.map { known[$0] }, record: id, each: entry.each, order: query.order)
     }
+    let each = entry.each
     let values = try reader.withRecord(id) { record in
-      try query.order.map { try record.value(of: $0.field, reader) }
+      let value = query.each.isEmpty ? .null : try record.value(of: query.each[each], reader)
+      var values: [Value] = []
+      for part in query.order {
+        values.append(part.field == .each ? value : try record.value(of: part.field, reader))
+      }
+      return values
     }
-    return QueryPlace(values: values ?? [], record: id, order: query.order)
+    return QueryPlace(values: values ?? [], record: id, each: each, order: query.order)
   }
 
   // MARK: Over all records
@@ -150,15 +193,16 @@ struct QueryRun: ~Escapable {
   /// Calls a closure with each record of a zone that fulfils the query's condition, in the order of names, until it
   /// returns false. The order and the limit do not count, but the start does.
   ///
-  /// - Parameter body: gets the record, and what it has in the fields of the order.
-  private func visitAll(_ zone: ZoneID, _ body: (RecordID, [Value]) throws -> Bool) throws {
+  private func visitAll(_ zone: ZoneID, _ body: (QueryPlace) throws -> Bool) throws {
     let plain = try PlainTests(query.condition, reader.view)
     let start = query.start?.place(in: query.order)
     // Without an order the start is a name: what comes before need not be read.
-    if query.order.isEmpty, let start, zone < start.record.zone { return }
-    let after = query.order.isEmpty && start?.record.zone == zone ? start?.record.name : nil
+    if query.order.isEmpty, query.each.isEmpty, let start, zone < start.record.zone { return }
+    let after =
+      query.order.isEmpty && query.each.isEmpty && start?.record.zone == zone ? start?.record.name : nil
     try reader.scan(zone, type: query.types?.count == 1 ? query.types?[0] : nil, after: after) { view in
       if let types = query.types, types.count != 1, try !types.contains(view.type) { return true }
+      if !query.each.isEmpty { return try visitEach(view, zone, start, body) }
       switch try plain.hold(for: view) {
       case false?: return true
       case true?:
@@ -167,12 +211,30 @@ struct QueryRun: ~Escapable {
       }
       var values: [Value] = []
       for part in query.order { values.append(try view.value(of: part.field, reader)) }
-      let id = try view.id
-      if let start, !start.precedes(QueryPlace(values: values, record: id, order: query.order)) {
-        return true
-      }
-      return try body(id, values)
+      let place = QueryPlace(values: values, record: try view.id, order: query.order)
+      if let start, !start.precedes(place) { return true }
+      return try body(place)
     }
+  }
+
+  /// The same with one record, for each field that it comes for.
+  private func visitEach(
+    _ view: borrowing RecordView, _ zone: ZoneID, _ start: QueryPlace?, _ body: (QueryPlace) throws -> Bool
+  ) throws -> Bool {
+    for (index, field) in query.each.enumerated() {
+      let each = try view.value(of: field, reader)
+      if each == .null { continue }
+      let condition = try query.condition.decided(for: each, in: zone, reader)
+      guard try view.fulfils(condition, reader) else { continue }
+      var values: [Value] = []
+      for part in query.order {
+        values.append(part.field == .each ? each : try view.value(of: part.field, reader))
+      }
+      let place = QueryPlace(values: values, record: try view.id, each: index, order: query.order)
+      if let start, !start.precedes(place) { continue }
+      guard try body(place) else { return false }
+    }
+    return true
   }
 }
 
@@ -182,7 +244,7 @@ private struct EntryTest: ~Escapable {
   private let zone: ZoneID
   private let reader: RecordReader
   /// Whether records are read although the index decides all conditions.
-  private let readsAll: Bool
+  let readsAll: Bool
   private let rest: QueryCondition
 
   @_lifetime(copy reader)
@@ -201,9 +263,12 @@ private struct EntryTest: ~Escapable {
     guard readsAll || !entry.flags.isEmpty else { return true }
     let id = RecordID(zone: zone, name: try Name(utf8: entry.name))
     let condition = entry.flags.isEmpty ? rest : query.condition
+    let each = entry.each
     return try reader.withRecord(id) { record in
       if let types = query.types, try !types.contains(record.type) { return false }
-      return try record.fulfils(condition, reader)
+      if query.each.isEmpty { return try record.fulfils(condition, reader) }
+      let value = try record.value(of: query.each[each], reader)
+      return try value != .null && record.fulfils(condition.decided(for: value, in: zone, reader), reader)
     } ?? false
   }
 }
@@ -242,6 +307,7 @@ private struct BestPlaces {
   private var places: [QueryPlace] = []
   /// One that none of them is behind, once there are enough.
   private var last: QueryPlace?
+  private var isSorted = true
 
   init(limit: Int?) { self.limit = limit ?? .max }
 
@@ -250,23 +316,29 @@ private struct BestPlaces {
   /// - Returns: false if it is certainly behind enough others.
   mutating func add(_ place: QueryPlace) -> Bool {
     if let last, !place.precedes(last) { return false }
+    if isSorted, let previous = places.last, !previous.precedes(place) { isSorted = false }
     places.append(place)
     // Few more than the first are kept, so that each is sorted few times.
     if places.count == limit || limit < .max / 2 && places.count >= 2 * limit + 64 {
-      places.sort { $0.precedes($1) }
+      if !isSorted { places.sort { $0.precedes($1) } }
+      isSorted = true
       if places.count > limit { places.removeSubrange(limit...) }
       last = places.last
     }
     return true
   }
 
-  func sorted() -> ArraySlice<QueryPlace> { places.sorted { $0.precedes($1) }.prefix(limit) }
+  func sorted() -> ArraySlice<QueryPlace> {
+    (isSorted ? places : places.sorted { $0.precedes($1) }).prefix(limit)
+  }
 }
 
 /// A record's place in an order.
 struct QueryPlace {
   let values: [Value]
   let record: RecordID
+  /// Which of the fields it stands for that a record comes for.
+  var each = 0
   let order: [QueryOrder]
 
   func precedes(_ other: QueryPlace) -> Bool {
@@ -275,7 +347,8 @@ struct QueryPlace {
       if left.values[index].precedes(right.values[index]) { return true }
       if right.values[index].precedes(left.values[index]) { return false }
     }
-    return record < other.record
+    if record.zone != other.record.zone { return record.zone < other.record.zone }
+    return (each, record.name) < (other.each, other.record.name)
   }
 }
 
@@ -283,7 +356,8 @@ extension QueryCursor {
   /// The place it names. One of another order has no values for this one: they count as null.
   fileprivate func place(in order: [QueryOrder]) -> QueryPlace {
     let padding = [Value](repeating: .null, count: max(0, order.count - values.count))
-    return QueryPlace(values: Array((values + padding).prefix(order.count)), record: record, order: order)
+    return QueryPlace(
+      values: Array((values + padding).prefix(order.count)), record: record, each: each, order: order)
   }
 }
 
@@ -297,7 +371,7 @@ extension QueryCondition {
       throw StoreError(
         .valueInvalid, "the query compares with what cannot be stored: \(what)",
         hint: "compare with another value")
-    case .always, .compare, .oneOf, .text, .contains: break
+    case .always, .compare, .oneOf, .text, .word, .contains: break
     }
   }
 }

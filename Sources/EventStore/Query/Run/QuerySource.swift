@@ -27,6 +27,9 @@ extension QuerySource where Self: ~Copyable, Self: ~Escapable {
     case .text(let field, let match, let part):
       guard case .string(let text) = try value(of: field, reader) else { return false }
       return match.holds(text.utf8Span.span.bytes, part.utf8Span.span.bytes)
+    case .word(let field, let word, let isPrefix):
+      guard case .string(let text) = try value(of: field, reader) else { return false }
+      return FoldedText.has(word, isPrefix: isPrefix, in: text)
     case .contains(let field, let element): return try contains(element, in: field, reader)
     case .hasElement(let field, let condition):
       guard let (values, zone) = try elements(of: field, reader) else { return false }
@@ -45,7 +48,8 @@ private struct ElementSource: QuerySource {
   let zone: ZoneID
 
   func value(of field: QueryField, _ reader: RecordReader) throws -> Value {
-    value.member(field.members)?.compared(in: zone).unlessNull ?? field.fallback
+    let value = value.member(field.members)?.compared(in: zone).unlessNull ?? field.fallback
+    return field.isFolded ? value.folded : value
   }
 
   func contains(_ value: Value, in field: QueryField, _ reader: RecordReader) throws -> Bool {
@@ -64,9 +68,10 @@ extension RecordView: QuerySource {
       return try follow(field, reader) { try $0.value(of: $1, reader) } ?? field.fallback
     }
     guard let value = try stored(field, reader)?.member(field.members), value != .null else {
-      return field.fallback
+      return field.isFolded ? field.fallback.folded : field.fallback
     }
-    return value.mayNameRecords ? value.compared(in: try id.zone) : value
+    if field.isFolded { return value.folded }
+    return value.mayNameRecords ? value.compared(in: zone) : value
   }
 
   func contains(_ value: Value, in field: QueryField, _ reader: RecordReader) throws -> Bool {
@@ -82,7 +87,7 @@ extension RecordView: QuerySource {
       return try reader.value(at: Name(key), of: name, in: id) != nil
     case .field(let name, .list):
       return try (reader.list(name, of: id) ?? []).contains { $0.compared(in: id.zone) == value }
-    case .field, .name: return try self.value(of: field, reader).contains(value)
+    case .field, .name, .each: return try self.value(of: field, reader).contains(value)
     }
   }
 
@@ -95,7 +100,7 @@ extension RecordView: QuerySource {
     case .field(let name, .list): return (try reader.list(name, of: id) ?? [], id.zone)
     case .field(let name, .set): return (Array(try reader.elements(of: name, in: id) ?? []), id.zone)
     case .field(let name, .map): return (try (reader.entries(of: name, in: id) ?? [:]).map(\.value), id.zone)
-    case .field, .name:
+    case .field, .name, .each:
       guard case .array(let values) = try value(of: field, reader) else { return nil }
       return (values, id.zone)
     }
@@ -120,6 +125,8 @@ extension RecordView: QuerySource {
   private func stored(_ field: QueryField, _ reader: RecordReader) throws -> Value? {
     switch field.subject {
     case .name: return .string(String(copying: try name))
+    // Conditions on it are decided before: see ``QueryCondition/decided(for:in:_:)``.
+    case .each: return nil
     case .field(let name, .register):
       guard field.formerNames.isEmpty else { return try latest([name] + field.formerNames, reader) }
       return try value(of: name)
@@ -133,6 +140,22 @@ extension RecordView: QuerySource {
   private func latest(_ names: [Name], _ reader: RecordReader) throws -> Value? {
     let set = try names.filter { try value(of: $0) != nil }
     return set.isEmpty ? nil : try value(of: reader.latest(of: set, in: id))
+  }
+}
+
+extension QueryCondition {
+  /// The condition with what it says of ``QueryField/each`` decided, for a row that stands for a value.
+  func decided(for each: Value, in zone: ZoneID, _ reader: RecordReader) throws -> QueryCondition {
+    switch self {
+    case .not(let condition): return .not(try condition.decided(for: each, in: zone, reader))
+    case .all(let conditions): return .all(try conditions.map { try $0.decided(for: each, in: zone, reader) })
+    case .any(let conditions): return .any(try conditions.map { try $0.decided(for: each, in: zone, reader) })
+    case .compare(let field, _, _), .oneOf(let field, _), .text(let field, _, _), .word(let field, _, _),
+      .contains(let field, _), .hasElement(let field, _):
+      guard field.subject == .each else { return self }
+      return .always(try ElementSource(value: each, zone: zone).fulfils(self, reader))
+    case .always, .invalid: return self
+    }
   }
 }
 

@@ -11,6 +11,9 @@ extension RecordReading where Self: ~Copyable {
   /// - Complexity: linear in the records of its zones; with a limit, no more memory than for twice as many.
   public func hits(_ query: RecordQuery) throws -> [QueryHit] { try QueryRun(query, reader).hits() }
 
+  /// As ``hits(_:)``, without their places.
+  package func records(_ query: RecordQuery) throws -> [RecordID] { try QueryRun(query, reader).records() }
+
   /// How many records a query has, no more than its limit.
   ///
   /// - Throws: as ``hits(_:)``.
@@ -33,6 +36,27 @@ extension RecordReading where Self: ~Copyable {
     return try hits(query).map { hit in
       try reader.withRecord(hit.record) { try $0.value(of: field, reader) } ?? .null
     }
+  }
+
+  /// What a field has in a record, as queries compare it; null where there is nothing.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  public func value(of field: QueryField, in record: RecordID) throws -> Value {
+    let reader = try reader
+    return try reader.withRecord(record) { try $0.value(of: field, reader) } ?? .null
+  }
+
+  /// The records that have the same values in an index, where no other should: each group in the order of names, the
+  /// groups in the order of zones and values. Records without a value in one of its parts have no duplicates.
+  ///
+  /// Two devices may each make a record that the other does not see. Both are there after the merge: show them, and let
+  /// the user change or delete one.
+  ///
+  /// - Parameter index: the name of an index that is built: see ``LocalStore/indexes()``.
+  /// - Throws: ``StoreError`` `definitionInvalid` if there is no such index; `damaged`.
+  /// - Complexity: linear in the entries of the index.
+  public func duplicates(in index: Name) throws -> [[RecordID]] {
+    try DuplicateSearch(reader).groups(in: index)
   }
 
   /// How a query is run.

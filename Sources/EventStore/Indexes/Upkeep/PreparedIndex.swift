@@ -1,0 +1,29 @@
+import OperationFormat
+
+/// An index with what making its entries needs, looked up once.
+final class PreparedIndex: Sendable {
+  struct Part: Sendable {
+    let content: IndexPart.Content
+    /// The cell, of a register and nothing else: a short text in it is taken from the row as it is.
+    let cell: CellNumber?
+    let isDescending: Bool
+  }
+
+  let stored: StoredIndex
+  let parts: [Part]
+  let types: [NameNumber]
+  let fields: [NameNumber]
+
+  init(_ stored: StoredIndex, _ source: some TableReading) throws {
+    self.stored = stored
+    parts = try stored.definition.parts.map { part in
+      var cell: CellNumber?
+      if case .value(let field) = part.content, let name = field.plainName {
+        cell = try source.names.number(of: name).map { CellNumber(register: $0) }
+      }
+      return Part(content: part.content, cell: cell, isDescending: part.isDescending)
+    }
+    types = try stored.definition.types.compactMap { try source.names.number(of: $0) }
+    fields = try stored.definition.fieldNames.compactMap { try source.names.number(of: $0) }
+  }
+}

@@ -1,0 +1,58 @@
+import LMDB
+import OperationFormat
+
+/// Finds the records that have the same values in an index.
+struct DuplicateSearch: ~Escapable {
+  private let reader: RecordReader
+
+  @_lifetime(copy reader)
+  init(_ reader: RecordReader) { self.reader = reader }
+
+  func groups(in name: Name) throws -> [[RecordID]] {
+    let view = reader.view
+    guard
+      let index = try view.knownIndexes().first(where: { $0.definition.name == name && $0.status == .built })
+    else {
+      throw StoreError(
+        .definitionInvalid, "the store has no index “\(name)” that is built",
+        hint: "declare it, and wait until it is built")
+    }
+    var groups: [[RecordID]] = []
+    for zone in try view.visibleZones() {
+      var (key, met): ([UInt8], [RecordID]) = ([], [])
+      let prefix = IndexEntry.prefix(try view.state(of: zone), index.number)
+      try view.transaction.forEachEntry(in: view.tables.indexes!, under: prefix) { bytes, row in
+        let entry = try IndexEntryView(bytes, row)
+        if !equalBytes(entry.group, key.span.bytes) {
+          groups += try same(met, in: index)
+          met.removeAll()
+          key = entry.group.bytes
+        }
+        if !entry.flags.contains(.isOverfull) {
+          met.append(RecordID(zone: zone, name: try Name(utf8: entry.name)))
+        }
+        return true
+      }
+      groups += try same(met, in: index)
+    }
+    return groups
+  }
+
+  /// The groups of some records, whose entries are the same, that have the same values. They may be cut in the entries.
+  private func same(_ records: [RecordID], in index: StoredIndex) throws -> [[RecordID]] {
+    if records.count < 2 { return [] }
+    var groups: [[Value]: [RecordID]] = [:]
+    for record in records {
+      let values = try reader.withRecord(record) { record in
+        var values: [Value] = []
+        for part in index.definition.parts where !part.hasSeveral && part.each.isEmpty {
+          values.append(try record.value(of: part.queryField, reader))
+        }
+        return values
+      }
+      guard let values, !values.contains(.null) else { continue }
+      groups[values, default: []].append(record)
+    }
+    return groups.values.filter { $0.count > 1 }.sorted { $0[0] < $1[0] }
+  }
+}

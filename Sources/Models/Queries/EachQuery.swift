@@ -1,0 +1,127 @@
+public import OperationFormat
+
+/// A list in which a record comes once for each of some fields: an event with a start and an end stands twice in a list
+/// by date.
+///
+/// ```swift
+/// let agenda = Event.each(Date.self) { [$0.start, $0.end] }
+///   .where { event, date in date >= today && event.isCancelled == false }
+///   .sorted().limit(50)
+/// for entry in try store.fetch(agenda) {
+///   print(entry.value, entry.place == 0 ? "begins" : "ends", entry.row.title)
+/// }
+/// ```
+///
+/// A record without a value in one of the fields does not come for that one. An index of ``Each`` of the same fields, in
+/// the same order, serves it.
+public struct EachQuery<M: Model, T: FieldValue>: Hashable, Sendable {
+  /// The query in the terms of the store.
+  public private(set) var base: RecordQuery
+
+  init(_ columns: [any QueryColumn]) { base = RecordQuery(types: [M.type], each: columns.map(\.field)) }
+
+  /// Only entries that fulfil one more condition.
+  ///
+  /// - Parameter condition: gets the fields of the record, and the value that the entry stands for.
+  public func `where`(_ condition: (Columns<M>, Column<T>) -> QueryCondition) -> EachQuery {
+    var query = self
+    let added = condition(Columns(), Column(.each, .ofFieldValue))
+    query.base.condition = base.condition == .always(true) ? added : base.condition && added
+    return query
+  }
+
+  /// Only records of some zones. Without it, those of all zones of the store.
+  public func `in`(_ zones: ZoneID...) -> EachQuery {
+    var query = self
+    query.base.zones = zones
+    return query
+  }
+
+  /// Sorted by the value that an entry stands for, after what it is sorted by already.
+  public func sorted(_ direction: QueryDirection = .forward) -> EachQuery {
+    var query = self
+    query.base.order.append(QueryOrder(.each, isDescending: direction == .reverse))
+    return query
+  }
+
+  /// Sorted by a field of the record, after what it is sorted by already.
+  public func sorted(by column: (Columns<M>) -> some QueryColumn, _ direction: QueryDirection = .forward)
+    -> EachQuery
+  {
+    var query = self
+    query.base.order.append(QueryOrder(column(Columns()).field, isDescending: direction == .reverse))
+    return query
+  }
+
+  /// No more than some entries: the first ones.
+  public func limit(_ count: Int) -> EachQuery {
+    var query = self
+    query.base.limit = count
+    return query
+  }
+
+  /// Only what comes after an entry, by its ``EachRow/cursor``.
+  public func after(_ cursor: QueryCursor?) -> EachQuery {
+    var query = self
+    query.base.start = cursor
+    return query
+  }
+}
+
+/// A record in a list in which it comes once for each of some fields.
+public struct EachRow<M: Model, T: FieldValue>: Sendable, Identifiable {
+  public let row: Row<M>
+  /// Which of the fields it stands for here, from 0.
+  public let place: Int
+  /// What it has there.
+  public let value: T
+  /// Where it is in the order: for ``EachQuery/after(_:)``.
+  public let cursor: QueryCursor
+
+  /// Names the entry among those of the list.
+  public struct ID: Hashable, Sendable {
+    public let record: Ref<M>
+    public let place: Int
+  }
+
+  public var id: ID { ID(record: row.id, place: place) }
+}
+
+extension Model {
+  /// The records of the model, once for each of some fields that has a value: see ``EachQuery``.
+  ///
+  /// - Parameters:
+  ///   - type: the type of the values, without `Optional`.
+  ///   - columns: the fields.
+  public static func each<T: FieldValue>(
+    _ type: T.Type, _ columns: (Columns<Self>) -> [any QueryColumn]
+  ) -> EachQuery<Self, T> {
+    EachQuery(columns(Columns()))
+  }
+}
+
+extension RecordReading where Self: ~Copyable {
+  /// The entries of a list, in its order. Those whose value does not decode are left out.
+  ///
+  /// - Throws: `StoreError` `valueInvalid` for a query that compares with what cannot be stored; `damaged`.
+  public func fetch<M: Model, T>(_ query: EachQuery<M, T>) throws -> [EachRow<M, T>] {
+    let codec = ValueCodec<T>.ofFieldValue
+    return try hits(query.base).compactMap { hit in
+      let field = query.base.each[hit.each]
+      guard let row = try fetch(Ref<M>(hit.record)),
+        let value = codec.decode(try value(of: field, in: hit.record), hit.record.zone)
+      else { return nil }
+      return EachRow(row: row, place: hit.each, value: value, cursor: hit.cursor)
+    }
+  }
+
+  /// How many entries a list has, no more than its limit.
+  ///
+  /// - Throws: as ``fetch(_:)``.
+  public func count<M: Model, T>(_ query: EachQuery<M, T>) throws -> Int { try count(query.base) }
+
+  /// How a list is made.
+  ///
+  /// - Throws: as ``fetch(_:)``.
+  public func explain<M: Model, T>(_ query: EachQuery<M, T>) throws -> QueryPlan { try explain(query.base) }
+}
