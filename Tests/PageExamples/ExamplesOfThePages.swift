@@ -6,11 +6,11 @@ import Testing
 struct ExamplesOfThePages {
   private static let sources = [
     "ShoppingList.swift", "DictionaryRemote.swift", "ErrorAnswers.swift", "FieldExamples.swift",
-    "ModelExamples.swift",
+    "ModelExamples.swift", "QueryExamples.swift",
   ]
   private static let pages = [
     "StoreTesting.docc/TestingYourApp.md", "Replicator.docc/HandlingErrors.md", "EventStore.docc/Fields.md",
-    "Models.docc/DefiningYourData.md",
+    "Models.docc/DefiningYourData.md", "Models.docc/Queries.md",
   ]
 
   /// The passages of a source between the marks, each without its common indentation.
