@@ -36,6 +36,14 @@ extension LocalStore {
       })
   }
 
+  /// Begins to do as ``buildIndexes(progress:)``, and waits for nothing. It ends when all is done, when the store is
+  /// closed or released, or with an error, which the next build meets too.
+  package func startBuildingIndexes() throws {
+    try core.fileThreads.start { [weak core] in
+      while let core, (try? IndexBuild(core).step()) != nil {}
+    }
+  }
+
   /// Whether an index is to be built, or what a removed one has left is to go.
   package func hasIndexesToBuild() throws -> Bool {
     try read { try $0.readView.knownIndexes().contains { $0.status != .built } }

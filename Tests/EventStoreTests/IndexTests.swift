@@ -101,7 +101,7 @@ struct IndexTests {
     #expect(report.problems == [], comment)
   }
 
-  @Test("are what they would be if built from nothing, after any changes", arguments: 0..<12 as Range<UInt64>)
+  @Test("are what they would be if built from nothing, after any changes", arguments: 0..<6 as Range<UInt64>)
   func upkeep(seed: UInt64) async throws {
     let store = try store()
     var random = SeededRandom(seed: seed)
@@ -121,7 +121,7 @@ struct IndexTests {
 
   @Test(
     "that are built in small parts while others write are what they would be otherwise",
-    arguments: 0..<4 as Range<UInt64>)
+    arguments: 0..<2 as Range<UInt64>)
   func building(seed: UInt64) async throws {
     let store = try store()
     var random = SeededRandom(seed: seed)
@@ -248,7 +248,7 @@ struct IndexTests {
     }
   }
 
-  @Test("find the same records in the same order as reading all does", arguments: 0..<20 as Range<UInt64>)
+  @Test("find the same records in the same order as reading all does", arguments: 0..<8 as Range<UInt64>)
   func queries(seed: UInt64) throws {
     let (store, plain) = (try store(), try self.store("plain"))
     var (random, again) = (SeededRandom(seed: seed), SeededRandom(seed: seed))

@@ -70,7 +70,7 @@ struct OrderedBytesTests {
 
   @Test(
     "are ordered as the values are, also one behind another and turned over",
-    arguments: 0..<20 as Range<UInt64>)
+    arguments: 0..<8 as Range<UInt64>)
   func order(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     let values = (0..<300).map { _ in Self.value(&random) }
@@ -86,7 +86,7 @@ struct OrderedBytesTests {
     }
   }
 
-  @Test("are taken apart again, also turned over", arguments: 0..<20 as Range<UInt64>)
+  @Test("are taken apart again, also turned over", arguments: 0..<8 as Range<UInt64>)
   func decoding(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     for _ in 0..<500 {

@@ -106,7 +106,10 @@ struct ReadingInWrites {
 
   /// A store with records of all kinds of fields, conflicts, a hidden record, a surviving source and a wide record.
   private func makeStore(_ name: String = "store") async throws -> LocalStore {
-    let store = try directory.store(name) { $0.wallMilliseconds = { 3_000_000 } }
+    let store = try directory.store(name) {
+      $0.wallMilliseconds = { 3_000_000 }
+      $0.indexes = [IndexDefinition("titles", of: ["note"], by: [IndexPart(.value(.value(of: "title")))])]
+    }
     try await store.makeZone()
     _ = try await store.write { try $0.createZone(Self.other) }
     var remote = TestRemote()

@@ -94,14 +94,19 @@ struct QueryExamples {
       return author
     }
     #expect(try books(store, by: author) == ["Owls", "eggs", "Über Vögel"])
-    #expect(try store.fetch(list("pict", byTitle: true, isShort: false)).map(\.title) == ["eggs", "Owls", "Über Vögel"])
+    #expect(
+      try store.fetch(list("pict", byTitle: true, isShort: false)).map(\.title) == [
+        "eggs", "Owls", "Über Vögel",
+      ])
     #expect(try store.fetch(list("vogel", byTitle: false, isShort: true)).map(\.title) == ["Über Vögel"])
     #expect(try allTitles(store) == ["Owls", "eggs", "Über Vögel"])
     #expect(try agenda(store, from: day.addingTimeInterval(1)) == ["Über Vögel is due"])
     let text = ExamplesOfThePages.self
     let page = try text.text(of: "Models.docc/Queries.md")
-    let query = Book.where { $0.author == author && $0.subjects.contains("birds") }.sorted(by: \.year, .reverse)
-    let plan = "\(try store.explain(query.limit(20)))".replacingOccurrences(of: author.record.name.rawValue, with: "…")
+    let query = Book.where { $0.author == author && $0.subjects.contains("birds") }.sorted(
+      by: \.year, .reverse)
+    let plan = "\(try store.explain(query.limit(20)))".replacingOccurrences(
+      of: author.record.name.rawValue, with: "…")
     for line in plan.split(separator: "\n") { #expect(page.contains(line), "\(line)") }
   }
 }

@@ -1,5 +1,4 @@
 public import OperationFormat
-import Synchronization
 
 /// A store of an app's models, on this machine.
 ///
@@ -16,8 +15,6 @@ public final class Store: Sendable {
   public let local: LocalStore
   private let author: String?
   private let schema: UInt64?
-  /// What builds indexes since the store was opened.
-  private let building = Mutex<Task<Void, any Error>?>(nil)
 
   /// Opens the store of a directory, or makes one there, and makes the zones that it does not have.
   ///
@@ -81,8 +78,7 @@ public final class Store: Sendable {
     try local.declareIndexesBlockingThisThread(definitions, removing: gone.map(\.name))
     guard try local.hasIndexesToBuild() else { return }
     if try local.recordCountMax() <= Self.recordsAtOnce { return try local.buildIndexesBlockingThisThread() }
-    let build = Task.detached(priority: .utility) { [weak local] in _ = try await local?.buildIndexes() }
-    building.withLock { $0 = build }
+    try local.startBuildingIndexes()
   }
 
   /// How many records an opening reads to build an index.
@@ -97,13 +93,8 @@ public final class Store: Sendable {
     try await local.buildIndexes(progress: progress)
   }
 
-  deinit { building.withLock { $0?.cancel() } }
-
   /// Closes the store once the queued writes are done.
-  public func close() {
-    building.withLock { $0?.cancel() }
-    local.close()
-  }
+  public func close() { local.close() }
 
   // MARK: Writing
 

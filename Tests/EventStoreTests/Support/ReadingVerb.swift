@@ -29,6 +29,7 @@ enum ReadingVerb: String, CaseIterable, Hashable {
   case forEachRecordOfType = "forEachRecord(ofType:_:)"
   case heads = "heads(of:in:as:)"
   case hiddenRecords = "hiddenRecords(in:)"
+  case duplicates = "duplicates(in:)"
   case hits = "hits(_:)"
   case holders = "holders(of:in:)"
   case items = "items(of:in:)"
@@ -80,6 +81,7 @@ enum ReadingVerb: String, CaseIterable, Hashable {
     case .countOfQuery: try Self.queries.map { query in try answer { try tx.count(query) } }
     case .exists: try Self.queries.map { query in try answer { try tx.exists(query) } }
     case .explain: try Self.queries.map { query in try answer { try tx.explain(query) } }
+    case .duplicates: try ["titles", "none"].map { index in try answer { try tx.duplicates(in: index) } }
     case .hits: try Self.queries.map { query in try answer { try tx.hits(query) } }
     case .valuesOfQuery:
       try Self.queries.map { query in try answer { try tx.values(of: .value(of: "title"), query) } }

@@ -61,22 +61,24 @@ final class IndexUpkeep: RecordUpkeep {
 
   var isFull: Bool { changes.count >= Self.recordsMax }
 
-  func willChange(_ key: RawSpan, field: NameNumber?, type: NameNumber?) throws {
+  func willChange(_ key: RawSpan, field: NameNumber?, type: NameNumber?) throws -> Int {
     let places = field.map { byField[$0] ?? [] } ?? all
     let isLast = equalBytes(last.key.span.bytes, key)
-    if isLast, places.allSatisfy(last.places.contains) { return }
+    if isLast, places.allSatisfy(last.places.contains) { return 0 }
     let bytes = isLast ? last.key : key.bytes
     var change = changes[RecordKey(bytes: bytes)] ?? Change()
     let others = places.filter { !change.places.contains($0) }
+    let known = change.found.count
     if !others.isEmpty {
       let found = try entries(key, in: others)
       // A record of another type is of no interest, unless it gets one that is.
-      if found == nil, change.places.isEmpty, type.map({ byType[$0] == nil }) ?? false { return }
+      if found == nil, change.places.isEmpty, type.map({ byType[$0] == nil }) ?? false { return 0 }
       change.places += others
       change.found += found ?? []
       changes[RecordKey(bytes: bytes)] = change
     }
     last = (bytes, change.places)
+    return change.found.count - known
   }
 
   func flush() throws {

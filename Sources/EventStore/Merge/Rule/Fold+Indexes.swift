@@ -23,6 +23,8 @@ extension Fold {
     }
   }
 
+  private static var entriesUncounted: Int { 16 }
+
   private mutating func tell(
     _ upkeep: any RecordUpkeep, _ field: NameNumber? = nil, type: NameNumber?
   ) throws {
@@ -30,7 +32,9 @@ extension Fold {
       try flush()
       try upkeep.flush()
     }
-    try loaded.withKey { try upkeep.willChange($0, field: field, type: type) }
+    let count = try loaded.withKey { try upkeep.willChange($0, field: field, type: type) }
+    // Few entries take less than the operation. Of many, each may go and another come.
+    if count > Self.entriesUncounted { try bound.count(removed: 2 * count) }
   }
 
   /// Whether a change of a field may change more than the field: whether the record is there.

@@ -13,7 +13,8 @@ package protocol RecordUpkeep: AnyObject {
   ///   - key: that of its row.
   ///   - field: the field that changes; nil if all may change.
   ///   - type: the type that it gets; nil if it keeps its own.
-  func willChange(_ key: RawSpan, field: NameNumber?, type: NameNumber?) throws
+  /// - Returns: how much it has that may change.
+  func willChange(_ key: RawSpan, field: NameNumber?, type: NameNumber?) throws -> Int
   /// Writes what has changed. The rows of the records are written.
   func flush() throws
   /// Drops what reads, before the transaction becomes another one.

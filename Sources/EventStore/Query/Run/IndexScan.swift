@@ -48,15 +48,11 @@ struct IndexScan {
     var found: (count: Int, hasOthers: Bool) = (0, false)
     let upper = keys.upper.span.bytes
     var cursor = try view.transaction.openCursor(table)
-    var isThere = try cursor.seek(atOrAfter: keys.lower.span.bytes)
-    while isThere, found.count < max {
-      let isInside = cursor.withEntry { key, row in
-        guard compareBytes(key, upper) < 0 else { return false }
-        if row.byteCount == 1 { found.count += 1 } else { found.hasOthers = true }
-        return true
-      }
-      guard isInside else { break }
-      isThere = try cursor.next()
+    guard try cursor.seek(atOrAfter: keys.lower.span.bytes) else { return found }
+    try cursor.forEachEntry { key, row in
+      guard found.count < max, compareBytes(key, upper) < 0 else { return false }
+      if row.byteCount == 1 { found.count += 1 } else { found.hasOthers = true }
+      return true
     }
     return found
   }

@@ -41,7 +41,7 @@ extension RecordReading where Self: ~Copyable {
   /// What a field has in a record, as queries compare it; null where there is nothing.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
-  public func value(of field: QueryField, in record: RecordID) throws -> Value {
+  package func value(of field: QueryField, in record: RecordID) throws -> Value {
     let reader = try reader
     return try reader.withRecord(record) { try $0.value(of: field, reader) } ?? .null
   }
