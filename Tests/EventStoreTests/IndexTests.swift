@@ -203,6 +203,38 @@ struct IndexTests {
     #expect(try store.indexes().allSatisfy(\.isBuilt))
   }
 
+  @Test(
+    "are right after a record was made again and typed into in one write, with and without reads between",
+    arguments: [false, true])
+  func madeAgain(reads: Bool) throws {
+    let store = try store()
+    try store.declareIndexesBlockingThisThread([
+      IndexDefinition(
+        "sums", of: ["t0"],
+        by: [
+          IndexPart(.value(QueryField(.field("f2", .counter)))),
+          IndexPart(.value(QueryField(.field("f2", .text)))),
+        ])
+    ])
+    try store.writeBlockingThisThread { [zone] tx in
+      let record = RecordID(zone: zone, name: "r0")
+      func read() throws { if reads { _ = try tx.value(of: "f1", in: record) } }
+      try tx.create(record, type: "t0")
+      try tx.set("f0", of: record, to: 4)
+      try read()
+      try tx.delete(record)
+      try tx.create(record, type: "t0")
+      for (place, letter) in ["n", "f", "g"].enumerated() {
+        try tx.insertText(letter, at: place, in: "f2", of: record)
+        try read()
+      }
+      try tx.set("f1", of: record, to: 1)
+      try read()
+      try tx.set("f1", of: record, to: 7)
+    }
+    try expectSound(store)
+  }
+
   // MARK: Queries
 
   private static func field(_ random: inout SeededRandom) -> QueryField {

@@ -87,6 +87,7 @@ extension LocalWrite {
     // The record already has the operation's head that says that it is alive.
     let cell = CellNumber(typed.field, .text)
     try markingFailure {
+      try store.fold.willChange(.insertText, typed.field, type: type, operand: more.span)
       try TextKind.apply(.insertText, more.span, to: cell, index: typed.index, in: &store.fold)
     }
     var typed = typed

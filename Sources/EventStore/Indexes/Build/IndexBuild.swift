@@ -28,11 +28,11 @@ struct IndexBuild {
     }
     let number = index.number
     if index.status == .removed {
-      _ = try perform { try Self.removeSome(of: number, $0.storage) }
+      _ = try perform { try Self.removeSome(of: number, $0) }
       return (index, 0)
     }
     if index.mark == .end {
-      _ = try perform { try Self.finishSome(of: number, $0.storage) }
+      _ = try perform { try Self.finishSome(of: number, $0) }
       return (index, 0)
     }
     return (index, try build(index))
@@ -44,7 +44,9 @@ struct IndexBuild {
     return result.value!
   }
 
-  private static func removeSome(of number: IndexNumber, _ storage: TableStorage) throws {
+  private static func removeSome(of number: IndexNumber, _ store: StoreTransaction) throws {
+    try store.flush()
+    let storage = store.storage
     var left = removedAtOnce
     for state in try storage.states.all() {
       for number in [number, number | 0x8000] {
@@ -100,7 +102,9 @@ struct IndexBuild {
   }
 
   /// Removes notes of an index whose entries are all there.
-  private static func finishSome(of number: IndexNumber, _ storage: TableStorage) throws {
+  private static func finishSome(of number: IndexNumber, _ store: StoreTransaction) throws {
+    try store.flush()
+    let storage = store.storage
     guard try storage.indexes.isAt(.end, number), var row = try storage.indexes.stored(number) else { return }
     var left = removedAtOnce
     for state in try storage.states.all() {

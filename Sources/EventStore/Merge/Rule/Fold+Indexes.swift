@@ -28,9 +28,13 @@ extension Fold {
   private mutating func tell(
     _ upkeep: any RecordUpkeep, _ field: NameNumber? = nil, type: NameNumber?
   ) throws {
+    var upkeep = upkeep
     if upkeep.isFull {
       try flush()
       try upkeep.flush()
+      // Writing may have made it another one.
+      guard let now = try storage.indexUpkeep() else { return }
+      upkeep = now
     }
     let count = try loaded.withKey { try upkeep.willChange($0, field: field, type: type) }
     // Few entries take less than the operation. Of many, each may go and another come.
