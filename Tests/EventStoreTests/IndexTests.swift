@@ -49,6 +49,15 @@ struct IndexTests {
         IndexPart(.value(.value(of: "text"))),
         IndexPart(.eachOf([.value(of: "text"), .value(of: "rank")]), isDescending: true),
       ]),
+    IndexDefinition(
+      "by rank and text", of: ["b", "c"],
+      by: [IndexPart(.value(.value(of: "rank"))), IndexPart(.value(.value(of: "text")))]),
+    IndexDefinition(
+      "by prose and other", of: ["b", "c"],
+      by: [
+        IndexPart(.value(QueryField(.field("prose", .text)))), IndexPart(.value(.value(of: "other"))),
+        IndexPart(.value(.value(of: "rank"))),
+      ]),
     IndexDefinition("by votes", of: ["b"], by: [IndexPart(.value(QueryField(.field("votes", .counter))))]),
     IndexDefinition("by prose", of: ["b"], by: [IndexPart(.value(QueryField(.field("prose", .text))))]),
   ]

@@ -101,8 +101,17 @@ struct IndexEntryView: ~Escapable {
   /// What comes before the record's name, without the byte that separates them.
   var valuesEnd: Int { key.byteCount - nameBytes - 1 }
 
-  /// Which of the fields it stands for of which there is one entry each.
-  var each: Int { Int(key.unsafeLoad(fromByteOffset: valuesEnd, as: UInt8.self)) - 1 }
+  /// Which of some fields it stands for of which there is one entry each; 0 if there are none.
+  func each(of fields: [QueryField]) throws(FormatError) -> Int {
+    if fields.isEmpty { return 0 }
+    let place = Int(key.unsafeLoad(fromByteOffset: valuesEnd, as: UInt8.self)) - 1
+    guard fields.indices.contains(place) else {
+      throw FormatError(
+        .damaged, at: valuesEnd, in: "index entry", expected: "one of \(fields.count) fields",
+        found: "\(place)")
+    }
+    return place
+  }
 
   var name: RawSpan {
     @_lifetime(copy self) get { key.extracting((key.byteCount - nameBytes)...) }

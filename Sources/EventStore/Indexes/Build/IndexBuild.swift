@@ -189,6 +189,9 @@ struct IndexPartReader {
       return IndexPartRead(
         state: state, bytes: [], entries: [], recordCount: 0, referenceParts: 0, next: nextState)
     }
+    // An own view of the state: its zone may have two while it is folded again.
+    let view = ReadView(
+      view.transaction.alias(), tables: view.tables, interned: view.interned, showsAll: true)
     let prepared = try PreparedIndex(index, view)
     let types = Set(prepared.types)
     let zone = try view.show(state)

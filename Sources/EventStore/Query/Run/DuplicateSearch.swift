@@ -17,6 +17,7 @@ struct DuplicateSearch: ~Escapable {
         .definitionInvalid, "the store has no index “\(name)” that is built",
         hint: "declare it, and wait until it is built")
     }
+    let hasSeveral = index.definition.parts.contains { $0.hasSeveral || !$0.each.isEmpty }
     var groups: [[RecordID]] = []
     for zone in try view.visibleZones() {
       var (key, met): ([UInt8], [RecordID]) = ([], [])
@@ -28,9 +29,11 @@ struct DuplicateSearch: ~Escapable {
           met.removeAll()
           key = entry.group.bytes
         }
-        if !entry.flags.contains(.isOverfull) {
-          met.append(RecordID(zone: zone, name: try Name(utf8: entry.name)))
-        }
+        // Of several values of a record, those that are cut are not compared again.
+        let isUnclear = entry.flags.contains(.isOverfull) || hasSeveral && entry.flags.contains(.isCut)
+        let record = RecordID(zone: zone, name: try Name(utf8: entry.name))
+        // One record may have two entries: those of two fields that have the same.
+        if !isUnclear, hasSeveral ? !met.contains(record) : true { met.append(record) }
         return true
       }
       groups += try same(met, in: index)

@@ -109,18 +109,20 @@ struct IndexScan {
 }
 
 extension IndexUse {
-  /// The values of the parts in a key, and where those end that decide the order; nil if they are cut.
-  func values(in entry: borrowing IndexEntryView, of zone: ZoneID) -> (values: [Value], orderEnd: Int)? {
-    if entry.flags.contains(.isCut) { return nil }
+  /// The values of the parts in a key, nil if they are cut; and where those end that decide the order, nil if these are.
+  func values(
+    in entry: borrowing IndexEntryView, of zone: ZoneID
+  ) -> (values: [Value]?, orderEnd: Int?) {
     var reader = OrderedReader(entry.group, at: IndexEntry.prefixBytes, in: zone)
     var values: [Value] = []
-    var orderEnd = IndexEntry.prefixBytes
+    var orderEnd: Int?
+    if orderedParts == 0 { orderEnd = IndexEntry.prefixBytes }
     for part in parts {
       reader.mask = part.isDescending ? 255 : 0
-      guard let value = reader.value() else { return nil }
+      guard let value = reader.value() else { return (nil, orderEnd) }
       values.append(value)
       if values.count == orderedParts { orderEnd = reader.position }
     }
-    return (values, orderEnd)
+    return (entry.flags.contains(.isCut) ? nil : values, orderEnd)
   }
 }

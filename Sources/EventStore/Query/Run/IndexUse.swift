@@ -131,7 +131,7 @@ extension IndexUse {
     rest = left.count == 1 ? left[0] : left.isEmpty ? .always(true) : .all(left)
     isReverse = isOrdered ? order?.isReverse : nil
     orderedParts = order?.parts ?? equal.count
-    orderFields = Self.fields(of: query.order, in: parts)
+    orderFields = Self.fields(of: query.order, in: index)
   }
 
   /// Whether an index has the records in a query's order behind the parts that are equal.
@@ -156,8 +156,13 @@ extension IndexUse {
     return (isReverse ?? false, equal.count + order.count)
   }
 
-  private static func fields(of order: [QueryOrder], in parts: [IndexPart]) -> [Int]? {
-    let places = order.map { wanted in parts.firstIndex { !$0.hasSeveral && $0.queryField == wanted.field } }
+  private static func fields(of order: [QueryOrder], in index: StoredIndex) -> [Int]? {
+    let parts = index.definition.parts
+    let places = order.map { wanted in
+      parts.indices.first {
+        !parts[$0].hasSeveral && parts[$0].queryField == wanted.field && index.isExact($0)
+      }
+    }
     return places.contains(nil) ? nil : places.compactMap(\.self)
   }
 }
@@ -175,6 +180,16 @@ extension QueryCondition {
 
   /// The values of which a part of an index must have one, if the condition says that and nothing else.
   fileprivate func values(equalIn part: IndexPart) -> [Value]? {
+    let found = rawValues(equalIn: part)
+    // A reference is compared with its zone and without a rule: another one equals none.
+    let isComparable = found?.allSatisfy { value in
+      guard case .reference(let reference) = value else { return true }
+      return reference.zone != nil && reference.rule == .none
+    }
+    return isComparable == true ? found : nil
+  }
+
+  private func rawValues(equalIn part: IndexPart) -> [Value]? {
     switch (self, part.content) {
     case (.compare(let field, .equal, let value), .value(let other)) where field == other: [value]
     case (.oneOf(let field, let values), .value(let other)) where field == other: Array(Set(values))
@@ -291,7 +306,9 @@ extension IndexUse {
       return keys
     }
     var begin = left.lower
-    if orderedParts == parts.count, place.record.zone == zone, bytes.count <= IndexEntry.cutBytes {
+    if orderedParts == parts.count, place.record.zone == zone, bytes.count <= IndexEntry.cutBytes,
+      0..<255 ~= place.each
+    {
       begin.append(UInt8(place.each + 1))
       begin += Array(place.record.name.rawValue.utf8)
     }

@@ -147,17 +147,17 @@ struct QueryRun: ~Escapable {
       var isDone = false
       try scan.forEachEntry(in: keys) { entry in
         guard try test.holds(entry) else { return true }
-        let parts =
-          needsValues ? use.values(in: entry, of: zone) : entry.flags.contains(.isCut) ? nil : ([], 0)
-        let place = try place(of: entry, in: zone, parts?.values)
+        let parts: (values: [Value]?, orderEnd: Int?) =
+          needsValues || entry.flags.contains(.isCut) ? use.values(in: entry, of: zone) : ([], nil)
+        let place = try place(of: entry, in: zone, parts.values)
         guard isInOrder else {
           _ = pass(place)
           return true
         }
-        if parts != nil, use.orderedParts == use.parts.count, ties.isEmpty {
+        if parts.values != nil, use.orderedParts == use.parts.count, ties.isEmpty {
           isDone = !pass(place)
         } else {
-          let key = entry.key.extracting(..<(parts?.orderEnd ?? entry.valuesEnd))
+          let key = entry.key.extracting(..<(parts.orderEnd ?? entry.valuesEnd))
           isDone = try !ties.add(place, key, pass)
         }
         return !isDone
@@ -174,9 +174,11 @@ struct QueryRun: ~Escapable {
   ) throws -> QueryPlace {
     let id = RecordID(zone: zone, name: try Name(utf8: entry.name))
     if let known, let fields = use?.orderFields {
-      return QueryPlace(values: fields.map { known[$0] }, record: id, each: entry.each, order: query.order)
+      return QueryPlace(
+        values: fields.map { known[$0] }, record: id, each: try entry.each(of: query.each), order: query.order
+      )
     }
-    let each = entry.each
+    let each = try entry.each(of: query.each)
     let values = try reader.withRecord(id) { record in
       let value = query.each.isEmpty ? .null : try record.value(of: query.each[each], reader)
       var values: [Value] = []
@@ -263,7 +265,7 @@ private struct EntryTest: ~Escapable {
     guard readsAll || !entry.flags.isEmpty else { return true }
     let id = RecordID(zone: zone, name: try Name(utf8: entry.name))
     let condition = entry.flags.isEmpty ? rest : query.condition
-    let each = entry.each
+    let each = try entry.each(of: query.each)
     return try reader.withRecord(id) { record in
       if let types = query.types, try !types.contains(record.type) { return false }
       if query.each.isEmpty { return try record.fulfils(condition, reader) }
