@@ -21,7 +21,9 @@ extension LocalStore {
   /// As ``declareIndexes(_:)``, but blocks the calling thread until the commit. For tools, tests, and threads of your
   /// own.
   ///
-  /// - Parameter removed: the names of indexes that are removed.
+  /// - Parameters:
+  ///   - definitions: the indexes that are added.
+  ///   - removed: the names of indexes that are removed.
   public func declareIndexesBlockingThisThread(
     _ definitions: [IndexDefinition], removing removed: [Name] = []
   ) throws {

@@ -48,7 +48,10 @@ public indirect enum QueryCondition: Hashable, Sendable {
 
   /// The text has all words of another.
   ///
-  /// - Parameter lastIsPrefix: whether it is enough if a word begins as the last one, which may be typed just now.
+  /// - Parameters:
+  ///   - field: the field with the text.
+  ///   - text: the words.
+  ///   - lastIsPrefix: whether it is enough if a word begins as the last one, which may be typed just now.
   public static func words(
     _ field: QueryField, _ text: String, lastIsPrefix: Bool = false
   ) -> QueryCondition {

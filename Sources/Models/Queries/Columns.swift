@@ -152,7 +152,9 @@ extension Column where T == String {
 
   /// The text has all words of another. Case and diacritics do not count.
   ///
-  /// - Parameter lastIsPrefix: whether it is enough if a word begins as the last one, which may be typed just now.
+  /// - Parameters:
+  ///   - text: the words.
+  ///   - lastIsPrefix: whether it is enough if a word begins as the last one, which may be typed just now.
   public func hasWords(_ text: String, lastIsPrefix: Bool = false) -> QueryCondition {
     .words(field, text, lastIsPrefix: lastIsPrefix)
   }
@@ -168,7 +170,9 @@ extension Column where T == String? {
 
   /// The text has all words of another. Case and diacritics do not count.
   ///
-  /// - Parameter lastIsPrefix: whether it is enough if a word begins as the last one, which may be typed just now.
+  /// - Parameters:
+  ///   - text: the words.
+  ///   - lastIsPrefix: whether it is enough if a word begins as the last one, which may be typed just now.
   public func hasWords(_ text: String, lastIsPrefix: Bool = false) -> QueryCondition {
     .words(field, text, lastIsPrefix: lastIsPrefix)
   }

@@ -117,11 +117,11 @@ extension RecordReading where Self: ~Copyable {
 
   /// How many entries a list has, no more than its limit.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: as `fetch(_:)`.
   public func count<M: Model, T>(_ query: EachQuery<M, T>) throws -> Int { try count(query.base) }
 
   /// How a list is made.
   ///
-  /// - Throws: as ``fetch(_:)``.
+  /// - Throws: as `fetch(_:)`.
   public func explain<M: Model, T>(_ query: EachQuery<M, T>) throws -> QueryPlan { try explain(query.base) }
 }
