@@ -78,7 +78,7 @@ extension LocalStore {
   /// - Complexity: linear in the records of the store, and a little more for sorting. It takes up to some 100 MB of
   ///   memory.
   public func buildIndexes(progress: (IndexBuildProgress) throws -> Void = { _ in }) async throws {
-    let total = try read { UInt64(try $0.transaction.statistics(of: $0.tables.records).entries) }
+    let total = UInt64(try recordCountMax())
     var (last, done): (Name?, UInt64) = (nil, 0)
     while let (index, records) = try await core.fileThreads.run(
       .waits, { [core] _ in try IndexBuild(core).step() })

@@ -7,7 +7,7 @@ public import OperationFormat
 /// try await store.declareIndexes([byDate])
 /// ```
 ///
-/// An index is kept in the same commit as the records, whoever writes. Queries use it where it helps: see
+/// An index is kept in the same commit as the records, of local writes and of synced ones. Queries use it where it helps: see
 /// `RecordReading.explain(_:)`. Records that are deleted are in none.
 public struct IndexDefinition: Hashable, Sendable {
   /// Another one for each index of a store.
@@ -17,7 +17,7 @@ public struct IndexDefinition: Hashable, Sendable {
   /// By what they are ordered: by the first, where that is the same by the second, and so on. At most one has several
   /// values of a record.
   public var parts: [IndexPart]
-  /// Whether no two records should have the same values. It is a wish: two devices may fulfil it each for itself. See
+  /// Whether no two records should have the same values. It is not enforced: two devices may each write one of two. See
   /// `RecordReading.duplicates(in:)`.
   public var isUnique: Bool
 
@@ -72,6 +72,9 @@ public struct IndexPart: Hashable, Sendable {
     case .value, .eachOf: false
     }
   }
+
+  /// Whether a record may have several entries by it.
+  var makesSeveral: Bool { hasSeveral || !each.isEmpty }
 
   /// The fields of which it has one entry each; none unless it is of that kind.
   var each: [QueryField] {

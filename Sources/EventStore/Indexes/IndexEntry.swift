@@ -6,7 +6,7 @@ import OperationFormat
 /// |---|---|
 /// | 4 | state, big-endian |
 /// | 2 | number of the index, big-endian |
-/// | to 248 | the values of the parts: ``OrderedBytes``, those of a descending part turned over; more bytes are cut off |
+/// | to 248 | the values of the parts: ``OrderedBytes``, those of a descending part inverted; more bytes are cut off |
 /// | 1 | 1, or the place of the field among those of which it has one entry each, from 1 |
 /// | to 255 | the record's name |
 ///
@@ -26,8 +26,7 @@ struct IndexEntry: Hashable {
       let space = UnsafeMutableRawBufferPointer(space)
       key.withUnsafeBytes { space.copyMemory(from: $0) }
       row.withUnsafeBytes {
-        UnsafeMutableRawBufferPointer(rebasing: space[$0.isEmpty ? 0... : key.byteCount...]).copyMemory(
-          from: $0)
+        UnsafeMutableRawBufferPointer(rebasing: space[key.byteCount...]).copyMemory(from: $0)
       }
       count = key.byteCount + row.byteCount
     }
@@ -72,6 +71,21 @@ struct IndexEntry: Hashable {
     var writer = ByteWriter()
     append(state, index, to: &writer)
     return writer.bytes
+  }
+
+  /// The greatest number of an index. One bit more marks notes of entries that went while the index was built.
+  static let numberMax = IndexNumber.max >> 1
+
+  /// What the notes of an index in a state begin with.
+  static func notesPrefix(_ state: StateNumber, _ index: IndexNumber) -> [UInt8] {
+    prefix(state, index | (numberMax + 1))
+  }
+
+  /// The key of the note of an entry, by the entry's key.
+  static func note(of key: RawSpan) -> [UInt8] {
+    var key = key.bytes
+    key[4] |= 0x80
+    return key
   }
 
   static func append(_ state: StateNumber, _ index: IndexNumber, to writer: inout ByteWriter) {

@@ -8,9 +8,9 @@ import OperationFormat
 /// |---|---|
 /// | null | none |
 /// | bool | 1: 0 or 1 |
-/// | int, date | 8, big-endian, the sign's bit turned over |
-/// | double | 8, big-endian; the sign's bit turned over, or all bits of a negative one |
-/// | decimal | 1: 0 negative, 1 zero, 2 positive; then, unless it is 0, one for the power of ten of the first digit, from 128, and one for each two digits, from 1; then 0. These are turned over in a negative one |
+/// | int, date | 8, big-endian, the sign bit inverted |
+/// | double | 8, big-endian; the sign bit inverted, or all bits of a negative one |
+/// | decimal | 1: 0 negative, 1 zero, 2 positive; then, unless it is 0, one for the power of ten of the first digit, from 128, and one for each two digits, from 1; then 0. These are inverted in a negative one |
 /// | string, bytes | as they are, with 0 as 0, 255; then 0, 1 |
 /// | UUID | 16, big-endian |
 /// | reference | 0 if it is in the zone of its record; else 1, owner and name of the zone, each as a string; then the record's name, as a string. It has no rule |
@@ -23,9 +23,6 @@ import OperationFormat
 struct OrderedBytes {
   /// The zone of the record that has the values.
   let zone: ZoneID
-
-  /// The largest value that it takes apart again. What comes from a store is not deeper.
-  private static let depthMax = 32
 
   func append(_ value: Value, to writer: inout ByteWriter) {
     writer.append(Self.tag(of: value))
@@ -119,7 +116,7 @@ struct OrderedReader: ~Escapable {
   private let bytes: RawSpan
   private let zone: ZoneID
   private(set) var position: Int
-  /// What each byte is turned over with: 255 in a part that is in descending order.
+  /// What each byte is combined with by exclusive or: 255 in a part that is in descending order.
   var mask: UInt8 = 0
 
   @_lifetime(copy bytes)
@@ -129,7 +126,7 @@ struct OrderedReader: ~Escapable {
 
   /// The next value, as queries compare it; nil if the bytes are no whole one.
   mutating func value(depth: Int = 0) -> Value? {
-    guard depth < 40, let tag = byte() else { return nil }
+    guard depth < Limits.valueDepthMax, let tag = byte() else { return nil }
     switch Int(tag) - 1 {
     case 0: return .null
     case 1: return byte().map { .bool($0 != 0) }
@@ -209,7 +206,7 @@ struct OrderedReader: ~Escapable {
   }
 
   private mutating func text() -> String? {
-    // Nearly always a text has no 0 in it, and is not turned over.
+    // Nearly always a text has no 0 in it, and is not inverted.
     var end = position
     while end < bytes.byteCount, bytes.unsafeLoad(fromByteOffset: end, as: UInt8.self) != 0 { end += 1 }
     if mask == 0, end + 1 < bytes.byteCount, bytes.unsafeLoad(fromByteOffset: end + 1, as: UInt8.self) == 1 {

@@ -80,9 +80,11 @@ struct IndexVerification {
   private mutating func checkCount(
     of index: PreparedIndex, _ state: StateNumber, expected: Int, _ view: ReadView
   ) throws {
-    for (number, expected) in [(index.stored.number, expected), (index.stored.number | 0x8000, 0)] {
+    let number = index.stored.number
+    for (prefix, expected) in [
+      (IndexEntry.prefix(state, number), expected), (IndexEntry.notesPrefix(state, number), 0),
+    ] {
       var count = 0
-      let prefix = IndexEntry.prefix(state, number)
       try view.transaction.forEachEntry(in: view.tables.indexes!, under: prefix) { _, _ in
         count += 1
         return true

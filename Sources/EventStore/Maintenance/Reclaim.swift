@@ -38,14 +38,8 @@ struct Reclaim {
     let prefix = TableKey.state(StateNumber(rawValue: zone.rawValue))
     let rows = [(tables.segments, prefix), (tables.placements, prefix)]
     for (table, prefix) in rows + TableKey.lanesOfZone(zone).map({ (tables.replicas, $0) }) {
-      let bytes = prefix.span.bytes
-      var cursor = try storage.transaction.openCursor(table)
-      while !budget.isSpent, try cursor.seek(atOrAfter: prefix.span),
-        cursor.withEntry({ key, _ in key.hasPrefix(bytes) })
-      {
-        try cursor.deleteCurrent()
-        budget.rows -= 1
-      }
+      if budget.isSpent { return }
+      try storage.transaction.deleteEntries(in: table, under: prefix.span.bytes, &budget.rows)
     }
     guard !budget.isSpent else { return }
     budget.rows -= try storage.assets.removeAll(of: zone, rowsMax: budget.rows)

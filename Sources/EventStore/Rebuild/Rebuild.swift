@@ -233,17 +233,11 @@ struct Rebuild {
         return left < Self.discardedRowsMax
       }
       last = state
+      let prefix = TableKey.state(state).span.bytes
       for table in [tables.records, tables.elements, tables.runs, tables.references] {
-        let key = TableKey.state(state)
-        var cursor = try storage.transaction.openCursor(table)
-        while left > 0, try cursor.seek(atOrAfter: key.span),
-          try cursor.withEntry({ key, _ in try key.bigEndian32(at: 0) }) == state.rawValue
-        {
-          try cursor.deleteCurrent()
-          left -= 1
-        }
+        try storage.transaction.deleteEntries(in: table, under: prefix, &left)
       }
-      try storage.indexes.removeRows(under: TableKey.state(state).span.bytes, &left)
+      try storage.indexes.removeRows(under: prefix, &left)
       guard left > 0 else { break }
       try storage.removeStateRow(state)
       // A state takes as much as some rows.

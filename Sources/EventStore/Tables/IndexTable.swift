@@ -61,10 +61,9 @@ extension IndexTable where Source == TableStorage {
       var reader = ByteReader(try CheckedRow.content(of: row, under: key.span.bytes))
       return try reader.readVarint("index.number", in: 0...UInt64(IndexNumber.max))
     }
-    // The highest bit tells the names of records that changed while an index was built.
-    guard (last ?? 0) < UInt64(IndexNumber.max >> 1) else {
+    guard (last ?? 0) < UInt64(IndexEntry.numberMax) else {
       throw StoreError(
-        .full, "the store has had \(IndexNumber.max >> 1) indexes", hint: "sync a new store from the remote")
+        .full, "the store has had \(IndexEntry.numberMax) indexes", hint: "sync a new store from the remote")
     }
     let next = (last ?? 0) + 1
     var writer = ByteWriter()
@@ -82,14 +81,12 @@ extension IndexTable where Source == TableStorage {
 
   /// Notes that a record changed while an index is built, by the key of an entry that it has no more.
   func putChanged(_ key: RawSpan) throws {
-    try transaction.put([0].span.bytes, for: Self.changed(key).span.bytes, in: table)
+    try transaction.put([0].span.bytes, for: IndexEntry.note(of: key).span.bytes, in: table)
   }
 
-  /// The key under which such a note is.
-  static func changed(_ key: RawSpan) -> [UInt8] {
-    var key = key.bytes
-    key[4] |= 0x80
-    return key
+  /// Whether there is such a note.
+  func isChanged(_ key: RawSpan) throws -> Bool {
+    try transaction.contains(IndexEntry.note(of: key).span.bytes, in: table)
   }
 
   /// Whether an index is being built, and up to a place.
@@ -110,18 +107,10 @@ extension IndexTable where Source == TableStorage {
 
   func delete(_ key: RawSpan) throws { _ = try transaction.delete(key, in: table) }
 
-  func contains(_ key: RawSpan) throws -> Bool { try transaction.contains(key, in: table) }
-
   /// Removes some of the rows under a prefix.
   ///
   /// - Parameter left: how many it may remove; less by those that it has removed.
   func removeRows(under prefix: [UInt8], _ left: inout Int) throws {
-    var cursor = try transaction.openCursor(table)
-    while left > 0, try cursor.seek(atOrAfter: prefix.span.bytes),
-      cursor.withEntry({ key, _ in key.hasPrefix(prefix) })
-    {
-      try cursor.deleteCurrent()
-      left -= 1
-    }
+    try transaction.deleteEntries(in: table, under: prefix, &left)
   }
 }

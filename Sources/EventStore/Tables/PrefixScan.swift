@@ -30,4 +30,17 @@ extension LMDBTransaction {
       isThere = try cursor.next()
     }
   }
+
+  /// Deletes some of the entries of a table whose keys begin with a prefix.
+  ///
+  /// - Parameter left: how many it may delete; less by those that it has deleted.
+  borrowing func deleteEntries(in table: Table, under prefix: [UInt8], _ left: inout Int) throws {
+    var cursor = try openCursor(table)
+    while left > 0, try cursor.seek(atOrAfter: prefix.span.bytes),
+      cursor.withEntry({ key, _ in key.hasPrefix(prefix) })
+    {
+      try cursor.deleteCurrent()
+      left -= 1
+    }
+  }
 }

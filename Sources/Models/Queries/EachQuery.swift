@@ -24,46 +24,39 @@ public struct EachQuery<M: Model, T: FieldValue>: Hashable, Sendable {
   ///
   /// - Parameter condition: gets the fields of the record, and the value that the entry stands for.
   public func `where`(_ condition: (Columns<M>, Column<T>) -> QueryCondition) -> EachQuery {
-    var query = self
-    let added = condition(Columns(), Column(.each, .ofFieldValue))
-    query.base.condition = base.condition == .always(true) ? added : base.condition && added
-    return query
+    with { $0.narrow(by: condition(Columns(), Column(.each, .ofFieldValue))) }
   }
 
   /// Only records of some zones. Without it, those of all zones of the store.
   public func `in`(_ zones: ZoneID...) -> EachQuery {
-    var query = self
-    query.base.zones = zones
-    return query
+    with { $0.zones = zones }
   }
 
   /// Sorted by the value that an entry stands for, after what it is sorted by already.
   public func sorted(_ direction: QueryDirection = .forward) -> EachQuery {
-    var query = self
-    query.base.order.append(QueryOrder(.each, isDescending: direction == .reverse))
-    return query
+    with { $0.sort(by: .each, direction) }
   }
 
   /// Sorted by a field of the record, after what it is sorted by already.
   public func sorted(by column: (Columns<M>) -> some QueryColumn, _ direction: QueryDirection = .forward)
     -> EachQuery
   {
-    var query = self
-    query.base.order.append(QueryOrder(column(Columns()).field, isDescending: direction == .reverse))
-    return query
+    with { $0.sort(by: column(Columns()).field, direction) }
   }
 
   /// No more than some entries: the first ones.
   public func limit(_ count: Int) -> EachQuery {
-    var query = self
-    query.base.limit = count
-    return query
+    with { $0.limit = count }
   }
 
   /// Only what comes after an entry, by its ``EachRow/cursor``.
   public func after(_ cursor: QueryCursor?) -> EachQuery {
+    with { $0.start = cursor }
+  }
+
+  private func with(_ change: (inout RecordQuery) -> Void) -> EachQuery {
     var query = self
-    query.base.start = cursor
+    change(&query.base)
     return query
   }
 }

@@ -18,17 +18,12 @@ public struct Query<M: Model>: Hashable, Sendable {
 
   /// Only records that fulfil one more condition.
   public func `where`(_ condition: (Columns<M>) -> QueryCondition) -> Query {
-    var query = self
-    let added = condition(Columns())
-    query.base.condition = base.condition == .always(true) ? added : base.condition && added
-    return query
+    with { $0.narrow(by: condition(Columns())) }
   }
 
   /// Only records of some zones. Without it, those of all zones of the store.
   public func `in`(_ zones: ZoneID...) -> Query {
-    var query = self
-    query.base.zones = zones
-    return query
+    with { $0.zones = zones }
   }
 
   /// Sorted by a field, after what it is sorted by already. Records without a value come first, and last in
@@ -40,23 +35,33 @@ public struct Query<M: Model>: Hashable, Sendable {
   public func sorted(by column: (Columns<M>) -> some QueryColumn, _ direction: QueryDirection = .forward)
     -> Query
   {
-    var query = self
-    query.base.order.append(QueryOrder(column(Columns()).field, isDescending: direction == .reverse))
-    return query
+    with { $0.sort(by: column(Columns()).field, direction) }
   }
 
   /// No more than some records: the first ones.
   public func limit(_ count: Int) -> Query {
-    var query = self
-    query.base.limit = count
-    return query
+    with { $0.limit = count }
   }
 
   /// Only what comes after a place in the order: see ``Page``.
   public func after(_ cursor: QueryCursor?) -> Query {
+    with { $0.start = cursor }
+  }
+
+  private func with(_ change: (inout RecordQuery) -> Void) -> Query {
     var query = self
-    query.base.start = cursor
+    change(&query.base)
     return query
+  }
+}
+
+extension RecordQuery {
+  mutating func narrow(by added: QueryCondition) {
+    condition = condition == .always(true) ? added : condition && added
+  }
+
+  mutating func sort(by field: QueryField, _ direction: QueryDirection) {
+    order.append(QueryOrder(field, isDescending: direction == .reverse))
   }
 }
 

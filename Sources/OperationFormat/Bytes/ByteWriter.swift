@@ -127,8 +127,8 @@ package struct ByteWriter: ~Copyable, @unchecked Sendable {
   /// Takes the last bytes away.
   package mutating func removeLast(_ byteCount: Int) { count -= byteCount }
 
-  /// Turns all bits over from a place on.
-  package mutating func turnOver(from start: Int) {
+  /// Inverts all bits from a place on.
+  package mutating func invert(from start: Int) {
     for index in start..<count { space[index] = ~space[index] }
   }
 

@@ -49,8 +49,8 @@ struct IndexBuild {
     let storage = store.storage
     var left = removedAtOnce
     for state in try storage.states.all() {
-      for number in [number, number | 0x8000] {
-        try storage.indexes.removeRows(under: IndexEntry.prefix(state, number), &left)
+      for prefix in [IndexEntry.prefix(state, number), IndexEntry.notesPrefix(state, number)] {
+        try storage.indexes.removeRows(under: prefix, &left)
       }
     }
     if left > 0 { try storage.indexes.removeDefinition(of: number) }
@@ -92,10 +92,9 @@ struct IndexBuild {
     // Of the records that the fold holds, the entries are not written yet.
     try store.flush()
     guard try storage.states.storedRowIfThere(of: part.state) != nil else { return true }
-    let notes = IndexTable<TableStorage>.changed(IndexEntry.prefix(part.state, index.number).span.bytes)
-    let hasNotes = try storage.indexes.hasEntry(under: notes)
+    let hasNotes = try storage.indexes.hasEntry(under: IndexEntry.notesPrefix(part.state, index.number))
     try part.forEachEntry(in: range) { key, row in
-      if hasNotes, try storage.indexes.contains(IndexTable<TableStorage>.changed(key).span.bytes) { return }
+      if hasNotes, try storage.indexes.isChanged(key) { return }
       try storage.indexes.putIfAbsent(row, key)
     }
     return true
@@ -108,7 +107,7 @@ struct IndexBuild {
     guard try storage.indexes.isAt(.end, number), var row = try storage.indexes.stored(number) else { return }
     var left = removedAtOnce
     for state in try storage.states.all() {
-      try storage.indexes.removeRows(under: IndexEntry.prefix(state, number | 0x8000), &left)
+      try storage.indexes.removeRows(under: IndexEntry.notesPrefix(state, number), &left)
     }
     guard left > 0 else { return }
     row.status = .built

@@ -18,7 +18,7 @@ extension IndexDefinition {
     if parts.isEmpty || parts.count > Self.partsMax {
       try refuse("has \(parts.count) parts", "order by 1 to \(Self.partsMax) fields")
     }
-    if parts.count(where: { $0.hasSeveral || !$0.each.isEmpty }) > 1 {
+    if parts.count(where: \.makesSeveral) > 1 {
       try refuse("has several parts with several values", "use an index for each")
     }
     for part in parts {

@@ -75,7 +75,7 @@ struct IndexedRecord: ~Copyable {
         several = (start, part.isDescending ? 255 : 0, found)
         isEach = true
       }
-      if part.isDescending { values.turnOver(from: start) }
+      if part.isDescending { values.invert(from: start) }
     }
     guard let (start, mask, found) = several else {
       return try entry.write(index.stored.number, state, values.span, name, flags, body)
@@ -86,7 +86,7 @@ struct IndexedRecord: ~Copyable {
       whole.removeAll()
       whole.append(values.span.extracting(..<start))
       ordered.append(value, to: &whole)
-      if mask != 0 { whole.turnOver(from: start) }
+      if mask != 0 { whole.invert(from: start) }
       whole.append(values.span.extracting(start...))
       try entry.write(
         index.stored.number, state, whole.span, name, flags, each: isEach ? place : 0, body)

@@ -17,23 +17,24 @@ struct DuplicateSearch: ~Escapable {
         .definitionInvalid, "the store has no index “\(name)” that is built",
         hint: "declare it, and wait until it is built")
     }
-    let hasSeveral = index.definition.parts.contains { $0.hasSeveral || !$0.each.isEmpty }
+    let hasSeveral = index.definition.parts.contains(where: \.makesSeveral)
     var groups: [[RecordID]] = []
     for zone in try view.visibleZones() {
-      var (key, met): ([UInt8], [RecordID]) = ([], [])
+      var (key, met, known): ([UInt8], [RecordID], Set<RecordID>) = ([], [], [])
       let prefix = IndexEntry.prefix(try view.state(of: zone), index.number)
       try view.transaction.forEachEntry(in: view.tables.indexes!, under: prefix) { bytes, row in
         let entry = try IndexEntryView(bytes, row)
         if !equalBytes(entry.group, key.span.bytes) {
           groups += try same(met, in: index)
           met.removeAll()
+          known.removeAll()
           key = entry.group.bytes
         }
         // Of several values of a record, those that are cut are not compared again.
         let isUnclear = entry.flags.contains(.isOverfull) || hasSeveral && entry.flags.contains(.isCut)
         let record = RecordID(zone: zone, name: try Name(utf8: entry.name))
         // One record may have two entries: those of two fields that have the same.
-        if !isUnclear, hasSeveral ? !met.contains(record) : true { met.append(record) }
+        if !isUnclear, !hasSeveral || known.insert(record).inserted { met.append(record) }
         return true
       }
       groups += try same(met, in: index)
@@ -48,7 +49,7 @@ struct DuplicateSearch: ~Escapable {
     for record in records {
       let values = try reader.withRecord(record) { record in
         var values: [Value] = []
-        for part in index.definition.parts where !part.hasSeveral && part.each.isEmpty {
+        for part in index.definition.parts where !part.makesSeveral {
           values.append(try record.value(of: part.queryField, reader))
         }
         return values

@@ -278,9 +278,9 @@ extension IndexUse {
     ordered.append(bound.value, to: &writer)
     // Without what ends a text.
     if bound.isPrefix { writer.removeLast(OrderedBytes.endBytes) }
-    if part.isDescending { writer.turnOver(from: 0) }
+    if part.isDescending { writer.invert(from: 0) }
     let key = start + writer.bytes
-    // Turned over, what was before a value is behind it.
+    // Inverted, what was before a value is behind it.
     return bound.isBehind != part.isDescending ? key.successor : key
   }
 
@@ -322,7 +322,7 @@ extension IndexPart {
   fileprivate func encoded(_ value: Value, _ ordered: OrderedBytes) -> [UInt8] {
     var writer = ByteWriter()
     ordered.append(value, to: &writer)
-    if isDescending { writer.turnOver(from: 0) }
+    if isDescending { writer.invert(from: 0) }
     return writer.bytes
   }
 }

@@ -180,21 +180,27 @@ struct QueryRun: ~Escapable {
     }
     let each = try entry.each(of: query.each)
     let values = try reader.withRecord(id) { record in
-      let value = query.each.isEmpty ? .null : try record.value(of: query.each[each], reader)
-      var values: [Value] = []
-      for part in query.order {
-        values.append(part.field == .each ? value : try record.value(of: part.field, reader))
-      }
-      return values
+      try orderValues(
+        of: record, each: query.each.isEmpty ? .null : record.value(of: query.each[each], reader))
     }
     return QueryPlace(values: values ?? [], record: id, each: each, order: query.order)
+  }
+
+  /// What a record has in the fields of the order.
+  ///
+  /// - Parameter each: the value that it stands for, if it comes for several fields.
+  private func orderValues(of record: borrowing RecordView, each: Value = .null) throws -> [Value] {
+    var values: [Value] = []
+    for part in query.order {
+      values.append(part.field == .each ? each : try record.value(of: part.field, reader))
+    }
+    return values
   }
 
   // MARK: Over all records
 
   /// Calls a closure with each record of a zone that fulfils the query's condition, in the order of names, until it
   /// returns false. The order and the limit do not count, but the start does.
-  ///
   private func visitAll(_ zone: ZoneID, _ body: (QueryPlace) throws -> Bool) throws {
     let plain = try PlainTests(query.condition, reader.view)
     let start = query.start?.place(in: query.order)
@@ -211,9 +217,7 @@ struct QueryRun: ~Escapable {
         guard try plain.rest == .always(true) || view.fulfils(plain.rest, reader) else { return true }
       case nil: guard try view.fulfils(query.condition, reader) else { return true }
       }
-      var values: [Value] = []
-      for part in query.order { values.append(try view.value(of: part.field, reader)) }
-      let place = QueryPlace(values: values, record: try view.id, order: query.order)
+      let place = QueryPlace(values: try orderValues(of: view), record: try view.id, order: query.order)
       if let start, !start.precedes(place) { return true }
       return try body(place)
     }
@@ -228,11 +232,8 @@ struct QueryRun: ~Escapable {
       if each == .null { continue }
       let condition = try query.condition.decided(for: each, in: zone, reader)
       guard try view.fulfils(condition, reader) else { continue }
-      var values: [Value] = []
-      for part in query.order {
-        values.append(part.field == .each ? each : try view.value(of: part.field, reader))
-      }
-      let place = QueryPlace(values: values, record: try view.id, each: index, order: query.order)
+      let place = QueryPlace(
+        values: try orderValues(of: view, each: each), record: try view.id, each: index, order: query.order)
       if let start, !start.precedes(place) { continue }
       guard try body(place) else { return false }
     }
