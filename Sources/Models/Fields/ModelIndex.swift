@@ -1,4 +1,4 @@
-public import OperationFormat
+import OperationFormat
 
 /// An index of a model's records: by a field, or by several, one after the other.
 ///

@@ -1,4 +1,4 @@
-package import OperationFormat
+import OperationFormat
 
 /// Keeps what is derived from records, such as indexes: it looks at a record before the fold changes it, and again when
 /// the fold has written it.
