@@ -42,7 +42,8 @@ extension LocalStore {
   /// closed or released, or with an error, which the next build meets too.
   package func startBuildingIndexes() throws {
     try core.fileThreads.start { [weak core] in
-      while let core, (try? IndexBuild(core).step()) != nil {}
+      var damage = IndexBuild.Damage()
+      while let core, (try? IndexBuild(core).step(&damage)) != nil {}
     }
   }
 
@@ -74,15 +75,22 @@ extension LocalStore {
   /// error, the next call continues where it ended.
   ///
   /// - Parameter progress: called after each step; what it throws ends the work.
+  /// An index of which a record is damaged stays as it is; the others are built before the error is thrown.
+  ///
   /// - Throws: ``StoreError`` `readOnly`, `damaged`, `full`; what `progress` throws; `CancellationError`.
   /// - Complexity: linear in the records of the store, and a little more for sorting. It takes up to some 100 MB of
   ///   memory.
   public func buildIndexes(progress: (IndexBuildProgress) throws -> Void = { _ in }) async throws {
     let total = UInt64(try recordCountMax())
     var (last, done): (Name?, UInt64) = (nil, 0)
-    while let (index, records) = try await core.fileThreads.run(
-      .waits, { [core] _ in try IndexBuild(core).step() })
-    {
+    var damage = IndexBuild.Damage()
+    while true {
+      let step = try await core.fileThreads.run(.waits) { [core, damage] _ in
+        var damage = damage
+        return (try IndexBuild(core).step(&damage), damage)
+      }
+      damage = step.1
+      guard let (index, records) = step.0 else { return }
       let name = index.definition.name
       done = name == last ? done + records : records
       last = name
@@ -93,7 +101,10 @@ extension LocalStore {
 
   /// As ``buildIndexes(progress:)``, but blocks the calling thread.
   public func buildIndexesBlockingThisThread() throws {
-    try StoreError.translating { while try IndexBuild(core).step() != nil {} }
+    try StoreError.translating {
+      var damage = IndexBuild.Damage()
+      while try IndexBuild(core).step(&damage) != nil {}
+    }
   }
 
   /// The indexes of the store, in the order in which they were declared.

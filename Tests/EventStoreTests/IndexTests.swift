@@ -18,6 +18,11 @@ struct IndexTests {
 
   private static let byRank = IndexDefinition(
     "by rank", of: ["a", "b"], by: [IndexPart(.value(.value(of: "rank")))])
+  /// Fields that read as something else where a reference is nullified.
+  private static let otherOrFree = QueryField(.field("other", .register), formerNames: ["free"])
+  private static let otherOrFirst = QueryField(
+    .field("other", .register), fallback: .reference(Reference(zone: "z", record: "r1")))
+
   private static let definitions = [
     byRank,
     IndexDefinition(
@@ -58,6 +63,8 @@ struct IndexTests {
         IndexPart(.value(QueryField(.field("prose", .text)))), IndexPart(.value(.value(of: "other"))),
         IndexPart(.value(.value(of: "rank"))),
       ]),
+    IndexDefinition("by other or free", of: ["a", "b"], by: [IndexPart(.value(otherOrFree))]),
+    IndexDefinition("by other or first", of: ["a", "b"], by: [IndexPart(.value(otherOrFirst))]),
     IndexDefinition("by votes", of: ["b"], by: [IndexPart(.value(QueryField(.field("votes", .counter))))]),
     IndexDefinition("by prose", of: ["b"], by: [IndexPart(.value(QueryField(.field("prose", .text))))]),
   ]
@@ -143,8 +150,8 @@ struct IndexTests {
     }
     var build = IndexBuild(store.core)
     build.partBytes = 100
-    var steps = 0
-    while try build.step() != nil { steps += 1 }
+    var (steps, damage) = (0, IndexBuild.Damage())
+    while try build.step(&damage) != nil { steps += 1 }
     try await writer.value
     #expect(steps > 20)
     try expectSound(store)
@@ -184,6 +191,71 @@ struct IndexTests {
       let entries = try tx.transaction.statistics(of: tx.tables.indexes!).entries
       #expect(entries == 1)
     }
+  }
+
+  @Test("an index that damage keeps from being built does not keep others waiting")
+  func damaged() throws {
+    let store = try store()
+    let record = RecordID(zone: zone, name: "r")
+    try store.writeBlockingThisThread { tx in
+      try tx.create(record, type: "a")
+      try tx.set("rank", of: record, to: 1)
+      try tx.set("text", of: record, to: "x")
+    }
+    let row = try #require(try store.rows(\.records).last)
+    try store.overwrite(row.key, Array(row.value.dropLast()), in: \.records)
+    let other = IndexDefinition("by name", of: ["c"], by: [IndexPart(.value(.value(of: "name")))])
+    try store.declareIndexesBlockingThisThread([
+      IndexDefinition("by text", of: ["a"], by: [IndexPart(.value(.value(of: "text")))]), other,
+    ])
+    #expect { try store.buildIndexesBlockingThisThread() } throws: { ($0 as? StoreError)?.code == .damaged }
+    #expect(try store.indexes().map(\.isBuilt) == [false, true])
+  }
+
+  @Test("states of a store never get a number that another one had")
+  func numbersOfStates() async throws {
+    let store = try store()
+    var numbers: [StateNumber] = []
+    for _ in 0..<3 {
+      _ = try await store.rebuild()
+      numbers.append(try store.read { [zone] in try $0.readView.state(of: zone) })
+    }
+    #expect(Set(numbers).count == 3 && numbers == numbers.sorted { $0.rawValue < $1.rawValue })
+  }
+
+  @Test("long texts are in an index by their beginning, and by their words up to a length")
+  func longTexts() throws {
+    let store = try store()
+    let prose = QueryField(.field("prose", .text))
+    try store.declareIndexesBlockingThisThread([
+      IndexDefinition("by prose", of: ["a"], by: [IndexPart(.value(prose))]),
+      IndexDefinition("folded", of: ["a"], by: [IndexPart(.value(prose.folded))]),
+      IndexDefinition("words", of: ["a"], by: [IndexPart(.words(prose))]),
+    ])
+    let texts = [
+      String(repeating: "word ", count: 1 << 18) + "end", String(repeating: "\u{301}", count: 2000) + "End",
+      // Canonically equivalent, and different words.
+      "\u{915}\u{93c}\u{94d}", "\u{915}\u{94d}\u{93c}", "\u{915}\u{93c}\u{94d} \u{915}\u{94d}\u{93c}",
+    ]
+    try store.writeBlockingThisThread { [zone] tx in
+      for (place, text) in texts.enumerated() {
+        let record = RecordID(zone: zone, name: Name("r\(place)"))
+        try tx.create(record, type: "a")
+        try tx.insertText(text, at: 0, in: "prose", of: record)
+      }
+    }
+    try expectSound(store)
+    func found(_ condition: QueryCondition, by index: Name) throws -> [String] {
+      let query = RecordQuery(types: ["a"], condition: condition)
+      #expect(try store.read { try $0.explain(query) }.index == index)
+      return try store.read { try $0.hits(query) }.map(\.record.name.rawValue).sorted()
+    }
+    #expect(try found(.word(prose, "end", isPrefix: false), by: "words") == ["r0", "r1"])
+    #expect(try found(.word(prose, "\u{915}\u{93c}\u{94d}", isPrefix: false), by: "words") == ["r2", "r4"])
+    #expect(try found(.word(prose, "\u{915}\u{94d}\u{93c}", isPrefix: false), by: "words") == ["r3", "r4"])
+    #expect(try found(.compare(prose.folded, .equal, "end"), by: "folded") == ["r1"])
+    #expect(try found(.compare(prose, .equal, .string(texts[0])), by: "by prose") == ["r0"])
+    #expect(try found(.text(prose, .prefix, "word word"), by: "by prose") == ["r0"])
   }
 
   @Test("what cannot be an index is refused; the definition is stored as it is")
@@ -250,6 +322,7 @@ struct IndexTests {
     [
       .value(of: "rank"), .value(of: "text"), .value(of: "other"), QueryField(.field("votes", .counter)),
       QueryField(.field("prose", .text)), QueryField(.name), .value(of: "text").folded,
+      otherOrFree, otherOrFirst,
     ].randomElement(using: &random)!
   }
 

@@ -33,6 +33,8 @@ struct IndexEntry: Hashable {
     keyBytes = key.byteCount
   }
 
+  var byteCount: Int { bytes.count }
+
   var key: RawSpan {
     @_lifetime(borrow self) get { bytes.span.bytes.extracting(..<keyBytes) }
   }
@@ -63,6 +65,8 @@ struct IndexEntry: Hashable {
   /// How many values of a part a record may have in an index; of words, more.
   static let valuesMax = 1024
   static let wordsMax = 4096
+  /// How long a text may be whose words are in an index.
+  static let unitsMax = 1 << 20
   /// What stands for the values of a record that has too many.
   static let overfullByte: UInt8 = 255
 

@@ -2,7 +2,8 @@
 enum FoldedText {
   /// A text as it is compared where case and diacritics do not count: “É” and “e” are the same, “ß” and “ss” too.
   ///
-  /// Texts that are canonically equivalent fold to the same. Marks of vowels, as in Devanagari, are no diacritics.
+  /// Texts that are canonically equivalent fold to the same, if their marks are in the same order. Marks of vowels, as
+  /// in Devanagari, are no diacritics.
   static func fold(_ text: String) -> String {
     var text = text
     let isPlain = text.withUTF8 { $0.allSatisfy { $0 < 0x80 && !(0x41...0x5a ~= $0) } }

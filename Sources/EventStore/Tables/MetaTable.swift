@@ -58,6 +58,14 @@ struct MetaTable<Source: TableReading>: TableView {
     }
   }
 
+  /// The last number that a state got; 0 if that was not noted.
+  func lastState() throws -> StateNumber {
+    try transaction.withValue(of: TableKey.meta(.states).span, in: tables.meta) { row in
+      var reader = ByteReader(row)
+      return StateNumber(rawValue: try reader.readUInt32Varint("states"))
+    } ?? .none
+  }
+
   /// The kinds of operations that the log has and no version has folded.
   func unfoldedKinds() throws -> Set<OperationKind> {
     let key = TableKey.meta(.unfolded)
@@ -74,6 +82,10 @@ struct MetaTable<Source: TableReading>: TableView {
 extension MetaTable where Source == TableStorage {
   func setClock(_ timestamp: Timestamp) throws {
     try source.put(.meta(.clock), in: tables.meta) { $0.append(littleEndian: timestamp.rawValue) }
+  }
+
+  func setLastState(_ state: StateNumber) throws {
+    try source.put(.meta(.states), in: tables.meta) { $0.append(varint: UInt64(state.rawValue)) }
   }
 
   func setDatabaseToken(_ token: DatabaseToken) throws {

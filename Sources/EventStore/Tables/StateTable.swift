@@ -41,13 +41,14 @@ extension StateTable {
 }
 
 extension StateTable where Source == TableStorage {
-  /// Makes a state of a zone, and returns its number.
+  /// Makes a state of a zone, and returns its number. No other state of the store gets it, also once this one is
+  /// removed: what was read of a state before cannot be taken for another's.
   func make(for zone: ZoneNumber, _ status: StateRow.Status) throws -> StateNumber {
     try source.flush()
-    var last: UInt32 = 0
+    var last = try source.meta.lastState().rawValue
     do {
       var cursor = try transaction.openCursor(tables.states)
-      if try cursor.last() { last = try cursor.withEntry { key, _ in try key.bigEndian32(at: 0) } }
+      if try cursor.last() { last = max(last, try cursor.withEntry { key, _ in try key.bigEndian32(at: 0) }) }
     }
     guard last < .max else {
       throw StoreError(
@@ -55,6 +56,7 @@ extension StateTable where Source == TableStorage {
         hint: StoreError.damageHint)
     }
     let state = StateNumber(rawValue: last + 1)
+    try source.meta.setLastState(state)
     source.setStateRow(StateRow(zone: zone, status: status), state)
     try source.flush()
     return state

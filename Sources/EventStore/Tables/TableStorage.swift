@@ -88,7 +88,10 @@ final class TableStorage {
   }
 
   /// Drops what is known of indexes, before they change. Nothing may have changed that they do not have.
-  func forgetIndexes() { state.indexUpkeep = nil }
+  func forgetIndexes() {
+    assert(state.indexUpkeep??.isEmpty ?? true)
+    state.indexUpkeep = nil
+  }
 
   /// Writes what has changed in the indexes. The fold must have written its row before.
   func flushIndexes() throws { try state.indexUpkeep??.flush() }

@@ -197,4 +197,6 @@ enum MetaName: String {
   case rebuild
   /// The kinds of operations that the log has and no version has folded: varints, ascending.
   case unfolded
+  /// The last number that a state got, a varint. Absent in stores of an earlier version.
+  case states
 }

@@ -10,8 +10,16 @@ import OperationFormat
 struct IndexBuild {
   /// How many bytes of entries are sorted at a time, and at most written by one commit.
   static let partBytesMax = 32 << 20
+  /// How many records are read at a time.
+  fileprivate static let recordsMax: UInt64 = 1 << 18
   private static let entriesAtOnce = 8192
   private static let removedAtOnce = 10_000
+
+  /// The indexes that damaged records keep from being built, and the first error.
+  struct Damage {
+    fileprivate(set) var indexes: Set<IndexNumber> = []
+    fileprivate(set) var first: (any Error)?
+  }
 
   let core: StoreCore
   /// How many bytes of entries are sorted at a time.
@@ -21,11 +29,25 @@ struct IndexBuild {
 
   /// Does a part of what is to be done, in several commits. Blocks the calling thread.
   ///
+  /// - Parameter damage: which indexes earlier steps could not build. They do not keep the others waiting.
   /// - Returns: the index that it worked on, and how many records were read; nil if there was nothing to do.
-  func step() throws -> (index: StoredIndex, records: UInt64)? {
-    guard let index = try core.read({ try $0.readView.indexes.all().first { $0.status != .built } }) else {
+  /// - Throws: the first damage, once all other indexes are built.
+  func step(_ damage: inout Damage) throws -> (index: StoredIndex, records: UInt64)? {
+    let left = try core.read { try $0.readView.indexes.all().filter { $0.status != .built } }
+    guard let index = left.first(where: { !damage.indexes.contains($0.number) }) else {
+      if let first = damage.first { throw first }
       return nil
     }
+    do {
+      return try step(index)
+    } catch let error where (StoreError.translate(error) as? StoreError)?.code == .damaged {
+      damage.indexes.insert(index.number)
+      damage.first = damage.first ?? error
+      return (index, 0)
+    }
+  }
+
+  private func step(_ index: StoredIndex) throws -> (index: StoredIndex, records: UInt64) {
     let number = index.number
     if index.status == .removed {
       _ = try perform { try Self.removeSome(of: number, $0) }
@@ -218,7 +240,7 @@ struct IndexPartReader {
           referenceParts |= maker.referenceParts
         }
       }
-      guard bytes.count < bytesMax else {
+      guard bytes.count < bytesMax, count < IndexBuild.recordsMax else {
         next = IndexMark(state: state, name: try Name(utf8: name))
         return false
       }

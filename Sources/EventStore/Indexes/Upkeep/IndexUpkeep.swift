@@ -43,8 +43,11 @@ final class IndexUpkeep: RecordUpkeep {
     let entry: IndexEntry
   }
 
-  /// After so many records it is time to write.
-  private static let recordsMax = 4096
+  /// How many bytes the changes have.
+  private var foundBytes = 0
+
+  /// After so many records, or bytes of entries, it is time to write.
+  private static let (recordsMax, bytesMax) = (4096, 4 << 20)
 
   init(_ storage: TableStorage, _ indexes: [StoredIndex]) throws {
     self.storage = storage
@@ -59,7 +62,9 @@ final class IndexUpkeep: RecordUpkeep {
 
   func has(_ field: NameNumber) -> Bool { byField[field] != nil }
 
-  var isFull: Bool { changes.count >= Self.recordsMax }
+  var isEmpty: Bool { changes.isEmpty }
+
+  var isFull: Bool { changes.count >= Self.recordsMax || foundBytes >= Self.bytesMax }
 
   func willChange(_ key: RawSpan, field: NameNumber?, type: NameNumber?) throws -> Int {
     let places = field.map { byField[$0] ?? [] } ?? all
@@ -75,6 +80,7 @@ final class IndexUpkeep: RecordUpkeep {
       if found == nil, change.places.isEmpty, type.map({ byType[$0] == nil }) ?? false { return 0 }
       change.places += others
       change.found += found ?? []
+      for one in found ?? [] { foundBytes += one.entry.byteCount }
       changes[RecordKey(bytes: bytes)] = change
     }
     last = (bytes, change.places)
@@ -86,6 +92,7 @@ final class IndexUpkeep: RecordUpkeep {
     guard !changes.isEmpty else { return }
     let changed = changes.map { ($0.key.bytes, $0.value) }
     changes.removeAll(keepingCapacity: true)
+    foundBytes = 0
     last = ([], [])
     // In the order of records: an outcome does not depend on how they are hashed.
     for (key, change) in changed.count > 1

@@ -43,7 +43,7 @@ struct IndexedRecord: ~Copyable {
           ordered.append(text: text, to: &values)
           break
         }
-        let value = try record.value(of: field, reader)
+        let value = try record.indexedValue(of: field, reader)
         if value.mayNameRecords { referenceParts |= 1 << UInt8(place) }
         ordered.append(value, to: &values)
       case .elements(let field):
@@ -55,19 +55,21 @@ struct IndexedRecord: ~Copyable {
         if found.contains(where: \.mayNameRecords) { referenceParts |= 1 << UInt8(place) }
         several = (start, part.isDescending ? 255 : 0, found)
       case .words(let field):
-        var words: Set<Substring> = []
-        if case .string(let text) = try record.value(of: field, reader) {
+        // By their bytes: folding keeps some that are canonically equivalent apart.
+        var words: Set<Value> = []
+        let isLong = try record.isLong(field, reader)
+        if !isLong, case .string(let text) = try record.value(of: field, reader) {
           FoldedText.forEachWord(of: text) { word in
-            words.insert(word)
+            words.insert(.string(String(word)))
             return words.count <= IndexEntry.wordsMax
           }
         }
-        guard words.count <= IndexEntry.wordsMax else {
+        guard !isLong, words.count <= IndexEntry.wordsMax else {
           return try entry.write(
             index.stored.number, state, [IndexEntry.overfullByte].span.bytes, name, flags.union(.isOverfull),
             body)
         }
-        several = (start, part.isDescending ? 255 : 0, words.map { .string(String($0)) })
+        several = (start, part.isDescending ? 255 : 0, Array(words))
       case .eachOf(let fields):
         var found: [Value] = []
         for field in fields { found.append(try record.value(of: field, reader)) }
@@ -122,6 +124,24 @@ private struct EntryWriter: ~Copyable {
 }
 
 extension RecordView {
+  /// Whether a text is too long to look for its words at each change.
+  fileprivate func isLong(_ field: QueryField, _ reader: RecordReader) throws -> Bool {
+    guard case .field(let name, .text) = field.subject else { return false }
+    return try reader.count(of: name, in: id, as: .text) > IndexEntry.unitsMax
+  }
+
+  /// A field's value, or the beginning of a long text that fills an entry.
+  fileprivate func indexedValue(of field: QueryField, _ reader: RecordReader) throws -> Value {
+    let unitsMax = 1024
+    if case .field(let name, .text) = field.subject, try reader.count(of: name, in: id, as: .text) > unitsMax,
+      let text = try reader.text(in: 0..<unitsMax, of: name, in: id)
+    {
+      let begin = field.isFolded ? FoldedText.fold(text) : text
+      if begin.utf8.count > IndexEntry.valueBytesMax { return .string(begin) }
+    }
+    return try value(of: field, reader)
+  }
+
   /// The different values that a field with several has; nil if they are too many.
   ///
   /// - Parameter flags: gets what its entries say then.

@@ -5,6 +5,8 @@ import OperationFormat
 package protocol RecordUpkeep: AnyObject {
   /// Whether a change of a field matters.
   func has(_ field: NameNumber) -> Bool
+  /// Whether nothing has changed that it has not written.
+  var isEmpty: Bool { get }
   /// Whether it is time to write.
   var isFull: Bool { get }
   /// Looks at a record before it changes.

@@ -87,7 +87,7 @@ extension IndexUse {
         guard let values = condition.values(equalIn: part), values.count * ranges <= Self.rangesMax else {
           return false
         }
-        return index.isExact(place) || values.allSatisfy { if case .reference = $0 { true } else { false } }
+        return index.isExact(place) || part.hasReferencesAlone && values.allSatisfy(\.isReference)
       }
       guard let found, let values = left[found].values(equalIn: part) else { break }
       ranges *= max(1, values.count)
@@ -170,6 +170,17 @@ extension IndexUse {
 extension StoredIndex {
   /// Whether a part has what its field reads as: no references.
   func isExact(_ part: Int) -> Bool { referenceParts & 1 << UInt8(part) == 0 }
+}
+
+extension IndexPart {
+  /// Whether a nullified reference of a field leaves nothing: no former name and no fallback is read in its place.
+  fileprivate var hasReferencesAlone: Bool {
+    queryFields.allSatisfy { $0.formerNames.isEmpty && $0.fallback == .null }
+  }
+}
+
+extension Value {
+  fileprivate var isReference: Bool { if case .reference = self { true } else { false } }
 }
 
 extension QueryCondition {
