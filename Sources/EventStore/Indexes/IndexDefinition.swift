@@ -151,7 +151,7 @@ extension QueryField {
     var entries: [Name: Value] = [
       "former": .array(formerNames.map { .string($0.rawValue) }),
       "members": .array(members.map { .string($0.rawValue) }), "fallback": fallback,
-      "folded": .bool(isFolded),
+      "folded": .bool(isFolded), "upcast": upcast?.stored ?? .null,
     ]
     if case .field(let name, let kind) = subject {
       entries["name"] = .string(name.rawValue)
@@ -163,11 +163,11 @@ extension QueryField {
   fileprivate init?(stored value: Value) {
     guard case .map(let entries) = value, case .array(let former)? = entries["former"],
       case .array(let members)? = entries["members"], let fallback = entries["fallback"],
-      case .bool(let isFolded)? = entries["folded"]
+      case .bool(let isFolded)? = entries["folded"], let storedUpcast = entries["upcast"]
     else { return nil }
     var subject = Subject.name
-    if entries.count > 4 {
-      guard entries.count == 6, case .string(let name)? = entries["name"],
+    if entries.count > 5 {
+      guard entries.count == 7, case .string(let name)? = entries["name"],
         case .int(let kind)? = entries["kind"],
         let kind = UInt32(exactly: kind).flatMap({ FieldKind(rawValue: $0) })
       else { return nil }
@@ -176,7 +176,8 @@ extension QueryField {
     self.init(
       subject, formerNames: former.compactMap(\.name), members: members.compactMap(\.name),
       fallback: fallback,
-      isFolded: isFolded)
+      isFolded: isFolded, upcast: ValueUpcast(stored: storedUpcast))
+    guard storedUpcast == .null || upcast != nil else { return nil }
     guard formerNames.count == former.count, self.members.count == members.count else { return nil }
   }
 }

@@ -13,7 +13,8 @@ public struct QueryField: Hashable, Sendable {
   }
 
   public var subject: Subject
-  /// Names that the field had before, for a register: of all that are set, the later write counts.
+  /// Names that the field had before. Of registers that are set, the later write counts. To a counter, the numbers are
+  /// added that registers of these names have, and to a set the elements of their arrays.
   public var formerNames: [Name]
   /// The fields with references that lead to the record, from the one that is looked at.
   public var path: [Name]
@@ -23,6 +24,8 @@ public struct QueryField: Hashable, Sendable {
   public var fallback: Value
   /// Whether case and diacritics of a text do not count: “É” and “e” are the same then.
   public var isFolded: Bool
+  /// What values of an earlier version of the app become.
+  public var upcast: ValueUpcast?
 
   /// - Parameters:
   ///   - subject: what it is.
@@ -31,12 +34,13 @@ public struct QueryField: Hashable, Sendable {
   ///   - members: the keys that lead into the value.
   ///   - fallback: what counts where there is no value.
   ///   - isFolded: whether case and diacritics of a text do not count.
+  ///   - upcast: what values of an earlier version of the app become.
   public init(
     _ subject: Subject, formerNames: [Name] = [], path: [Name] = [], members: [Name] = [],
-    fallback: Value = .null, isFolded: Bool = false
+    fallback: Value = .null, isFolded: Bool = false, upcast: ValueUpcast? = nil
   ) {
     (self.subject, self.formerNames, self.path) = (subject, formerNames, path)
-    (self.members, self.fallback, self.isFolded) = (members, fallback, isFolded)
+    (self.members, self.fallback, self.isFolded, self.upcast) = (members, fallback, isFolded, upcast)
   }
 
   /// The field without case and diacritics.
@@ -57,7 +61,7 @@ extension QueryField {
   /// The name of a register, if that is all there is to the field.
   var plainName: Name? {
     guard case .field(let name, .register) = subject, path.isEmpty, members.isEmpty, formerNames.isEmpty,
-      !isFolded
+      !isFolded, upcast == nil
     else { return nil }
     return name
   }

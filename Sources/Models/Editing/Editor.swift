@@ -27,11 +27,13 @@ public struct Editor<M: Model> {
   }
 
   public subscript(dynamicMember path: KeyPath<M, CounterField>) -> CounterEditor {
-    CounterEditor(cell: cell(schema.model[keyPath: path]))
+    let field = schema.model[keyPath: path]
+    return CounterEditor(cell: cell(field), field: field)
   }
 
   public subscript(dynamicMember path: KeyPath<M, DecimalCounterField>) -> DecimalCounterEditor {
-    DecimalCounterEditor(cell: cell(schema.model[keyPath: path]))
+    let field = schema.model[keyPath: path]
+    return DecimalCounterEditor(cell: cell(field), field: field)
   }
 
   public subscript<E>(dynamicMember path: KeyPath<M, SetField<E>>) -> SetEditor<E> {

@@ -3,11 +3,10 @@ public import OperationFormat
 /// A counter of a record in a write.
 public struct CounterEditor {
   let cell: EditedCell
+  let field: CounterField
 
   /// The sum as the write sees it.
-  public var value: Int {
-    cell.read(or: 0) { CounterField.number(try $0.counter(cell.name, of: cell.record)) }
-  }
+  public var value: Int { cell.read(or: 0) { try field.number(of: cell.record, in: $0) } }
 
   /// Adds an amount; a negative one takes away.
   public func add(_ amount: Int) {
@@ -18,11 +17,10 @@ public struct CounterEditor {
 /// A decimal counter of a record in a write.
 public struct DecimalCounterEditor {
   let cell: EditedCell
+  let field: DecimalCounterField
 
   /// The sum as the write sees it.
-  public var value: DecimalNumber {
-    cell.read(or: .empty) { DecimalCounterField.number(try $0.counter(cell.name, of: cell.record)) }
-  }
+  public var value: DecimalNumber { cell.read(or: .empty) { try field.number(of: cell.record, in: $0) } }
 
   /// Adds an amount; a negative one takes away.
   public func add(_ amount: DecimalNumber) {
@@ -43,11 +41,26 @@ public struct SetEditor<Element: Hashable & Sendable> {
   }
 
   public func insert(_ element: Element) {
-    cell.change { try $0.insert(stored(element), into: cell.name, of: cell.record) }
+    cell.change { tx in
+      try takeOver(&tx)
+      try tx.insert(stored(element), into: cell.name, of: cell.record)
+    }
   }
 
   public func remove(_ element: Element) {
-    cell.change { try $0.remove(stored(element), from: cell.name, of: cell.record) }
+    cell.change { tx in
+      try takeOver(&tx)
+      try tx.remove(stored(element), from: cell.name, of: cell.record)
+    }
+  }
+
+  /// Inserts what registers of earlier versions of the app have, and clears them: an element could not be removed else.
+  private func takeOver(_ tx: inout WriteTransaction) throws {
+    for register in field.definition.formerNames {
+      guard case .array(let elements)? = try tx.value(of: register, in: cell.record) else { continue }
+      for element in elements { try tx.insert(element, into: cell.name, of: cell.record) }
+      try tx.clear(register, of: cell.record)
+    }
   }
 
   /// Inserts what is new and removes what is gone. What a newer version of the app put there stays.

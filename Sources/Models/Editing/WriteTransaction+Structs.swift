@@ -58,12 +58,13 @@ extension WriteTransaction {
     }
     switch (field.definition.kind, value) {
     case (.counter, .int(let wanted)):
-      let now = CounterField.number(try counter(name, of: record))
+      let now = CounterField.number(try field.value(of: field.content(of: record, in: self), in: record.zone))
       let (difference, isOver) = wanted.subtractingReportingOverflow(Int64(now))
       if isOver { throw refused(value, name) }
       if difference != 0 { try add(.int(difference), to: name, of: record) }
     case (.counter, .decimal(let wanted)):
-      guard DecimalCounterField.number(try counter(name, of: record)) == wanted else {
+      guard case .decimal(wanted) = try field.value(of: field.content(of: record, in: self), in: record.zone)
+      else {
         throw StoreError(
           .valueInvalid, "the decimal counter “\(name)” cannot be set", hint: "add the difference to it")
       }

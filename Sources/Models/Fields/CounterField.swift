@@ -4,7 +4,13 @@ public import OperationFormat
 public struct CounterField: MergingField {
   public private(set) var definition: FieldDefinition
 
-  public init(_ name: Name) { definition = FieldDefinition(name, .counter) }
+  /// - Parameters:
+  ///   - name: the field's name in the log, 1 to 128 bytes of UTF-8.
+  ///   - registers: the names of fields with one value, which earlier versions of the app had for the number. What they
+  ///     have counts too, also if such a version still sets it. The name itself may be one of them.
+  public init(_ name: Name, startingAt registers: Name...) {
+    definition = FieldDefinition(name, formerly: registers, .counter)
+  }
 
   /// The field, with an index of its sums. See ``ModelIndex``.
   public var indexed: Self {
@@ -16,7 +22,13 @@ public struct CounterField: MergingField {
   func content(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> any Sendable {
-    try Self.number(transaction.counter(name, of: record))
+    try number(of: record, in: transaction)
+  }
+
+  func number(
+    of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> Int {
+    Self.number(try transaction.sum(of: self, in: record))
   }
 
   func value(of content: any Sendable, in zone: ZoneID) throws -> Value {
@@ -24,8 +36,8 @@ public struct CounterField: MergingField {
   }
 
   /// A sum as a whole number: towards 0 if another app added fractions, and the nearest if it is too large.
-  static func number(_ counter: Counter?) -> Int {
-    switch counter?.value {
+  static func number(_ sum: Value?) -> Int {
+    switch sum {
     case .int(let sum): Int(clamping: sum)
     case .decimal(let sum): Int(clamping: sum.wholePart)
     default: 0
@@ -37,20 +49,31 @@ public struct CounterField: MergingField {
 public struct DecimalCounterField: MergingField {
   public let definition: FieldDefinition
 
-  public init(_ name: Name) { definition = FieldDefinition(name, .counter) }
+  /// - Parameters:
+  ///   - name: the field's name in the log, 1 to 128 bytes of UTF-8.
+  ///   - registers: as in ``CounterField/init(_:startingAt:)``.
+  public init(_ name: Name, startingAt registers: Name...) {
+    definition = FieldDefinition(name, formerly: registers, .counter)
+  }
 
   func content(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> any Sendable {
-    try Self.number(transaction.counter(name, of: record))
+    try number(of: record, in: transaction)
+  }
+
+  func number(
+    of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> DecimalNumber {
+    Self.number(try transaction.sum(of: self, in: record))
   }
 
   func value(of content: any Sendable, in zone: ZoneID) throws -> Value {
     .decimal(content as? DecimalNumber ?? .empty)
   }
 
-  static func number(_ counter: Counter?) -> DecimalNumber {
-    switch counter?.value {
+  private static func number(_ sum: Value?) -> DecimalNumber {
+    switch sum {
     case .int(let sum): DecimalNumber(coefficient: Int128(sum), exponent: 0)!
     case .decimal(let sum): sum
     default: .empty
@@ -59,5 +82,12 @@ public struct DecimalCounterField: MergingField {
 }
 
 extension CounterField: IndexableField {
-  var indexPart: IndexPart { IndexPart(.value(QueryField(.field(name, definition.kind), fallback: .int(0)))) }
+  var indexPart: IndexPart { IndexPart(.value(queryField(fallback: .int(0)))) }
+}
+
+extension RecordReading where Self: ~Copyable {
+  fileprivate func sum(of counter: some MergingField, in record: RecordID) throws -> Value? {
+    let (sum, registers) = (try self.counter(counter.name, of: record)?.value, counter.definition.formerNames)
+    return registers.isEmpty ? sum : try reader.sum(sum, withRegisters: registers, of: record)
+  }
 }

@@ -11,9 +11,18 @@ public struct Field<T: Sendable>: RegisterField {
     let definition: FieldDefinition
     let codec: ValueCodec<T>
     let fallback: T
+    let upcast: ValueUpcast?
 
-    init(_ definition: FieldDefinition, _ codec: ValueCodec<T>, _ fallback: T) {
-      (self.definition, self.codec, self.fallback) = (definition, codec, fallback)
+    init(
+      _ definition: FieldDefinition, _ codec: ValueCodec<T>, _ fallback: T, upcast: ValueUpcast? = nil
+    ) {
+      (self.definition, self.codec, self.fallback, self.upcast) = (definition, codec, fallback, upcast)
+    }
+
+    func with(isIndexed: Bool? = nil, upcast: ValueUpcast? = nil) -> Core {
+      var definition = definition
+      if let isIndexed { definition.isIndexed = isIndexed }
+      return Core(definition, codec, fallback, upcast: upcast ?? self.upcast)
     }
   }
 
@@ -68,16 +77,27 @@ public struct Field<T: Sendable>: RegisterField {
   public var definition: FieldDefinition { core.definition }
 
   /// The field, with an index of its values: see ``ModelIndex``.
-  public var indexed: Field {
-    var definition = definition
-    definition.isIndexed = true
-    return Field(Core(definition, core.codec, core.fallback))
-  }
+  public var indexed: Field { Field(core.with(isIndexed: true)) }
+
+  /// The field, with what values of an earlier version of the app become. Rows, queries and indexes see what they become;
+  /// what is stored stays until it is written again.
+  ///
+  /// ```swift
+  /// let priority = Field<Priority>("priority", default: .normal).upcasting(.values([true: "high", false: "normal"]))
+  /// let year = Field<Int>("year").upcasting(.number)   // it was a text
+  /// ```
+  public func upcasting(_ upcast: ValueUpcast) -> Field { Field(core.with(upcast: upcast)) }
 
   /// What is stored for what a stored value shows.
   func shownValue(_ value: Value?, in zone: ZoneID) throws -> Value {
-    if let value, core.codec.decode(value, zone) != nil { return value }
+    if let value = upcast(value), core.codec.decode(value, zone) != nil { return value }
     return try core.codec.encode(core.fallback, zone)
+  }
+
+  @inline(__always)
+  private func upcast(_ value: Value?) -> Value? {
+    guard let value, let upcast = core.upcast else { return value }
+    return upcast(value)
   }
 
   func stored(_ value: Value, in zone: ZoneID) throws -> Value? {
@@ -86,7 +106,7 @@ public struct Field<T: Sendable>: RegisterField {
 
   /// What a stored value shows.
   func shown(_ value: Value?, in zone: ZoneID) -> T {
-    value.flatMap { core.codec.decode($0, zone) } ?? core.fallback
+    upcast(value).flatMap { core.codec.decode($0, zone) } ?? core.fallback
   }
 }
 
@@ -99,7 +119,7 @@ extension Field: IndexableField {
   func queryField(path: [Name] = []) -> QueryField {
     QueryField(
       .field(definition.name, .register), formerNames: definition.formerNames, path: path,
-      fallback: (try? core.codec.encode(core.fallback, .nowhere)) ?? .null)
+      fallback: (try? core.codec.encode(core.fallback, .nowhere)) ?? .null, upcast: core.upcast)
   }
 }
 

@@ -68,5 +68,5 @@ extension ListElement: Equatable where T: Equatable {}
 extension ListElement: Hashable where T: Hashable {}
 
 extension ListField: IndexableField {
-  var indexPart: IndexPart { IndexPart(.elements(QueryField(.field(name, definition.kind)))) }
+  var indexPart: IndexPart { IndexPart(.elements(queryField())) }
 }

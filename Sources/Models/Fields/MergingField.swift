@@ -16,6 +16,16 @@ protocol MergingField: ModelField {
 extension MergingField {
   var name: Name { definition.name }
 
+  /// The field as a query looks at it.
+  ///
+  /// - Parameters:
+  ///   - path: the fields with references that lead to its record.
+  ///   - fallback: what counts where there is nothing.
+  func queryField(path: [Name] = [], fallback: Value = .null) -> QueryField {
+    QueryField(
+      .field(name, definition.kind), formerNames: definition.formerNames, path: path, fallback: fallback)
+  }
+
   func stored(_ element: Value, in zone: ZoneID) -> Value? { element }
 }
 

@@ -20,7 +20,14 @@ public protocol Model: Sendable {
   /// Indexes by several fields, or others that no field's `indexed` makes. None unless you say so.
   static var indexes: [ModelIndex<Self>] { get }
 
+  /// Models whose records are records of this one too: see ``Submodel``. None unless you say so.
+  static var submodels: [any Model.Type] { get }
+
   init()
+}
+
+extension Model {
+  public static var submodels: [any Model.Type] { [] }
 }
 
 /// A field of a model: ``Field``, ``CounterField``, ``DecimalCounterField``, ``SetField``, ``MapField``,

@@ -7,11 +7,17 @@ public struct SetField<Element: Hashable & Sendable>: CodedField {
   public private(set) var definition: FieldDefinition
   let codec: ValueCodec<Element>
 
-  private init(_ name: Name, _ codec: ValueCodec<Element>) {
-    (definition, self.codec) = (FieldDefinition(name, .set), codec)
+  private init(_ name: Name, _ codec: ValueCodec<Element>, startingWith registers: [Name] = []) {
+    (definition, self.codec) = (FieldDefinition(name, formerly: registers, .set), codec)
   }
 
-  public init(_ name: Name) where Element: FieldValue { self.init(name, .ofFieldValue) }
+  /// - Parameters:
+  ///   - name: the field's name in the log, 1 to 128 bytes of UTF-8.
+  ///   - registers: the names of fields with an array, which earlier versions of the app had. Their elements are in the
+  ///     set too, also those that such a version still writes. The name itself may be one of them.
+  public init(_ name: Name, startingWith registers: Name...) where Element: FieldValue {
+    self.init(name, .ofFieldValue, startingWith: registers)
+  }
 
   /// A set of values of a `Codable` type. Two elements are the same if the same is stored for them.
   @_disfavoredOverload
@@ -47,10 +53,11 @@ public struct SetField<Element: Hashable & Sendable>: CodedField {
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> Set<Element> {
     let zone = record.zone
-    return Set(try (transaction.elements(of: name, in: record) ?? []).compactMap { codec.decode($0, zone) })
+    let stored = try transaction.reader.elements(of: name, withRegisters: definition.formerNames, of: record)
+    return Set(stored.compactMap { codec.decode($0, zone) })
   }
 }
 
 extension SetField: IndexableField {
-  var indexPart: IndexPart { IndexPart(.elements(QueryField(.field(name, definition.kind)))) }
+  var indexPart: IndexPart { IndexPart(.elements(queryField())) }
 }

@@ -5,7 +5,7 @@ public import OperationFormat
 public struct Columns<M: Model> {
   private let schema = ModelSchema.of(M.self)
   /// The fields with references that lead from the queried record to this one.
-  private let path: [Name]
+  let path: [Name]
 
   init(path: [Name] = []) { self.path = path }
 
@@ -53,7 +53,7 @@ public struct Columns<M: Model> {
   }
 
   private func field(_ field: some MergingField, fallback: Value = .null) -> QueryField {
-    QueryField(.field(field.name, field.definition.kind), path: path, fallback: fallback)
+    field.queryField(path: path, fallback: fallback)
   }
 }
 

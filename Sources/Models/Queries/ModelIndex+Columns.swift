@@ -73,14 +73,14 @@ extension Model {
 
   /// The indexes of the model in the terms of the store: of single fields first.
   static var indexDefinitions: [IndexDefinition] {
-    let fields = ModelSchema.of(Self.self).properties.compactMap { $0.field as? any IndexableField }
+    let fields = ModelSchema.of(Self.self).ownFields.compactMap { $0 as? any IndexableField }
     let single = fields.filter(\.definition.isIndexed).map { index(nil, [$0.indexPart], isUnique: false) }
     return single + indexes.map(\.definition)
   }
 
   fileprivate static func index(_ name: Name?, _ parts: [IndexPart], isUnique: Bool) -> IndexDefinition {
     let fields = parts.map(\.text).joined(separator: ", ")
-    return IndexDefinition(name ?? Name("\(type): \(fields)"), of: [type], by: parts, isUnique: isUnique)
+    return IndexDefinition(name ?? Name("\(type): \(fields)"), of: ModelSchema.of(Self.self).types, by: parts, isUnique: isUnique)
   }
 }
 

@@ -4,9 +4,13 @@ import Synchronization
 /// What is known of a model: one instance, and its fields.
 final class ModelSchema<M: Model>: Sendable {
   let model: M
+  /// The types of its records: its own, then those of its submodels.
+  let types: [Name]
   let definitions: [FieldDefinition]
-  /// The properties of the model, with what they are.
+  /// The properties of the model, with what they are: those of its parent first.
   let properties: [(label: String, field: any ModelField)]
+  /// The fields that its parent does not have.
+  let ownFields: [any ModelField]
   /// The fields whose content is not a register's value: a row reads them one by one.
   let merging: [any MergingField]
   /// The registers that have former names.
@@ -15,9 +19,10 @@ final class ModelSchema<M: Model>: Sendable {
   private init() {
     let model = M()
     self.model = model
-    properties = Mirror(reflecting: model).children.compactMap { child in
-      (child.value as? any ModelField).map { (child.label ?? "", $0) }
-    }
+    types = M.family.map { $0.type }
+    let own = model.ownProperties
+    properties = model.inheritedProperties + own
+    ownFields = own.map(\.field)
     definitions = properties.map(\.field.definition)
     merging = properties.compactMap { $0.field as? any MergingField }
     renamed = definitions.filter { $0.kind == .register && !$0.formerNames.isEmpty }
@@ -49,14 +54,52 @@ private enum ModelSchemas {
 }
 
 extension Model {
+  /// The model and its submodels, and theirs.
+  static var family: [any Model.Type] {
+    var found: [any Model.Type] = []
+    var left: [any Model.Type] = [Self.self]
+    while let next = left.popLast() {
+      if found.contains(where: { $0 == next }) { continue }
+      found.append(next)
+      left += next.submodels.reversed()
+    }
+    return found
+  }
+
+  fileprivate var ownProperties: [(label: String, field: any ModelField)] {
+    Mirror(reflecting: self).children.compactMap { child in
+      (child.value as? any ModelField).map { (child.label ?? "", $0) }
+    }
+  }
+
+  fileprivate var inheritedProperties: [(label: String, field: any ModelField)] {
+    func all(_ parent: some Model) -> [(label: String, field: any ModelField)] {
+      parent.inheritedProperties + parent.ownProperties
+    }
+    return (self as? any Submodel).map { all($0.parent) } ?? []
+  }
+
   /// Checks what the compiler cannot.
   ///
-  /// - Throws: `StoreError` `nameInvalid` if two fields have the same name, or a name is empty or too long.
+  /// - Throws: `StoreError` `nameInvalid` if two fields have the same name, or a name is empty or too long, or if a
+  ///   model and its submodel do not name each other.
   static func check() throws {
     try type.check("a model's type", Limits.nameBytesMax)
+    for submodel in submodels {
+      guard let parent = (submodel as? any Submodel.Type)?.parentType, parent == Self.self else {
+        throw StoreError(
+          .nameInvalid, "\(self) has the submodel \(submodel), which does not name it as its parent",
+          hint: "make it a Submodel with the property `let parent = \(self)()`")
+      }
+    }
+    if let parent = (self as? any Submodel.Type)?.parentType, !parent.submodels.contains(where: { $0 == self }) {
+      throw StoreError(
+        .nameInvalid, "\(self) has the parent \(parent), which does not name it as a submodel",
+        hint: "add \(self).self to `static let submodels` of \(parent)")
+    }
     var owners: [Name: Name] = [:]
     for definition in ModelSchema.of(Self.self).definitions {
-      for name in definition.names {
+      for name in Set(definition.names) {
         try name.check("a field of the model “\(type)”", Limits.nameBytesMax)
         guard owners.updateValue(definition.name, forKey: name) == nil else {
           throw StoreError(
@@ -66,4 +109,8 @@ extension Model {
       }
     }
   }
+}
+
+extension Submodel {
+  fileprivate static var parentType: any Model.Type { Parent.self }
 }

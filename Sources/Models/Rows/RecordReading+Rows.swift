@@ -7,8 +7,9 @@ extension RecordReading where Self: ~Copyable {
   /// - Throws: `StoreError` `damaged`.
   public func fetch<M: Model>(_ ref: Ref<M>) throws -> Row<M>? {
     try emptyIfThereIsNoZone {
-      guard let record = try record(ref.record), record.type == M.type else { return nil }
-      return try Row(record, .of(M.self), in: self)
+      let schema = ModelSchema.of(M.self)
+      guard let record = try record(ref.record), schema.types.contains(record.type) else { return nil }
+      return try Row(record, schema, in: self)
     }
   }
 
@@ -19,7 +20,10 @@ extension RecordReading where Self: ~Copyable {
   public func fetch<M: Model>(_ model: M.Type, in zone: ZoneID) throws -> [Row<M>] {
     try emptyIfThereIsNoZone {
       let schema = ModelSchema.of(model)
-      return try records(in: zone, type: M.type).map { try Row($0, schema, in: self) }
+      let type = schema.types.count == 1 ? M.type : nil
+      return try records(in: zone, type: type).filter { type != nil || schema.types.contains($0.type) }.map {
+        try Row($0, schema, in: self)
+      }
     } ?? []
   }
 
@@ -27,7 +31,8 @@ extension RecordReading where Self: ~Copyable {
   ///
   /// - Throws: `StoreError` `damaged`.
   public func contains<M: Model>(_ ref: Ref<M>) throws -> Bool {
-    try emptyIfThereIsNoZone { try withRecord(ref.record) { try $0.type == M.type } } ?? false
+    try emptyIfThereIsNoZone { try withRecord(ref.record) { try ModelSchema.of(M.self).types.contains($0.type) } }
+      ?? false
   }
 
   func emptyIfThereIsNoZone<R>(_ body: () throws -> R?) throws -> R? {

@@ -25,6 +25,11 @@ public struct Row<M: Model>: Sendable, Identifiable {
       try schema.merging.isEmpty ? [] : schema.merging.map { try $0.content(of: record.id, in: transaction) }
   }
 
+  /// The row of a record, as one of its model's parent. The parent's fields come first.
+  init<S: Submodel>(_ row: Row<S>) where S.Parent == M {
+    (id, schema, registers, contents) = (Ref(row.id), .of(M.self), row.registers, row.contents)
+  }
+
   public subscript<T>(dynamicMember path: KeyPath<M, Field<T>>) -> T {
     let field = schema.model[keyPath: path]
     return field.shown(registers[field.definition.name], in: id.zone)

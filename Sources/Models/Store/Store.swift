@@ -21,7 +21,7 @@ public final class Store: Sendable {
   /// - Parameters:
   ///   - directory: path of the directory; the one above it must exist.
   ///   - durability: what a commit that returned means in a power cut.
-  ///   - models: the app's models, which are checked.
+  ///   - models: the app's models, which are checked. A model brings its submodels.
   ///   - zones: the zones that the app works with.
   ///   - author: who makes its changes, unless a write says otherwise: at most 255 bytes of UTF-8.
   ///   - schema: the version of the app's models, which each change names.
@@ -32,6 +32,7 @@ public final class Store: Sendable {
     _ directory: String, _ durability: Durability, models: [any Model.Type] = [], zones: [DeclaredZone] = [],
     author: String? = nil, schema: UInt64? = nil, configuration: StoreConfiguration = StoreConfiguration()
   ) throws {
+    let models = models.flatMap { $0.family }
     for model in models { try model.check() }
     try Self.checkTypes(of: models)
     local = try LocalStore(directory: directory, durability: durability, configuration: configuration)

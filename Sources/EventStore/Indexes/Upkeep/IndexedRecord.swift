@@ -154,7 +154,7 @@ extension RecordView {
     case .field(let name, let kind) where kind == .set || kind == .map || kind == .list:
       guard try reader.count(of: name, in: id, as: kind) <= IndexEntry.valuesMax else { return nil }
       switch kind {
-      case .set: found = Array(try reader.elements(of: name, in: id) ?? [])
+      case .set: found = Array(try reader.elements(of: name, withRegisters: field.formerNames, of: id))
       case .map:
         let entries = try reader.entries(of: name, in: id) ?? [:]
         // A key whose value is nullified reads as not there.

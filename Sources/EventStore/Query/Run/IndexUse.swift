@@ -173,9 +173,10 @@ extension StoredIndex {
 }
 
 extension IndexPart {
-  /// Whether a nullified reference of a field leaves nothing: no former name and no fallback is read in its place.
+  /// Whether a nullified reference of a field leaves nothing: no former name, fallback or upcast puts another thing in
+  /// its place.
   fileprivate var hasReferencesAlone: Bool {
-    queryFields.allSatisfy { $0.formerNames.isEmpty && $0.fallback == .null }
+    queryFields.allSatisfy { $0.formerNames.isEmpty && $0.fallback == .null && $0.upcast == nil }
   }
 }
 

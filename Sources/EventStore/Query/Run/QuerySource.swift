@@ -67,7 +67,7 @@ extension RecordView: QuerySource {
     guard field.path.isEmpty else {
       return try follow(field, reader) { try $0.value(of: $1, reader) } ?? field.fallback
     }
-    guard let value = try stored(field, reader)?.member(field.members), value != .null else {
+    guard let value = try stored(field, reader)?.member(field.members)?.upcast(by: field), value != .null else {
       return field.isFolded ? field.fallback.folded : field.fallback
     }
     if field.isFolded { return value.folded }
@@ -81,7 +81,7 @@ extension RecordView: QuerySource {
     let id = try id
     switch field.subject {
     case .field(let name, .set):
-      return try value.storedForms(in: id.zone).contains { try reader.contains($0, in: name, of: id) }
+      return try reader.contains(value, inSet: name, withRegisters: field.formerNames, of: id)
     case .field(let name, .map):
       guard case .string(let key) = value else { return false }
       return try reader.value(at: Name(key), of: name, in: id) != nil
@@ -98,7 +98,8 @@ extension RecordView: QuerySource {
     let id = try id
     switch field.subject {
     case .field(let name, .list): return (try reader.list(name, of: id) ?? [], id.zone)
-    case .field(let name, .set): return (Array(try reader.elements(of: name, in: id) ?? []), id.zone)
+    case .field(let name, .set):
+      return (Array(try reader.elements(of: name, withRegisters: field.formerNames, of: id)), id.zone)
     case .field(let name, .map): return (try (reader.entries(of: name, in: id) ?? [:]).map(\.value), id.zone)
     case .field, .name, .each:
       guard case .array(let values) = try value(of: field, reader) else { return nil }
@@ -130,8 +131,12 @@ extension RecordView: QuerySource {
     case .field(let name, .register):
       guard field.formerNames.isEmpty else { return try latest([name] + field.formerNames, reader) }
       return try value(of: name)
-    case .field(let name, .counter): return try reader.counter(name, of: id)?.value
+    case .field(let name, .counter):
+      let sum = try reader.counter(name, of: id)?.value
+      return field.formerNames.isEmpty ? sum : try reader.sum(sum, withRegisters: field.formerNames, of: id)
     case .field(let name, .text): return try reader.text(of: name, in: id).map { .string($0) }
+    case .field(let name, .set) where !field.formerNames.isEmpty:
+      return .int(Int64(try reader.elements(of: name, withRegisters: field.formerNames, of: id).count))
     case .field(let name, let kind): return .int(Int64(try reader.count(of: name, in: id, as: kind)))
     }
   }
@@ -160,6 +165,50 @@ extension QueryCondition {
 }
 
 extension RecordReader {
+  /// What a counter shows that began as registers: its sum, with the numbers that these have. Nil if there is neither.
+  package func sum(_ sum: Value?, withRegisters names: [Name], of record: RecordID) throws -> Value? {
+    var total = CounterSum()
+    for value in try [sum].compactMap(\.self) + registers(names, of: record) {
+      switch value {
+      case .int, .decimal:
+        let bytes = try value.encoded()
+        try total.add(bytes.span.bytes)
+      default: break
+      }
+    }
+    return total.isEmpty ? nil : total.counter.value
+  }
+
+  /// The elements of a set that began as registers with arrays.
+  package func elements(of field: Name, withRegisters names: [Name], of record: RecordID) throws -> Set<Value> {
+    var elements = try elements(of: field, in: record) ?? []
+    for value in try registers(names, of: record) {
+      if case .array(let others) = value { elements.formUnion(others) }
+    }
+    return elements
+  }
+
+  fileprivate func contains(
+    _ value: Value, inSet field: Name, withRegisters names: [Name], of record: RecordID
+  ) throws -> Bool {
+    for form in value.storedForms(in: record.zone) {
+      if try contains(form, in: field, of: record) { return true }
+    }
+    if names.isEmpty { return false }
+    for element in try elements(of: field, withRegisters: names, of: record) {
+      if element.compared(in: record.zone) == value { return true }
+    }
+    return false
+  }
+
+  private func registers(_ names: [Name], of record: RecordID) throws -> [Value] {
+    var found: [Value] = []
+    for name in names {
+      if let value = try value(of: name, in: record) { found.append(value) }
+    }
+    return found
+  }
+
   /// The field, of some that are set, whose value was set last: its greatest head is the greatest of all.
   package func latest(of fields: [Name], in record: RecordID) throws -> Name {
     if fields.count == 1 { return fields[0] }
@@ -176,6 +225,8 @@ extension RecordReader {
 }
 
 extension Value {
+  fileprivate func upcast(by field: QueryField) -> Value { field.upcast?(self) ?? self }
+
   fileprivate var unlessNull: Value? { self == .null ? nil : self }
 
   /// What is at the end of a path of keys; nil if there is nothing.
