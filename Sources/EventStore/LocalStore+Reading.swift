@@ -30,6 +30,9 @@ extension LocalStore {
     try PastStore.of(core, at: position, progress: progress)
   }
 
+  /// The clock of the store's configuration, in milliseconds since 1970.
+  package func wallMilliseconds() -> Int64 { core.configuration.wallMilliseconds() }
+
   /// The id of the store's last commit, by this process or any other. It only grows.
   ///
   /// - Throws: ``StoreError`` `closed`.

@@ -111,6 +111,11 @@ final class LocalWrite {
     current.drafts.used.map { $0.encoder.operationCount }.filter { $0 > 0 }
   }
 
+  /// The zones in which the write has operations.
+  var changedZones: [ZoneID] {
+    current.drafts.used.filter { $0.encoder.operationCount > 0 }.compactMap(\.id)
+  }
+
   // MARK: What to repeat after a commit that was undone
 
   /// The transactions that the current job has appended.

@@ -27,6 +27,9 @@ public struct WriteTransaction: ~Copyable, RecordReading {
   /// How many operations each transaction of the write has so far, in the order of the log.
   package var operationCounts: [Int] { write.operationCounts }
 
+  /// The zones in which the write has operations.
+  package var changedZones: [ZoneID] { write.changedZones }
+
   /// How much of the limits on operations, bytes and work in a zone the write has used: 0 for none, 1 for
   /// all.
   ///

@@ -101,7 +101,8 @@ public struct Field<T: Sendable>: RegisterField {
   }
 
   func stored(_ value: Value, in zone: ZoneID) throws -> Value? {
-    value == .null ? .null : try core.codec.stored(value, in: zone)
+    if value == .null { return .null }
+    return try upcast(value).flatMap { try core.codec.stored($0, in: zone) }
   }
 
   /// What a stored value shows.

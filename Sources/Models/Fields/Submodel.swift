@@ -42,7 +42,9 @@ extension Row where M: Submodel {
   /// The record as one of the parent.
   public var parent: Row<M.Parent> { Row<M.Parent>(self) }
 
-  public subscript<Found>(dynamicMember path: KeyPath<Row<M.Parent>, Found>) -> Found { parent[keyPath: path] }
+  public subscript<Found>(dynamicMember path: KeyPath<Row<M.Parent>, Found>) -> Found {
+    parent[keyPath: path]
+  }
 }
 
 extension Editor where M: Submodel {

@@ -18,7 +18,9 @@ public struct EachQuery<M: Model, T: FieldValue>: Hashable, Sendable {
   /// The query in the terms of the store.
   public private(set) var base: RecordQuery
 
-  init(_ columns: [any QueryColumn]) { base = RecordQuery(types: ModelSchema.of(M.self).types, each: columns.map(\.field)) }
+  init(_ columns: [any QueryColumn]) {
+    base = RecordQuery(types: ModelSchema.of(M.self).types, each: columns.map(\.field))
+  }
 
   /// Only entries that fulfil one more condition.
   ///

@@ -80,7 +80,8 @@ extension Model {
 
   fileprivate static func index(_ name: Name?, _ parts: [IndexPart], isUnique: Bool) -> IndexDefinition {
     let fields = parts.map(\.text).joined(separator: ", ")
-    return IndexDefinition(name ?? Name("\(type): \(fields)"), of: ModelSchema.of(Self.self).types, by: parts, isUnique: isUnique)
+    return IndexDefinition(
+      name ?? Name("\(type): \(fields)"), of: ModelSchema.of(Self.self).types, by: parts, isUnique: isUnique)
   }
 }
 

@@ -92,7 +92,9 @@ extension Model {
           hint: "make it a Submodel with the property `let parent = \(self)()`")
       }
     }
-    if let parent = (self as? any Submodel.Type)?.parentType, !parent.submodels.contains(where: { $0 == self }) {
+    if let parent = (self as? any Submodel.Type)?.parentType,
+      !parent.submodels.contains(where: { $0 == self })
+    {
       throw StoreError(
         .nameInvalid, "\(self) has the parent \(parent), which does not name it as a submodel",
         hint: "add \(self).self to `static let submodels` of \(parent)")

@@ -31,7 +31,9 @@ extension RecordReading where Self: ~Copyable {
   ///
   /// - Throws: `StoreError` `damaged`.
   public func contains<M: Model>(_ ref: Ref<M>) throws -> Bool {
-    try emptyIfThereIsNoZone { try withRecord(ref.record) { try ModelSchema.of(M.self).types.contains($0.type) } }
+    try emptyIfThereIsNoZone {
+      try withRecord(ref.record) { try ModelSchema.of(M.self).types.contains($0.type) }
+    }
       ?? false
   }
 

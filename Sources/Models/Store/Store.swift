@@ -103,14 +103,17 @@ public final class Store: Sendable {
   ///
   /// - Returns: what the closure returns, once it is committed by the store's durability.
   /// - Throws: what the closure throws; the first error of an ``Editor``; `StoreError` as
-  ///   `LocalStore.write(_:)`.
+  ///   `LocalStore.write(_:)`, and `schemaTooOld` if it wrote to a zone that takes writes only of newer versions of the
+  ///   app.
   @discardableResult
   public func write<R: Sendable>(
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> R
   ) async throws -> R {
     try await local.write { [author, schema] tx in
       (tx.author, tx.schemaVersion) = (author, schema)
-      return try body(&tx)
+      let result = try body(&tx)
+      try tx.checkSchema()
+      return result
     }
   }
 

@@ -1,0 +1,75 @@
+public import OperationFormat
+
+/// A part of a migration: see ``Store/migrate(to:_:)``.
+public struct MigrationStep: Sendable {
+  enum Work: Sendable {
+    case store(@Sendable (inout WriteTransaction) throws -> Void)
+    case zone(@Sendable (inout WriteTransaction, ZoneID) throws -> Void)
+    case records([Name], @Sendable (inout WriteTransaction, RecordID) throws -> Void)
+  }
+
+  let work: Work
+
+  /// Once in each store: for what this device alone has.
+  public static func inStore(
+    _ body: @escaping @Sendable (inout WriteTransaction) throws -> Void
+  ) -> MigrationStep {
+    MigrationStep(work: .store(body))
+  }
+
+  /// Once in each zone, in one write: for little that belongs together.
+  public static func inZone(
+    _ body: @escaping @Sendable (inout WriteTransaction, ZoneID) throws -> Void
+  ) -> MigrationStep {
+    MigrationStep(work: .zone(body))
+  }
+
+  /// Once for each record of a model that a zone has, many in one write.
+  public static func records<M: Model>(
+    of model: M.Type, _ body: @escaping @Sendable (inout WriteTransaction, Ref<M>) throws -> Void
+  ) -> MigrationStep {
+    MigrationStep(work: .records(ModelSchema.of(model).types) { tx, record in try body(&tx, Ref(record)) })
+  }
+}
+
+extension MigrationStep {
+  /// How many records one write migrates at most.
+  static let recordsAtOnce = 256
+
+  /// Does some of a migration's steps in a zone, as much as belongs into one write.
+  ///
+  /// - Parameter changed: gets each record that a step has changed.
+  /// - Returns: whether all is done.
+  static func run(
+    _ steps: [MigrationStep], in zone: ZoneID, _ progress: inout MigrationProgress,
+    _ tx: inout WriteTransaction,
+    changed: (RecordID) -> Void = { _ in }
+  ) throws -> Bool {
+    var left = recordsAtOnce
+    while progress.step < steps.count {
+      switch steps[progress.step].work {
+      case .store: break
+      case .zone(let body): try body(&tx, zone)
+      case .records(let types, let body):
+        var names: [Name] = []
+        try tx.scan(zone, type: types.count == 1 ? types[0] : nil, after: progress.last) { record in
+          if try types.count == 1 || types.contains(record.type) { names.append(try record.id.name) }
+          return names.count < left
+        }
+        for name in names {
+          let record = RecordID(zone: zone, name: name)
+          let before = tx.operationCounts
+          try body(&tx, record)
+          if tx.operationCounts != before { changed(record) }
+          progress.last = name
+          left -= 1
+          // The limits of a write leave room for one record more.
+          if try tx.fullness(in: zone) > 0.5 { return false }
+        }
+        if left <= 0 { return false }
+      }
+      progress = MigrationProgress(step: progress.step + 1)
+    }
+    return true
+  }
+}

@@ -1,0 +1,132 @@
+public import OperationFormat
+
+/// Changing what is stored to what a new version of the app expects.
+extension Store {
+  /// The zone of what the app has done once on this device.
+  private static let ownZone: ZoneID = "tributary.store"
+
+  /// Migrates all zones of the store, and the store itself, to a version of the schema. Does nothing for those that
+  /// are there.
+  ///
+  /// ```swift
+  /// let waiting = try await store.migrate(to: 3, [
+  ///   .records(of: Post.self) { tx, post in tx[post].slug = slug(of: tx[post].headline) }
+  /// ])
+  /// ```
+  ///
+  /// A zone is migrated once, by one device: each device that finds it to do claims it, and the claim that comes first
+  /// in the zone's remote log counts. So a synced zone takes two calls with a sync between: call it at each start and
+  /// after each round until it returns no zone. The device that has the claim goes on where it was cut short. If it
+  /// does not end within `patience`, the next claim counts. A local zone is migrated at once.
+  ///
+  /// What an older version of the app writes later is not migrated: read it by a former name or an upcast, or require the
+  /// schema with `requireSchema(_:in:)`.
+  ///
+  /// - Parameters:
+  ///   - version: the version, from 1. Use another one for each migration.
+  ///   - steps: what is done, in order.
+  ///   - patience: how long the claim of a device counts that does not end.
+  ///   - zones: the zones; nil for all of the store.
+  /// - Returns: the zones that wait for a sync, or for another device.
+  /// - Throws: what a step throws: what the writes before it have done stays, and the next call continues. `StoreError`
+  ///   as ``write(_:)``.
+  public func migrate(
+    to version: UInt64, _ steps: [MigrationStep], patience: Duration = .seconds(86_400),
+    in zones: [ZoneID]? = nil
+  ) async throws -> [ZoneID] {
+    precondition(version > 0, "schemas are counted from 1")
+    try await migrateStore(to: version, steps)
+    if !steps.contains(where: { if case .store = $0.work { false } else { true } }) { return [] }
+    var waiting: [ZoneID] = []
+    for zone in try zones ?? read({ try $0.zones() }) where zone != Self.ownZone {
+      if try await !migrate(zone, to: version, steps, patience) { waiting.append(zone) }
+    }
+    return waiting
+  }
+
+  private func migrateStore(to version: UInt64, _ steps: [MigrationStep]) async throws {
+    let works = steps.compactMap { if case .store(let body) = $0.work { body } else { nil } }
+    if works.isEmpty { return }
+    try await write { tx in
+      try tx.createZone(Self.ownZone)
+      if try tx.versions(ZoneSettings.migrated, of: Self.ownZone).contains(version) { return }
+      for body in works { try body(&tx) }
+      try tx.insert(
+        ZoneSettings.value(version), into: ZoneSettings.migrated, ofSettings: ZoneSettings(of: Self.ownZone))
+    }
+  }
+
+  /// - Returns: whether it is done.
+  private func migrate(
+    _ zone: ZoneID, to version: UInt64, _ steps: [MigrationStep], _ patience: Duration
+  ) async throws -> Bool {
+    let settings = ZoneSettings(of: zone)
+    while true {
+      switch try read({ try MigrationTurn.of(zone, version, local.identity.replica, patience, now, $0) }) {
+      case .done: return true
+      case .waits: return false
+      case .claims:
+        let time = Value.int(now)
+        try await write { tx in
+          try tx.makeRecord(of: settings)
+          try tx.contribute(time, to: ZoneSettings.claims(of: version), of: settings.record)
+        }
+        return false
+      case .runs: break
+      }
+      try Task.checkCancellation()
+      try await write { tx in
+        // Another process may have done more since.
+        if try tx.versions(ZoneSettings.migrated, of: zone).contains(version) { return }
+        let field = ZoneSettings.progress(of: version)
+        var progress = MigrationProgress(try tx.value(of: field, in: settings.record))
+        let isDone = try MigrationStep.run(steps, in: zone, &progress, &tx)
+        try tx.makeRecord(of: settings)
+        if isDone {
+          try tx.insert(ZoneSettings.value(version), into: ZoneSettings.migrated, ofSettings: settings)
+        }
+        try tx.set(field, of: settings.record, to: isDone ? .null : progress.value)
+      }
+    }
+  }
+
+  private var now: Int64 { local.wallMilliseconds() }
+}
+
+/// Whose turn it is to migrate a zone.
+enum MigrationTurn {
+  case done, claims, waits, runs
+
+  /// - Parameters:
+  ///   - zone: the zone.
+  ///   - version: the version of the schema that it is to get.
+  ///   - replica: this device.
+  ///   - patience: how long a claim counts.
+  ///   - now: in milliseconds since 1970.
+  ///   - transaction: what is read.
+  static func of(
+    _ zone: ZoneID, _ version: UInt64, _ replica: ReplicaID, _ patience: Duration, _ now: Int64,
+    _ transaction: borrowing ReadTransaction
+  ) throws -> MigrationTurn {
+    if try transaction.versions(ZoneSettings.migrated, of: zone).contains(version) { return .done }
+    if try transaction.attachment(of: zone) == .local { return .runs }
+    let record = ZoneSettings(of: zone).record
+    let claims = try transaction.contributions(of: ZoneSettings.claims(of: version), in: record) ?? []
+    var first: (claim: Contribution, offset: UInt64)?
+    var isOwnThere = false
+    for claim in claims {
+      guard case .int(let time) = claim.payload else { continue }
+      let isOwn = claim.operation.transaction.replica == replica
+      let age = now.subtractingReportingOverflow(time).partialValue
+      // The device that has the claim ends before others take over.
+      let limit = patience.components.seconds.multipliedReportingOverflow(by: 1000).partialValue
+      if age > (isOwn ? limit / 2 : limit) { continue }
+      if isOwn { isOwnThere = true }
+      guard let place = try transaction.placement(of: claim.operation.transaction, in: zone) else { continue }
+      // Those of one segment are of one device.
+      if first == nil || place.offset < first!.offset { first = (claim, place.offset) }
+    }
+    if !isOwnThere { return .claims }
+    return first?.claim.operation.transaction.replica == replica ? .runs : .waits
+  }
+}

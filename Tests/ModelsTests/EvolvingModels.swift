@@ -1,0 +1,222 @@
+import Foundation
+import StoreTesting
+import Testing
+import Tributary
+
+private struct OldNote: Model {
+  static let type: Name = "note"
+  let title = Field<String>("title")
+  let year = Field<String>("year")
+  let isUrgent = Field<Bool>("priority")
+  let likes = Field<Int>("likes")
+  let tags = Field<[String]>("tags")
+}
+
+private enum Priority: String, FieldValue { case normal, high }
+
+private struct NewNote: Model {
+  static let type: Name = "note"
+  let headline = Field<String>("headline", formerly: "title").indexed
+  let year = Field<Int>("year").upcasting(.number).indexed
+  let priority = Field<Priority>("priority", default: .normal)
+    .upcasting(.values([true: "high", false: "normal"])).indexed
+  let likes = CounterField("likes", startingAt: "likes").indexed
+  let tags = SetField<String>("tags", startingWith: "tags").indexed
+}
+
+@Suite("Models of two versions of an app")
+struct EvolvingModels {
+  let directory = TemporaryDirectory()
+
+  private func store(_ name: String, _ model: any Model.Type, schema: UInt64?) throws -> Store {
+    try Store(
+      directory.path + "/" + name, .consistent, models: [model], zones: [.synced("z"), .local("own")],
+      schema: schema)
+  }
+
+  private let remote = MemoryRemote(identity: RemoteID(rawValue: 5))
+
+  private func sync(_ stores: Store..., times: Int = 2) async throws {
+    for _ in 0..<times {
+      for store in stores { _ = try await LogReplicator(store: store, remote: remote).syncOnce() }
+    }
+  }
+
+  @Test(
+    "read what the other wrote: under a former name, as another value, kind and collection; nothing is lost")
+  func inTurn() async throws {
+    let (old, new) = (try store("old", OldNote.self, schema: 1), try store("new", NewNote.self, schema: 2))
+    let note = try await old.write { tx in
+      try tx.create(OldNote.self, in: "z", named: "n") {
+        $0.title = "a"
+        $0.year = "1999"
+        $0.isUrgent = true
+        $0.likes = 5
+        $0.tags = ["x", "y"]
+      }
+    }
+    let ref = Ref<NewNote>(note.record)
+    try await sync(old, new)
+    var row = try #require(try new.fetch(ref))
+    #expect(row.headline == "a" && row.year == 1999 && row.priority == .high)
+    #expect(row.likes == 5 && row.tags == ["x", "y"])
+    let queries: [Query<NewNote>] = [
+      NewNote.where { $0.year == 1999 }, NewNote.where { $0.priority == .high },
+      NewNote.where { $0.likes == 5 },
+      NewNote.where { $0.tags.contains("x") }, NewNote.where { $0.headline == "a" },
+      NewNote.where { $0.tags.count == 2 },
+    ]
+    for query in queries { #expect(try new.keys(query) == [ref], "\(query)") }
+    for query in queries.dropLast() { #expect(try new.explain(query).index != nil, "\(query)") }
+
+    try await new.write { tx in
+      tx[ref].likes.add(2)
+      #expect(tx[ref].likes.value == 7)
+      tx[ref].headline = "b"
+      tx[ref].year = 2001
+      tx[ref].tags.remove("x")
+      #expect(tx[ref].tags.elements == ["y"])
+    }
+    try await sync(new, old)
+    try await old.write { tx in
+      tx[note].likes = 6
+      tx[note].isUrgent = false
+      tx[note].tags = ["z"]
+    }
+    try await sync(old, new)
+    row = try #require(try new.fetch(ref))
+    #expect(row.headline == "b" && row.year == 2001 && row.likes == 8 && row.tags == ["y", "z"])
+    #expect(row.priority == .normal)
+    #expect(try new.keys(NewNote.where { $0.likes == 8 && $0.tags.contains("z") }) == [ref])
+    #expect(try new.local.verify().problems == [] && old.local.verify().problems == [])
+  }
+
+  @Test(
+    "a zone may take writes of newer versions alone; older ones read it, and what they wrote before counts")
+  func minimum() async throws {
+    let (old, new) = (try store("old", OldNote.self, schema: 1), try store("new", NewNote.self, schema: 2))
+    let note = try await old.write { try $0.create(OldNote.self, in: "z", named: "n") }
+    try await sync(old, new)
+    try await new.write { try $0.requireSchema(2, in: "z") }
+    // Not synced yet: this counts.
+    try await old.write { $0[note].title = "late" }
+    try await sync(new, old)
+    await #expect {
+      try await old.write { $0[note].title = "too late" }
+    } throws: {
+      ($0 as? StoreError)?.code == .schemaTooOld
+    }
+    try await old.write { _ = try $0.create(OldNote.self, in: "own") }
+    #expect(try old.fetch(note)?.title == "late" && new.fetch(Ref<NewNote>(note.record))?.headline == "late")
+    #expect(try old.read { try $0.minimumSchema(of: "z") } == 2)
+    #expect(try old.read { try $0.minimumSchema(of: "nowhere") } == 0)
+    try await new.write { $0[Ref<NewNote>(note.record)].headline = "new" }
+    await #expect(throws: StoreError.self) { try await old.write { try $0.requireSchema(9, in: "z") } }
+  }
+
+  private static let doubling = MigrationStep.records(of: OldNote.self) { tx, note in
+    try tx.add(.int(Int64(tx[note].likes)), to: "sum", of: note.record)
+  }
+
+  @Test(
+    "a migration runs once in a zone, by the device whose claim comes first, and continues where it was cut short"
+  )
+  func migrations() async throws {
+    let (a, b) = (try store("a", OldNote.self, schema: 1), try store("b", OldNote.self, schema: 1))
+    try await a.write { tx in
+      for number in 0..<600 {
+        _ = try tx.create(OldNote.self, in: "z", named: Name("n\(number)")) { $0.likes = number }
+      }
+    }
+    try await sync(a, b)
+    struct Cut: Error {}
+    let cutting = MigrationStep.records(of: OldNote.self) { tx, note in
+      if note.name == "n400" { throw Cut() }
+      try tx.add(.int(Int64(tx[note].likes)), to: "sum", of: note.record)
+    }
+    #expect(try await a.migrate(to: 2, [cutting]) == ["z"])
+    #expect(try await b.migrate(to: 2, [Self.doubling]) == ["z"])
+    #expect(try await a.migrate(to: 2, [cutting]) == ["z"])
+    try await sync(b, a, times: 1)
+    #expect(try await a.migrate(to: 2, [cutting]) == ["z"])
+    await #expect(throws: Cut.self) {
+      _ = try await b.migrate(to: 2, [cutting])
+    }
+    #expect(try await b.migrate(to: 2, [Self.doubling]) == [])
+    try await sync(b, a)
+    #expect(try await a.migrate(to: 2, [Self.doubling]) == [])
+    for store in [a, b] {
+      let sums = try store.read { tx in
+        try (0..<600).map { try tx.counter("sum", of: RecordID(zone: "z", name: Name("n\($0)")))?.value }
+      }
+      #expect(sums == (0..<600).map { .int(Int64($0)) })
+    }
+    #expect(try await a.migrate(to: 3, [Self.doubling], in: ["own"]) == [])
+  }
+
+  @Test("a device that does not end its migration is replaced")
+  func patience() async throws {
+    let (a, b) = (try store("a", OldNote.self, schema: 1), try store("b", OldNote.self, schema: 1))
+    try await a.write { _ = try $0.create(OldNote.self, in: "z", named: "n") { $0.likes = 3 } }
+    try await sync(a, b)
+    _ = try await a.migrate(to: 2, [Self.doubling])
+    try await sync(a, b)
+    _ = try await b.migrate(to: 2, [Self.doubling])
+    try await sync(b, a)
+    #expect(try await b.migrate(to: 2, [Self.doubling]) == ["z"])
+    // A claim of no time at all counts no more when it is looked at a millisecond later.
+    try await Task.sleep(for: .milliseconds(5))
+    #expect(try await a.migrate(to: 2, [Self.doubling], patience: .zero) == ["z"])
+    try await sync(a, b)
+    #expect(try await a.migrate(to: 2, [Self.doubling]) == [])
+  }
+
+  @Test("what a store does once is done once")
+  func once() async throws {
+    let store = try store("a", OldNote.self, schema: 1)
+    let step = MigrationStep.inStore { tx in try tx.create(RecordID(zone: "own", name: "once"), type: "mark")
+    }
+    #expect(try await store.migrate(to: 2, [step]) == [])
+    #expect(try await store.migrate(to: 2, [step]) == [])
+    try await store.write { try $0.delete(RecordID(zone: "own", name: "once")) }
+    #expect(try await store.migrate(to: 2, [step]) == [])
+    #expect(try store.read { try !$0.contains(RecordID(zone: "own", name: "once")) })
+    let inZones = MigrationStep.inZone { tx, zone in
+      try tx.create(RecordID(zone: zone, name: "in zone"), type: "mark")
+    }
+    #expect(try await store.migrate(to: 3, [inZones], in: ["own"]) == [])
+    #expect(try await store.migrate(to: 3, [inZones], in: ["own"]) == [])
+  }
+
+  @Test("a dry run tells what a new version would show otherwise, and not at all, and changes nothing")
+  func dryRun() async throws {
+    let store = try store("a", OldNote.self, schema: 1)
+    try await store.write { tx in
+      for (name, year) in [("n1", "1999"), ("n2", "long ago")] {
+        _ = try tx.create(OldNote.self, in: "own", named: Name(name)) {
+          $0.title = name
+          $0.year = year
+          $0.likes = 1
+        }
+      }
+      try tx.set("color", of: RecordID(zone: "own", name: "n1"), to: "red")
+    }
+    let before = try store.read { try $0.digest(of: "own") }
+    let report = try await store.dryRun(
+      [NewNote.self],
+      [
+        .records(of: NewNote.self) { tx, note in
+          if note.name == "n1" { tx[note].headline = "changed" }
+        }
+      ])
+    #expect(report.recordCount == 2 && report.undecodableCount == 1)
+    #expect(report.undecodable.map(\.record.name) == ["n2"] && report.undecodable.map(\.field) == ["year"])
+    #expect(report.changed.filter { $0.field == "headline" }.count == 2)
+    #expect(report.changed.filter { $0.field == "year" }.map(\.record.name) == ["n1"])
+    #expect(report.changed.filter { $0.field == "likes" }.count == 2)
+    #expect(report.changedCount == report.changed.count)
+    #expect(report.migrated == [RecordID(zone: "own", name: "n1")] && report.migratedCount == 1)
+    #expect(report.unread == ["note": ["color": 1]])
+    #expect(try store.read { try $0.digest(of: "own") } == before)
+  }
+}
