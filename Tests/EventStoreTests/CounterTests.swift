@@ -47,7 +47,7 @@ struct CounterTests {
     #expect(record.fields == ["n": "text"])
     try await store.write { try $0.clear("n", of: note("r")) }
     let cleared = try #require(try store.read { try $0.record(note("r")) })
-    #expect(cleared.fields == ["n": -3])
+    #expect(cleared.fields == ["n": 0])
     #expect(try store.read { try $0.conflicts(in: noteZone) } == [])
     #expect(try store.read { try $0.fields(of: note("r")) } == ["n"])
     try await checkSound(store)

@@ -27,6 +27,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let indexInvalid = Code(rawValue: "indexInvalid")
     /// An index is defined as none can be.
     public static let definitionInvalid = Code(rawValue: "definitionInvalid")
+    /// A field is of another kind than the verb.
+    public static let kindMismatch = Code(rawValue: "kindMismatch")
     /// The zone takes writes only of newer versions of the app.
     public static let schemaTooOld = Code(rawValue: "schemaTooOld")
     /// A list has no such element, or has it no more.

@@ -55,6 +55,7 @@ final class StoreCore: Sendable {
       let store = StoreTransaction(
         storage: TableStorage(tables: tables), identity: identity, assetFiles: assets,
         wallMilliseconds: configuration.wallMilliseconds, makeRandom: configuration.makeRandom)
+      if !configuration.fieldKinds.isEmpty { store.declaredKinds = DeclaredKinds(configuration.fieldKinds) }
       if let steps = configuration.foldBoundStepsMax {
         store.fold.bound.stepsMax = steps
         store.fold.bound.rowsAtOnce = max(1, min(steps / 4, store.fold.bound.rowsAtOnce))

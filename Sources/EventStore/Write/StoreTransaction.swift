@@ -63,6 +63,9 @@ final class StoreTransaction {
     _modify { yield &current.numbers }
   }
 
+  /// The kinds that the app has declared for fields; nil for none.
+  var declaredKinds: DeclaredKinds?
+
   init(
     storage: TableStorage, identity: StoreIdentity, assetFiles: AssetFiles? = nil,
     wallMilliseconds: @escaping @Sendable () -> Int64, makeRandom: @escaping @Sendable () -> UInt64
@@ -124,9 +127,16 @@ final class StoreTransaction {
     fold.reset()
     // Numbers that the transaction gave out are undone with it.
     recentNames.removeAll()
+    declaredKinds?.removeAll()
   }
 
   // MARK: Names
+
+  /// - Throws: ``StoreError`` `kindMismatch`.
+  @inline(__always)
+  func checkKind(_ kind: OperationKind, _ field: NameNumber, of type: NameNumber) throws {
+    try declaredKinds?.check(kind, field, of: type) { try name($0) }
+  }
 
   /// The number of a type's or field's name; a new one if it has none.
   func internName(_ name: Name) throws -> NameNumber {

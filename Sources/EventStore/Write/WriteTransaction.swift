@@ -89,11 +89,64 @@ public struct WriteTransaction: ~Copyable, RecordReading {
     try write.set(field, of: record, to: newValue)
   }
 
-  /// Clears a field: sets it to null.
+  /// Clears a field, of whatever kind: a register reads as null, a counter as 0, all others are empty. What other replicas
+  /// add concurrently stays.
   ///
-  /// - Throws: as ``set(_:of:to:)``.
+  /// - Throws: as ``set(_:of:to:)``; `kindMismatch` for contributions, which stay.
+  /// - Complexity: linear in what the field has.
   public mutating func clear(_ field: Name, of record: RecordID) throws {
-    try set(field, of: record, to: .null)
+    let kinds = try kinds(of: field, in: record)
+    for kind in kinds {
+      switch kind {
+      case .register: try set(field, of: record, to: .null)
+      case .counter: try clearCounter(field, of: record)
+      case .set:
+        for element in try (elements(of: field, in: record) ?? []).sorted(by: { $0.precedes($1) }) {
+          try remove(element, from: field, of: record)
+        }
+      case .map:
+        for key in try (entries(of: field, in: record) ?? [:]).keys.sorted() {
+          try removeValue(at: key, from: field, of: record)
+        }
+      case .list:
+        try removeElements(0..<count(of: field, in: record, as: .list), from: field, of: record)
+      case .text: try removeText(0..<count(of: field, in: record, as: .text), from: field, of: record)
+      case .contributions:
+        throw StoreError(
+          .kindMismatch, "the field “\(field)” of \(record) has contributions, which stay",
+          hint: "contribute what takes them back")
+      }
+    }
+    if kinds.isEmpty { try set(field, of: record, to: .null) }
+  }
+
+  /// The kinds in which a field has anything.
+  private func kinds(of field: Name, in record: RecordID) throws -> [FieldKind] {
+    try FieldKind.allCases.filter { kind in
+      switch kind {
+      // Also one whose reference is nullified.
+      case .register: try !heads(of: field, in: record).isEmpty
+      case .counter: try counter(field, of: record).map { $0.value != .int(0) || $0.isClamped } ?? false
+      case .set, .map, .list, .text, .contributions: try count(of: field, in: record, as: kind) > 0
+      }
+    }
+  }
+
+  private mutating func clearCounter(_ field: Name, of record: RecordID) throws {
+    while let counter = try counter(field, of: record) {
+      switch counter.value {
+      case .int(0): return
+      // The least integer has no opposite.
+      case .int(let sum): try add(.int(sum == .min ? .max : -sum), to: field, of: record)
+      case .decimal(let sum):
+        guard sum.coefficient != 0,
+          let opposite = DecimalNumber(
+            coefficient: sum.coefficient == .min ? .max : -sum.coefficient, exponent: sum.exponent)
+        else { return }
+        try add(.decimal(opposite), to: field, of: record)
+      default: return
+      }
+    }
   }
 
   /// Deletes a record. Its fields are hidden, not removed: an update that had not seen the deletion may bring

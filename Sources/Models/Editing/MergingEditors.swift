@@ -59,7 +59,7 @@ public struct SetEditor<Element: Hashable & Sendable> {
     for register in field.definition.formerNames {
       guard case .array(let elements)? = try tx.value(of: register, in: cell.record) else { continue }
       for element in elements { try tx.insert(element, into: cell.name, of: cell.record) }
-      try tx.clear(register, of: cell.record)
+      try tx.set(register, of: cell.record, to: .null)
     }
   }
 

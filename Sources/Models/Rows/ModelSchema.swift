@@ -113,6 +113,24 @@ extension Model {
   }
 }
 
+extension [any Model.Type] {
+  /// The kinds that models declare for fields, by the type of their record.
+  var fieldKinds: [Name: [Name: Set<FieldKind>]] {
+    reduce(into: [:]) { kinds, model in
+      for definition in model.definitions {
+        kinds[model.type, default: [:]][definition.name, default: []].insert(definition.kind)
+        for name in definition.formerNames {
+          kinds[model.type, default: [:]][name, default: []].insert(.register)
+        }
+      }
+    }
+  }
+}
+
+extension Model {
+  fileprivate static var definitions: [FieldDefinition] { ModelSchema.of(Self.self).definitions }
+}
+
 extension Submodel {
   fileprivate static var parentType: any Model.Type { Parent.self }
 }

@@ -35,6 +35,8 @@ public final class Store: Sendable {
     let models = models.flatMap { $0.family }
     for model in models { try model.check() }
     try Self.checkTypes(of: models)
+    var configuration = configuration
+    configuration.fieldKinds.merge(models.fieldKinds) { $1 }
     local = try LocalStore(directory: directory, durability: durability, configuration: configuration)
     (self.author, self.schema) = (author, schema)
     guard !configuration.isReadOnly else { return }
