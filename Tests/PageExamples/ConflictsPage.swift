@@ -114,4 +114,42 @@ struct ConflictsPage {
     }
     #expect(try bob.conflicts(of: eve).isEmpty)
   }
+
+  struct Checklist: Model {
+    static let type: Name = "checklist"
+    let steps = ListField<String>("steps")
+  }
+
+  @Test("the value of one element of a list conflicts too, and its move does not")
+  func elements() async throws {
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 1))
+    func open(_ name: String) throws -> Store {
+      try Store(
+        directory.path + "/" + name, .consistent, models: [Checklist.self], zones: [.synced("team")])
+    }
+    let (ann, bob) = (try open("ann"), try open("bob"))
+    func sync() async throws {
+      for store in [ann, bob, ann] { _ = try await LogReplicator(store: store, remote: remote).syncOnce() }
+    }
+    let list = try await ann.write { tx in
+      try tx.create(Checklist.self, in: "team") { $0.steps.append(contentsOf: ["one", "two"]) }
+    }
+    try await sync()
+    let id = try #require(try ann.fetch(list)).steps[0].id
+    try await ann.write { tx in tx[list].steps[id: id] = "first" }
+    try await bob.write { tx in
+      tx[list].steps[id: id] = "1"
+      tx[list].steps.move(id: id, to: 1)
+    }
+    try await sync()
+    let conflict = try #require(try ann.conflicts(of: list).first)
+    #expect(conflict.field == "steps" && conflict.losers.count == 1)
+    let other = try #require(conflict.losers[0].content.value)
+    try await ann.write { tx in try tx.keep(conflict.losers[0], of: conflict) }
+    try await sync()
+    for store in [ann, bob] {
+      #expect(try store.fetch(list)?.steps.map(\.value) == ["two", String(other, in: "team") ?? ""])
+      #expect(try store.conflicts(of: list).isEmpty)
+    }
+  }
 }

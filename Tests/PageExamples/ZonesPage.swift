@@ -101,6 +101,15 @@ struct ZonesPage {
     try await ann.write { try $0.deleteZone(trip) }
     try await sync()
     #expect(try bob.read { try $0.zones() } == ["device", "household"])
+
+    // A declared zone that was deleted is made again by the next opening.
+    try await ann.write { try $0.deleteZone("household") }
+    try await sync()
+    #expect(try bob.read { try $0.zones() } == ["device"])
+    bob.close()
+    let again = try openStore(in: directory.path + "/b")
+    #expect(try again.read { try $0.attachment(of: "household") } == .attached)
+    #expect(try again.count(Settings.all) == 0)
   }
 
   private func store(_ store: Store, shows field: Name) throws -> Value? {
