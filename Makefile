@@ -29,7 +29,7 @@ BENCH = $(SWIFT) build -c release --package-path Benchmarks --scratch-path .buil
 PLANTED_PATH ?= .build-planted
 PLANTED = $(SWIFT) build -c release --package-path $(PLANTED_PATH)/tributary --scratch-path $(PLANTED_PATH) --product replay
 
-.PHONY: help setup build test test-debug damage foldcheck foldcheck-some simulate simulate-check planted house face bench bench-smoke instructions demo lint docs soak clean
+.PHONY: help setup build test test-debug damage foldcheck foldcheck-some simulate simulate-check planted house face bench bench-smoke instructions demo example lint docs soak clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -95,8 +95,12 @@ instructions: setup ## Counts the instructions of each operation; fails if one r
 demo: build ## Runs a git history on 16 mostly offline devices, and shows that they agree: REPO=…
 	@Scripts/demo $(REPLAY) "$(REPO)" "$(DEMO)"
 
+example: setup ## Runs the example app: two devices write offline, sync and settle a conflict.
+	$(SWIFT) run --package-path Examples --scratch-path .build
+
 lint: ## Checks the format of the sources.
-	$(SWIFT) format lint -r --strict Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+	$(SWIFT) format lint -r --strict Package.swift Sources Tests \
+	  Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
 
 docs: setup ## Builds the documentation of each library; warnings are errors.
 	@mkdir -p .build/docs

@@ -122,8 +122,12 @@ let package = Package(
       swiftSettings: settings),
     // The code of the documentation's pages, built like an app: with only the public API, and without our settings.
     .testTarget(
-      name: "PageExamples", dependencies: ["StoreTesting", "Tributary", "Replicator", "EventStore"],
+      name: "PageExamples",
+      dependencies: ["StoreTesting", "Tributary", "Replicator", "EventStore", "GettingStarted"],
       packageAccess: false),
+    // The program of the page Getting started: a program, because the page shows all of it.
+    .executableTarget(
+      name: "GettingStarted", dependencies: ["Tributary"], path: "Tests/GettingStarted", packageAccess: false),
     .testTarget(
       name: "ReplayToolTests",
       dependencies: ["ChildProcesses", "ReplayTool", "EventStore", "OperationFormat", "StoreTesting"],

@@ -72,11 +72,10 @@ extension LocalStore {
   /// Builds the indexes that were declared, and removes what removed ones have left.
   ///
   /// It works in steps, and other reads and writes continue meanwhile. If it is cut short, by a crash or a thrown
-  /// error, the next call continues where it ended.
+  /// error, the next call continues where it ended. An index of which a record is damaged stays as it is; the others are
+  /// built before the error is thrown.
   ///
   /// - Parameter progress: called after each step; what it throws ends the work.
-  /// An index of which a record is damaged stays as it is; the others are built before the error is thrown.
-  ///
   /// - Throws: ``StoreError`` `readOnly`, `damaged`, `full`; what `progress` throws; `CancellationError`.
   /// - Complexity: linear in the records of the store, and a little more for sorting. It takes up to some 100 MB of
   ///   memory.

@@ -7,10 +7,17 @@ struct ExamplesOfThePages {
   private static let sources = [
     "ShoppingList.swift", "DictionaryRemote.swift", "ErrorAnswers.swift", "FieldExamples.swift",
     "ModelExamples.swift", "QueryExamples.swift",
+    "../GettingStarted/Errands.swift", "ZonesPage.swift", "FieldChoicePage.swift", "ListsPage.swift",
+    "SyncStatusPage.swift", "ConflictsPage.swift", "AttachmentsPage.swift", "SchemaPage.swift",
+    "UndoPage.swift", "ProcessesPage.swift", "TroublePage.swift",
   ]
   private static let pages = [
     "StoreTesting.docc/TestingYourApp.md", "Replicator.docc/HandlingErrors.md", "EventStore.docc/Fields.md",
     "Models.docc/DefiningYourData.md", "Models.docc/Queries.md",
+    "Tributary.docc/GettingStarted.md", "Tributary.docc/ZonesAndNames.md",
+    "Tributary.docc/WhichKindOfField.md", "Tributary.docc/ShowingLists.md", "Tributary.docc/SyncStatus.md",
+    "Tributary.docc/Conflicts.md", "Tributary.docc/Attachments.md", "Tributary.docc/SchemaChanges.md",
+    "Tributary.docc/Undo.md", "Tributary.docc/AppAndExtension.md", "Tributary.docc/WhatToDoWhen.md",
   ]
 
   /// The passages of a source between the marks, each without its common indentation.
