@@ -113,9 +113,10 @@ struct AttachmentsPage {
   struct Blob: Model {
     static let type: Name = "blob"
     let data = Field<Data>("data")
+    let parts = ListField<Data>("parts")
   }
 
-  @Test("a field of bytes shows nothing once they are an asset")
+  @Test("a field of bytes has up to a mebibyte; elements of lists have less")
   func largeBytes() async throws {
     let store = try Store(
       directory.path + "/blobs", .consistent, models: [Blob.self], zones: [.local("mail")])
@@ -124,6 +125,16 @@ struct AttachmentsPage {
     }
     #expect(try store.fetch(blob)?.data.count == 64 << 10)
     try await store.write { tx in tx[blob].data = Data(count: (64 << 10) + 1) }
-    #expect(try store.fetch(blob)?.data.count == 0)
+    #expect(try store.fetch(blob)?.data.count == (64 << 10) + 1)
+    for write: @Sendable (inout WriteTransaction) -> Void in [
+      { tx in tx[blob].data = Data(count: 1 << 20 + 1) },
+      { tx in tx[blob].parts.append(Data(count: (64 << 10) + 1)) },
+    ] {
+      await #expect {
+        try await store.write { tx in write(&tx) }
+      } throws: {
+        ($0 as? StoreError)?.code == .valueInvalid
+      }
+    }
   }
 }

@@ -255,3 +255,54 @@ private func each(_ store: Store, today: Date) throws {
   }
   // comment end
 }
+
+private enum Evolving {
+  enum Priority: String, FieldValue { case normal, high }
+
+  static func fields() {
+    // comment Field.swift
+    let priority = Field<Priority>("priority", default: .normal).upcasting(.values([true: "high", false: "normal"]))
+    let year = Field<Int>("year").upcasting(.number)   // it was a text
+    // comment end
+    _ = (priority, year)
+  }
+
+  struct Article: Model {
+    static let type: Name = "article"
+    let headline = Field<String>("headline")
+    let slug = Field<String>("slug")
+  }
+
+  static func migrate(_ store: Store) async throws {
+    // comment Store+Migrating.swift
+    let waiting = try await store.migrate(
+      to: 3, [.records(of: Article.self) { tx, article in tx[article].slug = slug(of: tx[article].headline) }])
+    // comment end
+    _ = waiting
+  }
+
+  enum Family {
+    // comment Submodel.swift
+    struct Post: Model {
+      static let type: Name = "post"
+      static let submodels: [any Model.Type] = [ImagePost.self]
+      let headline = Field<String>("headline")
+    }
+
+    struct ImagePost: Submodel {
+      static let type: Name = "image post"
+      let parent = Post()
+      let image = Field<String>("image")
+    }
+    // comment end
+  }
+
+  static func down(_ row: Row<Family.Post>, _ store: Store) throws {
+    typealias ImagePost = Family.ImagePost
+    // comment Row+Submodel.swift
+    if let image = try row.ref(as: ImagePost.self).flatMap({ try store.fetch($0) }) { print(image.image) }
+    // comment end
+  }
+}
+
+private func slug(of text: String) -> String { text.lowercased().replacing(" ", with: "-") }

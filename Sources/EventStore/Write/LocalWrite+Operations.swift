@@ -28,9 +28,11 @@ extension LocalWrite {
   }
 
   /// Does the same as ``change(_:of:_:)`` with a register, and costs less.
-  func set(_ field: Name, of record: RecordID, to newValue: Value) throws {
+  ///
+  /// - Parameter makesAsset: whether large bytes become an asset.
+  func set(_ field: Name, of record: RecordID, to newValue: Value, makesAsset: Bool = true) throws {
     try field.check("a field's name", Limits.nameBytesMax)
-    let value = try storing(newValue)
+    let value = makesAsset ? try storing(newValue) : newValue
     try withOperand { operand in
       do throws(FormatError) {
         try value.stated(inLogOf: record.zone).encode(into: &operand)

@@ -89,6 +89,23 @@ public struct WriteTransaction: ~Copyable, RecordReading {
     try write.set(field, of: record, to: newValue)
   }
 
+  /// As ``set(_:of:to:)``, but bytes stay a value: what reads the field finds bytes in it.
+  ///
+  /// - Throws: as ``set(_:of:to:)``; `valueInvalid` for more than 1 MiB.
+  package mutating func setWithoutAsset(_ field: Name, of record: RecordID, to newValue: Value) throws {
+    try write.set(field, of: record, to: newValue, makesAsset: false)
+  }
+
+  /// Checks that an element of a list or a map does not become an asset, which would not read as bytes.
+  ///
+  /// - Throws: ``StoreError`` `valueInvalid`.
+  package func checkStaysValue(_ element: Value) throws {
+    guard case .bytes(let bytes) = element, bytes.count > write.assetThresholdBytes else { return }
+    throw StoreError(
+      .valueInvalid, "an element has \(bytes.count) bytes; at most \(write.assetThresholdBytes) fit",
+      hint: "import the bytes as an asset, and keep its reference in the field")
+  }
+
   /// Clears a field, of whatever kind: a register reads as null, a counter as 0, all others are empty. What other replicas
   /// add concurrently stays.
   ///

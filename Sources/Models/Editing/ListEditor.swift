@@ -21,7 +21,7 @@ public struct ListEditor<T: Sendable> {
 
   public func insert(contentsOf values: [T], at index: Int) {
     cell.change { tx in
-      try tx.insertElements(try values.map(stored), at: index, in: cell.name, of: cell.record)
+      try tx.insertElements(try values.map { try stored($0, tx) }, at: index, in: cell.name, of: cell.record)
     }
   }
 
@@ -61,7 +61,7 @@ public struct ListEditor<T: Sendable> {
     nonmutating set {
       guard let newValue else { return remove(id: id) }
       changing(id) { tx in
-        try tx.replaceElement(id, in: cell.name, of: cell.record, with: stored(newValue))
+        try tx.replaceElement(id, in: cell.name, of: cell.record, with: stored(newValue, tx))
       }
     }
   }
@@ -76,5 +76,9 @@ public struct ListEditor<T: Sendable> {
     }
   }
 
-  private func stored(_ value: T) throws -> Value { try field.codec.encode(value, cell.record.zone) }
+  private func stored(_ value: T, _ tx: borrowing WriteTransaction) throws -> Value {
+    let value = try field.codec.encode(value, cell.record.zone)
+    try tx.checkStaysValue(value)
+    return value
+  }
 }

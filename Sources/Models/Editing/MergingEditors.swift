@@ -97,6 +97,7 @@ public struct MapEditor<T: Sendable> {
           return try tx.removeValue(at: Name(key), from: cell.name, of: cell.record)
         }
         let value = try field.codec.encode(newValue, cell.record.zone)
+        try tx.checkStaysValue(value)
         try tx.put(value, at: Name(key), in: cell.name, of: cell.record)
       }
     }

@@ -36,4 +36,13 @@ extension WriteTransaction {
   ///
   /// - Throws: `StoreError` `zoneUnknown`, `recordUnknown`, `transactionTooLarge`.
   public mutating func delete<M: Model>(_ ref: Ref<M>) throws { try delete(ref.record) }
+
+  /// Moves a record to another zone, under its name: see `move(_:to:)` of records.
+  ///
+  /// - Returns: the copy.
+  /// - Throws: `StoreError` `zoneUnknown`, `recordUnknown`, `recordExists`, `valueInvalid`, `transactionTooLarge`.
+  @discardableResult
+  public mutating func move<M: Model>(_ ref: Ref<M>, to zone: ZoneID) throws -> Ref<M> {
+    Ref(try move(ref.record, to: zone))
+  }
 }

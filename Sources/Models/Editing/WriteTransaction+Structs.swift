@@ -48,7 +48,7 @@ extension WriteTransaction {
       }
       // Setting what a default shows already would say nothing new.
       if try field.shownValue(row.registers[name], in: record.zone) != stored {
-        try set(name, of: record, to: stored)
+        try setWithoutAsset(name, of: record, to: stored)
       }
       return
     }

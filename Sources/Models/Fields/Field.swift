@@ -50,10 +50,11 @@ public struct Field<T: Sendable>: RegisterField {
     self.init(name, formerly, .ofFieldValue, fallback)
   }
 
-  /// A field of a `Codable` type.
+  /// A field of a `Codable` type. Members that a stored value does not have, as one of an earlier version of the type,
+  /// are those of the default.
   @_disfavoredOverload
   public init(_ name: Name, formerly: Name..., default fallback: T) where T: Codable {
-    self.init(name, formerly, .ofCodable, fallback)
+    self.init(name, formerly, .ofCodable(filledBy: fallback), fallback)
   }
 
   /// A field of a `Codable` type, or of none.

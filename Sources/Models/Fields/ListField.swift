@@ -16,8 +16,15 @@ public struct ListField<T: Sendable>: CodedField {
 
   /// A list of values of a `Codable` type. Each is one value: of two concurrent changes of it, the last
   /// writer's shows.
+  ///
+  /// - Parameters:
+  ///   - name: the field's name in the log.
+  ///   - complete: a value whose members stand in for those that a stored one does not have, as one of an earlier
+  ///     version of the type. Without it, such an element is not shown.
   @_disfavoredOverload
-  public init(_ name: Name) where T: Codable { self.init(name, .ofCodable) }
+  public init(_ name: Name, filledBy complete: T? = nil) where T: Codable {
+    self.init(name, .ofCodable(filledBy: complete))
+  }
 
   /// A list of references.
   ///

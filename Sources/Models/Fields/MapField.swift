@@ -14,8 +14,14 @@ public struct MapField<T: Sendable>: CodedField {
   public init(_ name: Name) where T: FieldValue { self.init(name, .ofFieldValue) }
 
   /// A map of values of a `Codable` type.
+  ///
+  /// - Parameters:
+  ///   - name: the field's name in the log.
+  ///   - complete: as in ``ListField/init(_:filledBy:)``.
   @_disfavoredOverload
-  public init(_ name: Name) where T: Codable { self.init(name, .ofCodable) }
+  public init(_ name: Name, filledBy complete: T? = nil) where T: Codable {
+    self.init(name, .ofCodable(filledBy: complete))
+  }
 
   /// A map of references.
   ///

@@ -41,4 +41,51 @@ extension Store {
 
   /// How many entries a list has, no more than its limit.
   public func count<M: Model, T>(_ query: EachQuery<M, T>) throws -> Int { try read { try $0.count(query) } }
+
+  /// The first entry of a list; nil if it has none.
+  public func first<M: Model, T>(_ query: EachQuery<M, T>) throws -> EachRow<M, T>? {
+    try read { try $0.fetch(query.limit(Swift.min(1, query.base.limit ?? 1))).first }
+  }
+
+  /// How a list is made.
+  public func explain<M: Model, T>(_ query: EachQuery<M, T>) throws -> QueryPlan {
+    try read { try $0.explain(query) }
+  }
+
+  /// The least value of a field in the records of a query; nil if it has none.
+  public func min<M: Model, T>(of column: (Columns<M>) -> Column<T>, _ query: Query<M>) throws -> T? {
+    try read { try $0.min(of: column, query) }
+  }
+
+  /// The greatest value of a field in the records of a query; nil if it has none.
+  public func max<M: Model, T>(of column: (Columns<M>) -> Column<T>, _ query: Query<M>) throws -> T? {
+    try read { try $0.max(of: column, query) }
+  }
+
+  /// The sum of a field in the records of a query; 0 if it has none.
+  public func sum<M: Model, T: SummableValue>(of column: (Columns<M>) -> Column<T>, _ query: Query<M>) throws
+    -> T
+  {
+    try read { try $0.sum(of: column, query) }
+  }
+
+  /// How many records of a query have each value of a field.
+  public func counts<M: Model, T: Hashable>(
+    by column: (Columns<M>) -> Column<T>, _ query: Query<M>
+  ) throws -> [T: Int] {
+    try read { try $0.counts(by: column, query) }
+  }
+
+  /// When, by whom and where a record was changed last, and whether that is sent; nil if it does not exist, or is of
+  /// another type.
+  public func details<M: Model>(of ref: Ref<M>) throws -> RecordDetails? {
+    try read { try $0.details(of: ref) }
+  }
+
+  /// How many transactions of all zones are to be sent to the remote.
+  public func pendingCount() throws -> Int {
+    try read { tx in
+      try tx.zones().reduce(0) { try $0 + (tx.attachment(of: $1) == .local ? 0 : tx.pendingCount(in: $1)) }
+    }
+  }
 }

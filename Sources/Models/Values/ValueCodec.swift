@@ -22,9 +22,26 @@ extension ValueCodec where T: FieldValue {
 }
 
 extension ValueCodec where T: Codable {
-  static var ofCodable: Self {
+  static var ofCodable: Self { ofCodable(filledBy: nil) }
+
+  /// - Parameter complete: a value whose members stand in for those that a stored one does not have.
+  static func ofCodable(filledBy complete: T?) -> Self {
     Self(
       encode: { value, zone in try ValueEncoder.encode(value, in: zone) },
-      decode: { value, zone in try? ValueDecoder.decode(T.self, from: value, in: zone) })
+      decode: { value, zone in
+        if let found = try? ValueDecoder.decode(T.self, from: value, in: zone) { return found }
+        guard let complete, let all = try? ValueEncoder.encode(complete, in: zone),
+          case .map = all, case .map = value
+        else { return nil }
+        return try? ValueDecoder.decode(T.self, from: value.filled(by: all), in: zone)
+      })
+  }
+}
+
+extension Value {
+  /// A map with the entries that it does not have of another one, at all depths.
+  fileprivate func filled(by complete: Value) -> Value {
+    guard case .map(let entries) = self, case .map(let all) = complete else { return self }
+    return .map(entries.merging(all) { $0.filled(by: $1) })
   }
 }
