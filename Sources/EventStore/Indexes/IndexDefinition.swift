@@ -152,6 +152,7 @@ extension QueryField {
       "former": .array(formerNames.map { .string($0.rawValue) }),
       "members": .array(members.map { .string($0.rawValue) }), "fallback": fallback,
       "folded": .bool(isFolded), "upcast": upcast?.stored ?? .null,
+      "merging": .bool(mergesMembers),
     ]
     if case .field(let name, let kind) = subject {
       entries["name"] = .string(name.rawValue)
@@ -163,11 +164,12 @@ extension QueryField {
   fileprivate init?(stored value: Value) {
     guard case .map(let entries) = value, case .array(let former)? = entries["former"],
       case .array(let members)? = entries["members"], let fallback = entries["fallback"],
-      case .bool(let isFolded)? = entries["folded"], let storedUpcast = entries["upcast"]
+      case .bool(let isFolded)? = entries["folded"], let storedUpcast = entries["upcast"],
+      case .bool(let mergesMembers)? = entries["merging"]
     else { return nil }
     var subject = Subject.name
-    if entries.count > 5 {
-      guard entries.count == 7, case .string(let name)? = entries["name"],
+    if entries.count > 6 {
+      guard entries.count == 8, case .string(let name)? = entries["name"],
         case .int(let kind)? = entries["kind"],
         let kind = UInt32(exactly: kind).flatMap({ FieldKind(rawValue: $0) })
       else { return nil }
@@ -177,6 +179,7 @@ extension QueryField {
       subject, formerNames: former.compactMap(\.name), members: members.compactMap(\.name),
       fallback: fallback,
       isFolded: isFolded, upcast: ValueUpcast(stored: storedUpcast))
+    self.mergesMembers = mergesMembers
     guard storedUpcast == .null || upcast != nil else { return nil }
     guard formerNames.count == former.count, self.members.count == members.count else { return nil }
   }

@@ -26,6 +26,9 @@ public struct QueryField: Hashable, Sendable {
   public var isFolded: Bool
   /// What values of an earlier version of the app become.
   public var upcast: ValueUpcast?
+  /// Whether members of a list's elements merge one by one: each is what was written to it last. The list's elements are
+  /// maps, each with an identity in `#`, and a map of the same name has the members that were changed since.
+  public var mergesMembers = false
 
   /// - Parameters:
   ///   - subject: what it is.

@@ -21,19 +21,31 @@ public struct ListEditor<T: Sendable> {
 
   public func insert(contentsOf values: [T], at index: Int) {
     cell.change { tx in
-      try tx.insertElements(try values.map { try stored($0, tx) }, at: index, in: cell.name, of: cell.record)
+      let values = try values.map { value in field.inserted(try stored(value, tx), tx.makeName()) }
+      try tx.insertElements(values, at: index, in: cell.name, of: cell.record)
     }
   }
 
   public func remove(at index: Int) { remove(index..<index + 1) }
 
   public func remove(_ range: Range<Int>) {
-    cell.change { try $0.removeElements(range, from: cell.name, of: cell.record) }
+    cell.change { tx in
+      if field.definition.mergesMembers {
+        let list = try tx.list(cell.name, of: cell.record) ?? []
+        for place in range where list.indices.contains(place) {
+          try tx.removeMembers(of: list[place], in: field, of: cell.record)
+        }
+      }
+      try tx.removeElements(range, from: cell.name, of: cell.record)
+    }
   }
 
   /// Removes an element. Nothing happens if it is gone.
   public func remove(id: UnitReference) {
-    changing(id) { try $0.removeElement(id, from: cell.name, of: cell.record) }
+    changing(id) { tx in
+      if let element = try element(id, tx) { try tx.removeMembers(of: element, in: field, of: cell.record) }
+      try tx.removeElement(id, from: cell.name, of: cell.record)
+    }
   }
 
   public func move(from source: Int, to target: Int) {
@@ -54,14 +66,21 @@ public struct ListEditor<T: Sendable> {
   public subscript(id id: UnitReference) -> T? {
     get {
       cell.read(or: nil) { tx in
-        let value = try tx.reader.value(ofItem: id, of: cell.name, in: cell.record)
-        return value.flatMap { field.codec.decode($0, cell.record.zone) }
+        guard var value = try element(id, tx) else { return nil }
+        if field.definition.mergesMembers { value = try tx.merged(value, of: field, in: cell.record) }
+        return field.codec.decode(value, cell.record.zone)
       }
     }
     nonmutating set {
       guard let newValue else { return remove(id: id) }
       changing(id) { tx in
-        try tx.replaceElement(id, in: cell.name, of: cell.record, with: stored(newValue, tx))
+        if field.definition.mergesMembers, let element = try element(id, tx),
+          try tx.setMembers(of: element, to: stored(newValue, tx), in: field, of: cell.record)
+        {
+          return
+        }
+        try tx.replaceElement(
+          id, in: cell.name, of: cell.record, with: field.inserted(stored(newValue, tx), tx.makeName()))
       }
     }
   }
@@ -80,5 +99,9 @@ public struct ListEditor<T: Sendable> {
     let value = try field.codec.encode(value, cell.record.zone)
     try tx.checkStaysValue(value)
     return value
+  }
+
+  private func element(_ id: UnitReference, _ tx: borrowing WriteTransaction) throws -> Value? {
+    try tx.reader.value(ofItem: id, of: cell.name, in: cell.record)
   }
 }

@@ -110,7 +110,8 @@ extension WriteTransaction {
   private mutating func update(
     list field: any MergingField, of record: RecordID, to wanted: [Value]
   ) throws {
-    let all = try list(field.name, of: record) ?? []
+    let inserted = try list(field.name, of: record) ?? []
+    let all = field.definition.mergesMembers ? try reader.listWithMembers(field.name, of: record) : inserted
     // Those that this version of the app shows, and where they are.
     var (places, shown): ([Int], [Value]) = ([], [])
     for (place, value) in all.enumerated() {
@@ -118,13 +119,21 @@ extension WriteTransaction {
       places.append(place)
       shown.append(value)
     }
-    for edit in SequenceEdit.edits(from: shown, to: wanted) {
+    for var edit in SequenceEdit.edits(from: shown, to: wanted) {
+      // An element in place of another is that one, with other members.
+      while field.definition.mergesMembers, let place = edit.removed.last, let new = edit.inserted.last,
+        try setMembers(of: inserted[places[place]], to: wanted[new], in: field, of: record)
+      {
+        edit.removed.removeLast()
+        edit.inserted.removeLast()
+      }
+      for place in edit.removed { try removeMembers(of: inserted[places[place]], in: field, of: record) }
       for place in edit.removed.reversed() {
         try removeElements(places[place]..<places[place] + 1, from: field.name, of: record)
       }
       let place = edit.removed.lowerBound
       try insertElements(
-        Array(wanted[edit.inserted]),
+        wanted[edit.inserted].map { field.inserted($0, makeName()) },
         at: place < places.count ? places[place] : all.count - edit.removed.count,
         in: field.name, of: record)
     }

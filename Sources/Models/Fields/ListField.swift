@@ -35,6 +35,19 @@ public struct ListField<T: Sendable>: CodedField {
     self.init(name, .reference(rule))
   }
 
+  /// The field, with elements whose members merge one by one: two devices may change different members of an element, and
+  /// both changes stay. The elements must be stored as keys with values, as structs are. Say it from the first version of
+  /// a model on: a version without it does not see such changes.
+  ///
+  /// ```swift
+  /// let items = ListField<Item>("items").mergingMembers
+  /// ```
+  public var mergingMembers: Self {
+    var field = self
+    field.definition.mergesMembers = true
+    return field
+  }
+
   /// The field, with an index of its elements: it finds the records that contain one. See ``ModelIndex``.
   public var indexed: Self {
     var field = self
@@ -55,8 +68,13 @@ public struct ListField<T: Sendable>: CodedField {
   func elements(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> [ListElement<T>] {
-    try (transaction.items(of: name, in: record) ?? []).compactMap { item in
-      codec.decode(item.value, record.zone).map { ListElement(id: item.id, value: $0) }
+    let items = try transaction.items(of: name, in: record) ?? []
+    var values = items.map(\.value)
+    if definition.mergesMembers {
+      values = MergedMembers.merge(values, try transaction.entries(of: name, in: record) ?? [:])
+    }
+    return zip(items, values).compactMap { item, value in
+      codec.decode(value, record.zone).map { ListElement(id: item.id, value: $0) }
     }
   }
 }

@@ -22,11 +22,21 @@ extension MergingField {
   ///   - path: the fields with references that lead to its record.
   ///   - fallback: what counts where there is nothing.
   func queryField(path: [Name] = [], fallback: Value = .null) -> QueryField {
-    QueryField(
+    var field = QueryField(
       .field(name, definition.kind), formerNames: definition.formerNames, path: path, fallback: fallback)
+    field.mergesMembers = definition.mergesMembers
+    return field
   }
 
   func stored(_ element: Value, in zone: ZoneID) -> Value? { element }
+
+  /// What is stored for a new element of a list.
+  ///
+  /// - Parameter name: one that no other element has.
+  func inserted(_ element: Value, _ name: @autoclosure () -> Name) -> Value {
+    guard definition.mergesMembers, let id = UniqueID(name().rawValue) else { return element }
+    return MergedMembers.element(element, identity: id)
+  }
 }
 
 /// One whose elements have a type.

@@ -48,6 +48,9 @@ public struct FieldDefinition: Hashable, Sendable {
   /// Whether an index is by the field alone.
   public internal(set) var isIndexed = false
 
+  /// Whether members of a list's elements merge one by one.
+  public internal(set) var mergesMembers = false
+
   init(_ name: Name, formerly formerNames: [Name] = [], _ kind: FieldKind) {
     (self.name, self.formerNames, self.kind) = (name, formerNames, kind)
   }

@@ -119,6 +119,7 @@ extension [any Model.Type] {
     reduce(into: [:]) { kinds, model in
       for definition in model.definitions {
         kinds[model.type, default: [:]][definition.name, default: []].insert(definition.kind)
+        if definition.mergesMembers { kinds[model.type, default: [:]][definition.name]?.insert(.map) }
         for name in definition.formerNames {
           kinds[model.type, default: [:]][name, default: []].insert(.register)
         }

@@ -160,7 +160,7 @@ extension RecordView {
         // A key whose value is nullified reads as not there.
         if entries.values.contains(where: \.mayNameRecords) { flags.insert(.isContested) }
         found = entries.keys.map { .string($0.rawValue) }
-      default: found = try reader.list(name, of: id) ?? []
+      default: found = try reader.elements(ofList: name, field, id)
       }
     case .field, .name, .each:
       switch try value(of: field, reader) {

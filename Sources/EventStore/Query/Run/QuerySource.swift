@@ -86,7 +86,7 @@ extension RecordView: QuerySource {
       guard case .string(let key) = value else { return false }
       return try reader.value(at: Name(key), of: name, in: id) != nil
     case .field(let name, .list):
-      return try (reader.list(name, of: id) ?? []).contains { $0.compared(in: id.zone) == value }
+      return try reader.elements(ofList: name, field, id).contains { $0.compared(in: id.zone) == value }
     case .field, .name, .each: return try self.value(of: field, reader).contains(value)
     }
   }
@@ -97,7 +97,7 @@ extension RecordView: QuerySource {
     }
     let id = try id
     switch field.subject {
-    case .field(let name, .list): return (try reader.list(name, of: id) ?? [], id.zone)
+    case .field(let name, .list): return (try reader.elements(ofList: name, field, id), id.zone)
     case .field(let name, .set):
       return (Array(try reader.elements(of: name, withRegisters: field.formerNames, of: id)), id.zone)
     case .field(let name, .map): return (try (reader.entries(of: name, in: id) ?? [:]).map(\.value), id.zone)
@@ -186,6 +186,10 @@ extension RecordReader {
       if case .array(let others) = value { elements.formUnion(others) }
     }
     return elements
+  }
+
+  func elements(ofList name: Name, _ field: QueryField, _ record: RecordID) throws -> [Value] {
+    try field.mergesMembers ? listWithMembers(name, of: record) : list(name, of: record) ?? []
   }
 
   fileprivate func contains(
