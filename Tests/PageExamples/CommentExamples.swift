@@ -261,10 +261,21 @@ private enum Evolving {
 
   static func fields() {
     // comment Field.swift
-    let priority = Field<Priority>("priority", default: .normal).upcasting(.values([true: "high", false: "normal"]))
-    let year = Field<Int>("year").upcasting(.number)   // it was a text
+    let priority = Field<Priority>("priority", default: .normal)
+      .upcasting(.values([true: "high", false: "normal"]))
+    let year = Field<Int>("year").upcasting(.number)  // it was a text
     // comment end
     _ = (priority, year)
+  }
+
+  static func lists() {
+    struct Item: Codable, Hashable, Sendable {
+      var text: String
+    }
+    // comment ListField.swift
+    let items = ListField<Item>("items").mergingMembers
+    // comment end
+    _ = items
   }
 
   struct Article: Model {
@@ -276,7 +287,8 @@ private enum Evolving {
   static func migrate(_ store: Store) async throws {
     // comment Store+Migrating.swift
     let waiting = try await store.migrate(
-      to: 3, [.records(of: Article.self) { tx, article in tx[article].slug = slug(of: tx[article].headline) }])
+      to: 3, [.records(of: Article.self) { tx, article in tx[article].slug = slug(of: tx[article].headline) }]
+    )
     // comment end
     _ = waiting
   }

@@ -87,6 +87,28 @@ struct QueryCommands {
     #expect(none.exit == 0 && none.output == "no records\n")
   }
 
+  @Test("and the schema shows what records have")
+  func schema() async throws {
+    let path = try await makeStore()
+    let text = await tool.run(["schema", path])
+    #expect(text.exit == 0)
+    let lines = text.output.split(separator: "\n").map { $0.split(separator: " ").joined(separator: " ") }
+    for line in [
+      "person 1 record", "name register 1 string 1", "by register 3 reference 1, reference, nullify 1",
+      "rank register 3 int 2, double 1", "likes counter 1 int 1", "tags set 1 string 1",
+      "items list 1 int 1, map 1", "map map 1 int 1",
+    ] {
+      #expect(lines.contains(line), "\(line)")
+    }
+    let json = await tool.run(["schema", path, "--json", "--zone", "drafts"])
+    #expect(
+      json.output.hasPrefix(#"{"fields":{"by":{"kinds":{"register":1},"values":{"reference, nullify":1}}"#))
+    #expect(json.output.contains(#""indexes":[]"#) && json.output.hasSuffix("\n"))
+    #expect(json.output.split(separator: "\n").count == 1)
+    let none = await tool.run(["schema", path, "--zone", "nowhere"])
+    #expect(none.exit == 2)
+  }
+
   @Test("say how they are run")
   func explained() async throws {
     let path = try await makeStore()

@@ -3,6 +3,18 @@ public import OperationFormat
 /// Fields of each kind. A verb that returns a whole field returns nil if the record does not exist or the
 /// field is empty.
 extension RecordReading where Self: ~Copyable {
+  /// The kinds in which a field has anything.
+  package func kinds(of field: Name, in record: RecordID) throws -> [FieldKind] {
+    try FieldKind.allCases.filter { kind in
+      switch kind {
+      // Also one whose reference is nullified.
+      case .register: try !heads(of: field, in: record).isEmpty
+      case .counter: try counter(field, of: record).map { $0.value != .int(0) || $0.isClamped } ?? false
+      case .set, .map, .list, .text, .contributions: try count(of: field, in: record, as: kind) > 0
+      }
+    }
+  }
+
   /// The sum of a counter; nil if the record does not exist, or nothing was added.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.

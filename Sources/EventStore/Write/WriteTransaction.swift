@@ -137,18 +137,6 @@ public struct WriteTransaction: ~Copyable, RecordReading {
     if kinds.isEmpty { try set(field, of: record, to: .null) }
   }
 
-  /// The kinds in which a field has anything.
-  private func kinds(of field: Name, in record: RecordID) throws -> [FieldKind] {
-    try FieldKind.allCases.filter { kind in
-      switch kind {
-      // Also one whose reference is nullified.
-      case .register: try !heads(of: field, in: record).isEmpty
-      case .counter: try counter(field, of: record).map { $0.value != .int(0) || $0.isClamped } ?? false
-      case .set, .map, .list, .text, .contributions: try count(of: field, in: record, as: kind) > 0
-      }
-    }
-  }
-
   private mutating func clearCounter(_ field: Name, of record: RecordID) throws {
     while let counter = try counter(field, of: record) {
       switch counter.value {

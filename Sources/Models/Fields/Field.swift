@@ -84,8 +84,9 @@ public struct Field<T: Sendable>: RegisterField {
   /// what is stored stays until it is written again.
   ///
   /// ```swift
-  /// let priority = Field<Priority>("priority", default: .normal).upcasting(.values([true: "high", false: "normal"]))
-  /// let year = Field<Int>("year").upcasting(.number)   // it was a text
+  /// let priority = Field<Priority>("priority", default: .normal)
+  ///   .upcasting(.values([true: "high", false: "normal"]))
+  /// let year = Field<Int>("year").upcasting(.number)  // it was a text
   /// ```
   public func upcasting(_ upcast: ValueUpcast) -> Field { Field(core.with(upcast: upcast)) }
 

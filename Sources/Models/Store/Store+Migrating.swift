@@ -10,7 +10,8 @@ extension Store {
   ///
   /// ```swift
   /// let waiting = try await store.migrate(
-  ///   to: 3, [.records(of: Article.self) { tx, article in tx[article].slug = slug(of: tx[article].headline) }])
+  ///   to: 3, [.records(of: Article.self) { tx, article in tx[article].slug = slug(of: tx[article].headline) }]
+  /// )
   /// ```
   ///
   /// A zone is migrated once, by one device: each device that finds it to do claims it, and the claim that comes first

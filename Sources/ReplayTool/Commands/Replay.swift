@@ -23,7 +23,7 @@ struct Replay: AsyncParsableCommand {
       CommandGroup(
         name: "Look",
         subcommands: [
-          InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, QueryCommand.self,
+          InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, QueryCommand.self, SchemaCommand.self,
           DigestCommand.self,
           SegmentCommand.self, AssetCommand.self,
         ]),

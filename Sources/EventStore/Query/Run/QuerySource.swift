@@ -67,7 +67,8 @@ extension RecordView: QuerySource {
     guard field.path.isEmpty else {
       return try follow(field, reader) { try $0.value(of: $1, reader) } ?? field.fallback
     }
-    guard let value = try stored(field, reader)?.member(field.members)?.upcast(by: field), value != .null else {
+    guard let value = try stored(field, reader)?.member(field.members)?.upcast(by: field), value != .null
+    else {
       return field.isFolded ? field.fallback.folded : field.fallback
     }
     if field.isFolded { return value.folded }
@@ -180,7 +181,8 @@ extension RecordReader {
   }
 
   /// The elements of a set that began as registers with arrays.
-  package func elements(of field: Name, withRegisters names: [Name], of record: RecordID) throws -> Set<Value> {
+  package func elements(of field: Name, withRegisters names: [Name], of record: RecordID) throws -> Set<Value>
+  {
     var elements = try elements(of: field, in: record) ?? []
     for value in try registers(names, of: record) {
       if case .array(let others) = value { elements.formUnion(others) }

@@ -1,0 +1,182 @@
+import ArgumentParser
+import EventStore
+import OperationFormat
+
+/// `replay schema`: which types of records a store has, with which fields.
+struct SchemaCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "schema", abstract: "Shows the types of records, their fields, and the indexes.",
+    discussion: """
+      A store needs no schema: this is what the records have. For each field it shows its kinds, in how many records it \
+      is, and what kinds of values it has, with their number. A field that is of two kinds, or has values of two kinds, \
+      may come from two versions of the app.
+
+      Example: replay schema notes.store
+      """)
+
+  @OptionGroup var store: StoreOptions
+
+  @Option(help: ArgumentHelp("Only records of this zone.", valueName: "zone"))
+  var zone: String?
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let zone = try zone.map(Inputs.zone)
+    let opened = try store.openForReading(console)
+    defer { opened.close() }
+    let (types, indexes) = try opened.read { transaction in
+      if let zone { try Inputs.check(zone, in: transaction) }
+      var found = FoundSchema()
+      let progress = Progress(console)
+      for zone in try zone.map({ [$0] }) ?? transaction.zones() {
+        try transaction.forEachRecord(in: zone) { record in
+          if console.isInterrupted() { throw Interrupted() }
+          try found.add(record, transaction)
+          if found.recordCount % 1024 == 0 { try progress.update("records", done: found.recordCount) }
+          return true
+        }
+      }
+      progress.end()
+      return (found.types, try opened.indexes())
+    }
+    for (name, type) in types.sorted(by: { $0.key < $1.key }) {
+      let indexes = indexes.filter { $0.definition.types.contains(name) }
+      if store.json {
+        try console.output.line(type.json(name, indexes))
+      } else {
+        try type.print(name, indexes, console.output)
+      }
+    }
+    if types.isEmpty, !store.json {
+      try console.output.line(console.output.styled("there are no records", .quiet))
+    }
+    return nil
+  }
+}
+
+/// What records have.
+private struct FoundSchema {
+  struct Field {
+    var kinds: [FieldKind: Int] = [:]
+    /// How many values of each kind it has, elements included.
+    var values: [String: Int] = [:]
+  }
+
+  struct RecordType {
+    var recordCount = 0
+    var fields: [Name: Field] = [:]
+  }
+
+  var types: [Name: RecordType] = [:]
+  var recordCount: UInt64 = 0
+
+  mutating func add(_ record: Record, _ transaction: borrowing ReadTransaction) throws {
+    recordCount += 1
+    var type = types[record.type] ?? RecordType()
+    type.recordCount += 1
+    for name in try transaction.fields(of: record.id) {
+      var field = type.fields[name] ?? Field()
+      for kind in try transaction.kinds(of: name, in: record.id) {
+        field.kinds[kind, default: 0] += 1
+        for value in try transaction.values(of: name, in: record.id, as: kind) {
+          field.values[value.kindText, default: 0] += 1
+        }
+      }
+      type.fields[name] = field
+    }
+    types[record.type] = type
+  }
+}
+
+extension ReadTransaction {
+  /// The values that a field has in one of its kinds.
+  fileprivate func values(of field: Name, in record: RecordID, as kind: FieldKind) throws -> [Value] {
+    switch kind {
+    case .register: [try value(of: field, in: record)].compactMap(\.self)
+    case .counter: [try counter(field, of: record)?.value].compactMap(\.self)
+    case .set: Array(try elements(of: field, in: record) ?? [])
+    case .map: (try entries(of: field, in: record) ?? [:]).map(\.value)
+    case .list: try list(field, of: record) ?? []
+    case .contributions: (try contributions(of: field, in: record) ?? []).map(\.payload)
+    case .text: []
+    }
+  }
+}
+
+extension Value {
+  /// What it is, in a word or two.
+  fileprivate var kindText: String {
+    switch self {
+    case .null: "null"
+    case .bool: "bool"
+    case .int: "int"
+    case .double: "double"
+    case .decimal: "decimal"
+    case .string: "string"
+    case .bytes: "bytes"
+    case .date: "date"
+    case .uuid: "uuid"
+    case .reference(let reference): reference.rule == .none ? "reference" : "reference, \(reference.rule)"
+    case .asset: "asset"
+    case .array: "array"
+    case .map: "map"
+    }
+  }
+}
+
+// MARK: Printing
+
+extension FoundSchema.Field {
+  fileprivate var kindsText: String {
+    FieldKind.allCases.filter { kinds[$0] != nil }.map { "\($0)" }.joined(separator: " and ")
+  }
+
+  fileprivate var valuesText: String {
+    values.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key) \($0.value)" }
+      .joined(separator: ", ")
+  }
+}
+
+extension FoundSchema.RecordType {
+  fileprivate func print(_ name: Name, _ indexes: [IndexInformation], _ output: Output) throws {
+    try output.line("\(Display.name(name))  \(output.styled("\(recordCount) record\(recordCount == 1 ? "" : "s")", .quiet))")
+    var columns = Columns(output, indent: 2)
+    for (name, field) in fields.sorted(by: { $0.key < $1.key }) {
+      try columns.add([
+        .init(Display.name(name)), .init(field.kindsText),
+        .init("\(field.kinds.values.max() ?? 0)", right: true),
+        .init(field.valuesText, .quiet),
+      ])
+    }
+    for index in indexes {
+      try columns.add([
+        .init(Display.name(index.definition.name)), .init(index.isBuilt ? "index" : "index, not built yet"),
+      ])
+    }
+    try columns.flush()
+  }
+
+  /// `{"fields":{"name":{"kinds":{"register":2},"values":{"string":2}}},"indexes":[…],"records":2,"type":"…"}`.
+  fileprivate func json(_ name: Name, _ indexes: [IndexInformation]) -> JSON {
+    .object([
+      "type": .text(name), "records": .number(recordCount),
+      "fields": .object(
+        Dictionary(
+          uniqueKeysWithValues: fields.map { name, field in
+            (
+              name,
+              .object([
+                "kinds": .object(
+                  Dictionary(uniqueKeysWithValues: field.kinds.map { (Name("\($0.key)"), .number($0.value)) })
+                ),
+                "values": .object(
+                  Dictionary(uniqueKeysWithValues: field.values.map { (Name($0.key), .number($0.value)) })),
+              ])
+            )
+          })),
+      "indexes": .array(
+        indexes.map {
+          .object(["name": .text($0.definition.name), "isBuilt": .bool($0.isBuilt)])
+        }),
+    ])
+  }
+}
