@@ -102,12 +102,12 @@ lint: ## Checks the format of the sources.
 	$(SWIFT) format lint -r --strict Package.swift Sources Tests \
 	  Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
 
-docs: setup ## Builds the documentation of each library; warnings are errors.
+docs: setup ## Builds the documentation as one site, in .build/docs; warnings are errors.
 	@mkdir -p .build/docs
-	@for target in OperationFormat EventStore Replicator Models Tributary StoreTesting; do \
-	  $(SWIFT) package --allow-writing-to-directory .build/docs generate-documentation --target $$target \
-	    --output-path .build/docs/$$target --warnings-as-errors; \
-	done
+	$(SWIFT) package --allow-writing-to-directory .build/docs generate-documentation \
+	  --enable-experimental-combined-documentation \
+	  $(addprefix --target ,OperationFormat EventStore Replicator Models Tributary StoreTesting) \
+	  --output-path .build/docs --warnings-as-errors
 
 soak: build ## Runs the tests that take days: 10⁸ sequences of FoldCheck, 10⁷ simulated worlds, 1,000 histories.
 	$(REPLAY) foldcheck --sequences 100000000 --seed $(SEED)

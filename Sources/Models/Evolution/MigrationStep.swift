@@ -1,6 +1,6 @@
 public import OperationFormat
 
-/// A part of a migration: see ``Store/migrate(to:_:)``.
+/// A part of a migration: see ``Store/migrate(to:_:patience:in:)``.
 public struct MigrationStep: Sendable {
   enum Work: Sendable {
     case store(@Sendable (inout WriteTransaction) throws -> Void)
