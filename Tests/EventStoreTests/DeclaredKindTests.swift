@@ -54,6 +54,27 @@ struct DeclaredKindTests {
     }
   }
 
+  @Test("do not matter where what is there is copied or cleared", arguments: FieldKind.allCases)
+  func copied(kind: FieldKind) throws {
+    if kind == .contributions { return }
+    let undeclared = try store()
+    try undeclared.writeBlockingThisThread { [record] tx in
+      for change in Self.changes where change.key != .contributions { try change.value(&tx, record) }
+      try tx.createZone("elsewhere")
+    }
+    undeclared.close()
+    let store = try store(["note": ["f": [kind], "g": [kind]]])
+    try store.writeBlockingThisThread { [record] tx in
+      let copy = try tx.move(record, to: "elsewhere")
+      try tx.clear("f", of: copy)
+      for kind in [FieldKind.set, .map, .list, .text] {
+        #expect(try tx.count(of: "f", in: copy, as: kind) == 0, "\(kind)")
+      }
+      try tx.clear("g", of: copy)
+    }
+    #expect(try store.verify().problems == [])
+  }
+
   @Test("are all cleared by one verb, and refuse it where contributions stay")
   func cleared() throws {
     let store = try store()

@@ -70,6 +70,9 @@ struct MergingMembers {
       #expect(
         try store.count(Chore.where { $0.steps.any { $0["text"] == "oat milk" && $0["done"] == true } }) == 1)
       #expect(try store.count(Chore.where { $0.steps.any { $0["text"] == "milk" } }) == 0)
+      let eggs = Chore.Step(text: "eggs", done: true)
+      #expect(try store.count(Chore.where { $0.steps.contains(eggs) }) == 1)
+      #expect(try store.explain(Chore.where { $0.steps.contains(eggs) }).index != nil)
       #expect(try store.local.verify().problems == [])
       #expect(try store.conflicts(of: chore) == [])
     }

@@ -22,14 +22,13 @@ package enum MergedMembers {
     return .map(members)
   }
 
-  /// What elements show.
+  /// What elements show, without their identities.
   ///
   /// - Parameters:
   ///   - list: the elements, as they were inserted.
   ///   - entries: their members that were changed since.
   /// - Complexity: linear in both.
   package static func merge(_ list: [Value], _ entries: [Name: Value]) -> [Value] {
-    if entries.isEmpty { return list }
     var changes: [Substring: [(member: Name, value: Value)]] = [:]
     for (key, value) in entries {
       guard let dot = key.rawValue.utf8.firstIndex(of: UInt8(ascii: ".")) else { continue }
@@ -37,10 +36,9 @@ package enum MergedMembers {
       changes[key.rawValue[...dot], default: []].append((member, value))
     }
     return list.map { element in
-      guard case .map(var members) = element, let prefix = prefix(of: element),
-        let changes = changes[prefix[...]]
-      else { return element }
-      for case (let member, .array(let value)) in changes { members[member] = value.first }
+      guard case .map(var members) = element, let prefix = prefix(of: element) else { return element }
+      members[identity] = nil
+      for case (let member, .array(let value)) in changes[prefix[...]] ?? [] { members[member] = value.first }
       return .map(members)
     }
   }

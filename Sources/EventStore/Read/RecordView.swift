@@ -65,6 +65,14 @@ public struct RecordView: ~Copyable, ~Escapable {
     }
   }
 
+  /// The value of a field's register, whatever other kinds the field has; nil if it has none.
+  package func register(_ field: Name) throws -> Value? {
+    try readView._withUnsafeGuaranteedRef { readView in
+      guard let number = try readView.number(of: field) else { return nil }
+      return try readView.value(of: CellNumber(register: number), in: row, from: fields, state)
+    }
+  }
+
   /// The string of a field, in the memory map; nil if the field has no value, or one of another kind.
   ///
   /// - Throws: ``StoreError`` `damaged`.

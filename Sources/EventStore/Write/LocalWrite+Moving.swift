@@ -36,11 +36,13 @@ extension LocalWrite {
       in: target)
 
     try applyCreate(name, type: content.type, movedFrom: origin.span, in: target)
-    for made in content.changes {
-      let operand = made.operand.span
-      _ = try applyChange(made.field, of: name, made.kind, operand: operand.bytes, isCopy: true, in: target)
+    try takingAnyKind {
+      for made in content.changes {
+        let operand = made.operand.span
+        _ = try applyChange(made.field, of: name, made.kind, operand: operand.bytes, in: target)
+      }
+      for (field, text) in content.texts { _ = try insert(text, at: 0, field, of: name, in: target) }
     }
-    for (field, text) in content.texts { _ = try insert(text, at: 0, field, of: name, in: target) }
     target.content.assets += content.assets
     try applyDelete(name, movedTo: destination.span, in: source)
   }

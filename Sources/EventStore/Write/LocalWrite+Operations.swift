@@ -109,15 +109,13 @@ extension LocalWrite {
 
   /// Changes a field of a record.
   ///
-  /// - Parameter isCopy: whether another record's field is copied, whatever it has.
   /// - Returns: false if no such record is alive in the write.
   func applyChange(
-    _ field: Name, of record: RawSpan, _ kind: OperationKind, operand: RawSpan, isCopy: Bool = false,
-    in draft: ZoneDraft
+    _ field: Name, of record: RawSpan, _ kind: OperationKind, operand: RawSpan, in draft: ZoneDraft
   ) throws -> Bool {
     guard let type = try aliveType(of: record, in: draft) else { return false }
     let fieldNumber = try internName(field)
-    if !isCopy { try store.checkKind(kind, fieldNumber, of: type) }
+    if !takesAnyKind { try store.checkKind(kind, fieldNumber, of: type) }
     focus(draft)
     let operation = try draft.beginOperation()
     try markingFailure {

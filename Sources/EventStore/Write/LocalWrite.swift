@@ -27,6 +27,8 @@ final class LocalWrite {
     var operand = ByteWriter()
     var kept: [KeptTransaction] = []
     var zoneChanges: [ZoneChange] = []
+    /// Whether fields are changed whatever kind they are declared to be: what is there is copied, cleared or restored.
+    var takesAnyKind = false
     /// What the write sees, until its next mutation.
     var view: ReadView?
   }
@@ -136,6 +138,18 @@ final class LocalWrite {
     current.kept.removeAll(keepingCapacity: true)
     current.zoneChanges.removeAll(keepingCapacity: true)
     store.appendedBytes = 0
+  }
+
+  // MARK: Declared kinds
+
+  var takesAnyKind: Bool { current.takesAnyKind }
+
+  /// Runs a closure whose changes of fields may be of another kind than is declared.
+  func takingAnyKind<R>(_ body: () throws -> R) rethrows -> R {
+    let before = current.takesAnyKind
+    current.takesAnyKind = true
+    defer { current.takesAnyKind = before }
+    return try body()
   }
 
   // MARK: Drafts

@@ -32,7 +32,7 @@ extension WriteTransaction {
       for head in try reader.heads(of: field, kind, record) where head.operation == loser {
         guard try write.isAlive(record) else { throw StoreError.deleted(record) }
         guard let restoring = kind.with({ $0.change(restoring: head.content) }) else { continue }
-        return try write.change(field, of: record, restoring)
+        return try write.takingAnyKind { try write.change(field, of: record, restoring) }
       }
     }
     throw StoreError.unknown(loser, "field “\(field)” of \(record)")

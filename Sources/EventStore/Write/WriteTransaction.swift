@@ -113,28 +113,37 @@ public struct WriteTransaction: ~Copyable, RecordReading {
   /// - Complexity: linear in what the field has.
   public mutating func clear(_ field: Name, of record: RecordID) throws {
     let kinds = try kinds(of: field, in: record)
-    for kind in kinds {
-      switch kind {
-      case .register: try set(field, of: record, to: .null)
-      case .counter: try clearCounter(field, of: record)
-      case .set:
-        for element in try (elements(of: field, in: record) ?? []).sorted(by: { $0.precedes($1) }) {
-          try remove(element, from: field, of: record)
-        }
-      case .map:
-        for key in try (entries(of: field, in: record) ?? [:]).keys.sorted() {
-          try removeValue(at: key, from: field, of: record)
-        }
-      case .list:
-        try removeElements(0..<count(of: field, in: record, as: .list), from: field, of: record)
-      case .text: try removeText(0..<count(of: field, in: record, as: .text), from: field, of: record)
-      case .contributions:
-        throw StoreError(
-          .kindMismatch, "the field “\(field)” of \(record) has contributions, which stay",
-          hint: "contribute what takes them back")
+    if kinds.isEmpty {
+      do {
+        try set(field, of: record, to: .null)
+      } catch let error as StoreError where error.code == .kindMismatch {
+        // It is declared as another kind, and empty.
       }
     }
-    if kinds.isEmpty { try set(field, of: record, to: .null) }
+    let write = write
+    try write.takingAnyKind { for kind in kinds { try clear(field, of: record, as: kind) } }
+  }
+
+  private mutating func clear(_ field: Name, of record: RecordID, as kind: FieldKind) throws {
+    switch kind {
+    case .register: try set(field, of: record, to: .null)
+    case .counter: try clearCounter(field, of: record)
+    case .set:
+      for element in try (elements(of: field, in: record) ?? []).sorted(by: { $0.precedes($1) }) {
+        try remove(element, from: field, of: record)
+      }
+    case .map:
+      for key in try (entries(of: field, in: record) ?? [:]).keys.sorted() {
+        try removeValue(at: key, from: field, of: record)
+      }
+    case .list:
+      try removeElements(0..<count(of: field, in: record, as: .list), from: field, of: record)
+    case .text: try removeText(0..<count(of: field, in: record, as: .text), from: field, of: record)
+    case .contributions:
+      throw StoreError(
+        .kindMismatch, "the field “\(field)” of \(record) has contributions, which stay",
+        hint: "contribute what takes them back")
+    }
   }
 
   private mutating func clearCounter(_ field: Name, of record: RecordID) throws {

@@ -37,29 +37,21 @@ public struct SetEditor<Element: Hashable & Sendable> {
   public var elements: Set<Element> { cell.read(or: []) { try field.elements(of: cell.record, in: $0) } }
 
   public func contains(_ element: Element) -> Bool {
-    cell.read(or: false) { try $0.contains(stored(element), in: cell.name, of: cell.record) }
+    if !field.definition.formerNames.isEmpty { return elements.contains(element) }
+    return cell.read(or: false) { try $0.contains(stored(element), in: cell.name, of: cell.record) }
   }
 
   public func insert(_ element: Element) {
     cell.change { tx in
-      try takeOver(&tx)
+      try tx.takeOverRegisters(of: field, in: cell.record)
       try tx.insert(stored(element), into: cell.name, of: cell.record)
     }
   }
 
   public func remove(_ element: Element) {
     cell.change { tx in
-      try takeOver(&tx)
+      try tx.takeOverRegisters(of: field, in: cell.record)
       try tx.remove(stored(element), from: cell.name, of: cell.record)
-    }
-  }
-
-  /// Inserts what registers of earlier versions of the app have, and clears them: an element could not be removed else.
-  private func takeOver(_ tx: inout WriteTransaction) throws {
-    for register in field.definition.formerNames {
-      guard case .array(let elements)? = try tx.value(of: register, in: cell.record) else { continue }
-      for element in elements { try tx.insert(element, into: cell.name, of: cell.record) }
-      try tx.set(register, of: cell.record, to: .null)
     }
   }
 

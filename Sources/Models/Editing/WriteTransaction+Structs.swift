@@ -85,6 +85,7 @@ extension WriteTransaction {
 
   private mutating func update(set field: any MergingField, of record: RecordID, to wanted: Set<Value>) throws
   {
+    try takeOverRegisters(of: field, in: record)
     var missing = wanted
     for element in try elements(of: field.name, in: record) ?? [] {
       guard let shown = try field.stored(element, in: record.zone) else { continue }

@@ -49,27 +49,47 @@ extension MigrationStep {
     while progress.step < steps.count {
       switch steps[progress.step].work {
       case .store: break
-      case .zone(let body): try body(&tx, zone)
+      case .zone(let body):
+        // It has a write for itself.
+        if left < recordsAtOnce || !tx.operationCounts.isEmpty { return false }
+        try body(&tx, zone)
+        left = 0
       case .records(let types, let body):
-        var names: [Name] = []
-        try tx.scan(zone, type: types.count == 1 ? types[0] : nil, after: progress.last) { record in
-          if try types.count == 1 || types.contains(record.type) { names.append(try record.id.name) }
-          return names.count < left
+        // Records that the step makes are not migrated: else it might never end.
+        if progress.last == nil, progress.end == nil {
+          guard let end = try names(of: types, in: zone, after: nil, max: .max, tx).last else { break }
+          progress.end = end
         }
-        for name in names {
+        for name in try names(of: types, in: zone, after: progress.last, max: left, tx) {
+          if let end = progress.end, name > end { break }
+          progress.last = name
+          left -= 1
           let record = RecordID(zone: zone, name: name)
+          // An earlier call may have deleted it.
+          guard try tx.contains(record) else { continue }
           let before = tx.operationCounts
           try body(&tx, record)
           if tx.operationCounts != before { changed(record) }
-          progress.last = name
-          left -= 1
           // The limits of a write leave room for one record more.
-          if try tx.fullness(in: zone) > 0.5 { return false }
+          if try tx.changedZones.contains(where: { try tx.fullness(in: $0) > 0.5 }) { return false }
         }
-        if left <= 0 { return false }
+        if left <= 0, progress.last != progress.end { return false }
       }
       progress = MigrationProgress(step: progress.step + 1)
+      if left <= 0, progress.step < steps.count { return false }
     }
     return true
+  }
+
+  /// The names of records of some types, in their order.
+  private static func names(
+    of types: [Name], in zone: ZoneID, after name: Name?, max: Int, _ tx: borrowing WriteTransaction
+  ) throws -> [Name] {
+    var names: [Name] = []
+    try tx.scan(zone, type: types.count == 1 ? types[0] : nil, after: name) { record in
+      if try types.count == 1 || types.contains(record.type) { names.append(try record.id.name) }
+      return names.count < max
+    }
+    return names
   }
 }

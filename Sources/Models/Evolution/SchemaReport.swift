@@ -65,7 +65,7 @@ extension ModelField {
     _ record: Record, _ tx: borrowing ReadTransaction
   ) throws -> (isUndecodable: Bool, isChanged: Bool) {
     let definition = definition
-    let former = definition.formerNames.contains { record.fields[$0] != nil }
+    let former = try definition.formerNames.contains { try tx.reader.register($0, of: record.id) != nil }
     guard let register = self as? any RegisterField else {
       guard let merging = self as? any MergingField else { return (false, false) }
       return (try merging.hasUndecodable(record.id, tx), former)

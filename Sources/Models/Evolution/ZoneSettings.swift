@@ -7,7 +7,7 @@ import OperationFormat
 /// | `schemas` | set | versions of the schema that writes were made to require: the greatest counts |
 /// | `migrated` | set | versions to which the zone was migrated |
 /// | `claims N` | contributions | devices that want to migrate the zone to version N: each a time, in milliseconds since 1970 |
-/// | `progress N` | register | how far that is: the number of the step, and the name of the last record in it |
+/// | `progress N` | register | how far that is: the number of the step, the last record that is done, and the last that there was |
 struct ZoneSettings {
   static let type: Name = "tributary.settings"
   static let schemas: Name = "schemas"
@@ -27,17 +27,22 @@ struct MigrationProgress {
   var step = 0
   /// The last record of the step that was migrated; nil if it is not begun.
   var last: Name?
+  /// The last record that was there when the step began.
+  var end: Name?
 
-  var value: Value { .array([.int(Int64(step)), last.map { .string($0.rawValue) } ?? .null]) }
+  var value: Value {
+    .array([.int(Int64(step))] + [last, end].map { $0.map { .string($0.rawValue) } ?? .null })
+  }
 
   init(step: Int = 0) { self.step = step }
 
   init(_ value: Value?) {
-    guard case .array(let parts)? = value, parts.count == 2, case .int(let step) = parts[0], step >= 0 else {
+    guard case .array(let parts)? = value, parts.count == 3, case .int(let step) = parts[0], step >= 0 else {
       return
     }
     self.step = Int(step)
     if case .string(let name) = parts[1] { last = Name(name) }
+    if case .string(let name) = parts[2] { end = Name(name) }
   }
 }
 

@@ -96,6 +96,8 @@ public struct Field<T: Sendable>: RegisterField {
     return try core.codec.encode(core.fallback, zone)
   }
 
+  var upcast: ValueUpcast? { core.upcast }
+
   @inline(__always)
   private func upcast(_ value: Value?) -> Value? {
     guard let value, let upcast = core.upcast else { return value }
@@ -128,8 +130,24 @@ extension Field: IndexableField {
 
 /// A field with one value, of any type.
 protocol RegisterField: ModelField {
+  /// What values of an earlier version of the app become.
+  var upcast: ValueUpcast? { get }
+
   func shownValue(_ value: Value?, in zone: ZoneID) throws -> Value
 
   /// The form in which a value is stored; nil if it does not decode.
   func stored(_ value: Value, in zone: ZoneID) throws -> Value?
+}
+
+extension ValueUpcast {
+  /// - Throws: `StoreError` `definitionInvalid` for a table with which a value would not stay what it was written as.
+  func check(of field: Name, _ type: Name) throws {
+    guard case .values(let table) = self else { return }
+    for value in table.values where table[value].map({ $0 != value }) ?? false {
+      throw StoreError(
+        .definitionInvalid,
+        "the upcast of the field “\(field)” of “\(type)” makes \(value), and makes it another value",
+        hint: "let old values become only such that are none of the old ones")
+    }
+  }
 }

@@ -99,6 +99,11 @@ extension Model {
         .nameInvalid, "\(self) has the parent \(parent), which does not name it as a submodel",
         hint: "add \(self).self to `static let submodels` of \(parent)")
     }
+    for (_, field) in ModelSchema.of(Self.self).properties {
+      if let upcast = (field as? any RegisterField)?.upcast {
+        try upcast.check(of: field.definition.name, type)
+      }
+    }
     var owners: [Name: Name] = [:]
     for definition in ModelSchema.of(Self.self).definitions {
       for name in Set(definition.names) {

@@ -4,15 +4,20 @@ extension Store {
   /// Nothing is written.
   ///
   /// - Parameters:
-  ///   - models: the models of the new version.
-  ///   - steps: a migration, which is tried and undone. Steps that are not of records are left out.
+  ///   - models: the models of the new version. A model brings its submodels.
+  ///   - steps: a migration, which is tried and undone, some hundred records at a time: a step does not see what one
+  ///     before it did to others. Steps that are not of records are left out.
   /// - Throws: what a step throws; `StoreError` `damaged`, and as ``write(_:)``.
   /// - Complexity: linear in the records of the store.
   public func dryRun(_ models: [any Model.Type], _ steps: [MigrationStep] = []) async throws -> SchemaReport {
-    for model in models { try model.check() }
-    var report = try read { tx in
+    var all: [any Model.Type] = []
+    for model in models.flatMap({ $0.family }) where !all.contains(where: { $0 == model }) {
+      all.append(model)
+    }
+    for model in all { try model.check() }
+    var report = try read { [all] tx in
       var report = SchemaReport()
-      for model in models { try report.add(model, tx) }
+      for model in all { try report.add(model, tx) }
       return report
     }
     let ofRecords = steps.filter { if case .records = $0.work { true } else { false } }

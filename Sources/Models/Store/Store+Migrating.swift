@@ -22,8 +22,12 @@ extension Store {
   /// What an older version of the app writes later is not migrated: read it by a former name or an upcast, or require the
   /// schema with `requireSchema(_:in:)`.
   ///
+  /// Where an app has several migrations, begin the next one only once the one before returned no zone: a zone that was
+  /// migrated to a later version is not migrated to an earlier one. Attach a local zone to a remote before it is migrated,
+  /// or when all devices are.
+  ///
   /// - Parameters:
-  ///   - version: the version, from 1. Use another one for each migration.
+  ///   - version: the version, from 1. Use a greater one for each migration.
   ///   - steps: what is done, in order.
   ///   - patience: how long the claim of a device counts that does not end.
   ///   - zones: the zones; nil for all of the store.
@@ -34,11 +38,13 @@ extension Store {
     to version: UInt64, _ steps: [MigrationStep], patience: Duration = .seconds(86_400),
     in zones: [ZoneID]? = nil
   ) async throws -> [ZoneID] {
-    precondition(version > 0, "schemas are counted from 1")
+    precondition(1...UInt64(Int64.max) ~= version, "schemas are counted from 1")
     try await migrateStore(to: version, steps)
     if !steps.contains(where: { if case .store = $0.work { false } else { true } }) { return [] }
     var waiting: [ZoneID] = []
     for zone in try zones ?? read({ try $0.zones() }) where zone != Self.ownZone {
+      // What this version of the app may not write to, a newer one migrates.
+      if try read({ try $0.minimumSchema(of: zone) }) > schema ?? 0 { continue }
       if try await !migrate(zone, to: version, steps, patience) { waiting.append(zone) }
     }
     return waiting
@@ -75,18 +81,25 @@ extension Store {
       case .runs: break
       }
       try Task.checkCancellation()
-      try await write { tx in
+      let isEmpty = try await write { tx in
         // Another process may have done more since.
-        if try tx.versions(ZoneSettings.migrated, of: zone).contains(version) { return }
+        if try tx.versions(ZoneSettings.migrated, of: zone).contains(version) { return false }
         let field = ZoneSettings.progress(of: version)
-        var progress = MigrationProgress(try tx.value(of: field, in: settings.record))
+        let before = try tx.value(of: field, in: settings.record)
+        var progress = MigrationProgress(before)
         let isDone = try MigrationStep.run(steps, in: zone, &progress, &tx)
+        // A local zone in which there was nothing to do is not marked: it may be attached to a remote where there is.
+        if isDone, before == nil, tx.operationCounts.isEmpty, try tx.attachment(of: zone) == .local {
+          return true
+        }
         try tx.makeRecord(of: settings)
         if isDone {
           try tx.insert(ZoneSettings.value(version), into: ZoneSettings.migrated, ofSettings: settings)
         }
         try tx.set(field, of: settings.record, to: isDone ? .null : progress.value)
+        return false
       }
+      if isEmpty { return true }
     }
   }
 

@@ -14,7 +14,7 @@ public final class Store: Sendable {
   /// The store under it.
   public let local: LocalStore
   private let author: String?
-  private let schema: UInt64?
+  let schema: UInt64?
 
   /// Opens the store of a directory, or makes one there, and makes the zones that it does not have.
   ///
@@ -80,8 +80,12 @@ public final class Store: Sendable {
     }
     try local.declareIndexesBlockingThisThread(definitions, removing: gone.map(\.name))
     guard try local.hasIndexesToBuild() else { return }
-    if try local.recordCountMax() <= Self.recordsAtOnce { return try local.buildIndexesBlockingThisThread() }
-    try local.startBuildingIndexes()
+    guard try local.recordCountMax() <= Self.recordsAtOnce else { return try local.startBuildingIndexes() }
+    do {
+      try local.buildIndexesBlockingThisThread()
+    } catch let error as StoreError where error.code == .damaged {
+      // A damaged record keeps no app from opening its store: queries read all records, and `buildIndexes` throws this.
+    }
   }
 
   /// How many records an opening reads to build an index.

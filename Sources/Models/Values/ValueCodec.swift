@@ -29,19 +29,41 @@ extension ValueCodec where T: Codable {
     Self(
       encode: { value, zone in try ValueEncoder.encode(value, in: zone) },
       decode: { value, zone in
-        if let found = try? ValueDecoder.decode(T.self, from: value, in: zone) { return found }
-        guard let complete, let all = try? ValueEncoder.encode(complete, in: zone),
-          case .map = all, case .map = value
-        else { return nil }
-        return try? ValueDecoder.decode(T.self, from: value.filled(by: all), in: zone)
+        var value = value
+        // Each round fills one member in.
+        for _ in 0..<membersMax {
+          do {
+            return try ValueDecoder.decode(T.self, from: value, in: zone)
+          } catch DecodingError.keyNotFound(let key, let context) {
+            let path = (context.codingPath + [key]).map { Name($0.stringValue) }
+            guard let complete, let all = try? ValueEncoder.encode(complete, in: zone),
+              let filled = value.filled(at: path[...], by: all)
+            else { return nil }
+            value = filled
+          } catch {
+            return nil
+          }
+        }
+        return nil
       })
   }
+
+  /// How many members of a value a default may stand in for.
+  private static var membersMax: Int { 64 }
 }
 
 extension Value {
-  /// A map with the entries that it does not have of another one, at all depths.
-  fileprivate func filled(by complete: Value) -> Value {
-    guard case .map(let entries) = self, case .map(let all) = complete else { return self }
-    return .map(entries.merging(all) { $0.filled(by: $1) })
+  /// A map with what another one has at a path; nil if that has nothing, or this is no map.
+  fileprivate func filled(at path: ArraySlice<Name>, by complete: Value) -> Value? {
+    guard case .map(var entries) = self, case .map(let all) = complete, let key = path.first,
+      let other = all[key]
+    else { return nil }
+    if path.count == 1 {
+      entries[key] = other
+    } else {
+      guard let inner = entries[key]?.filled(at: path.dropFirst(), by: other) else { return nil }
+      entries[key] = inner
+    }
+    return .map(entries)
   }
 }

@@ -40,6 +40,9 @@ extension IndexDefinition {
       if field.subject == .each { try refuse("is by each of no fields", "name the fields") }
       return
     }
+    if case .values(let table)? = field.upcast, table.keys.contains(where: \.mayNameRecords) {
+      try refuse("is by “\(field)”, of which references become other values", "order by another field")
+    }
     for name in [name] + field.formerNames { try name.check("a field's name", Limits.nameBytesMax) }
     switch (content, kind) {
     case (.value, .register), (.value, .counter), (.value, .text), (.elements, .register), (.elements, .set),

@@ -152,7 +152,9 @@ extension RecordView {
     var found: [Value]
     switch field.subject {
     case .field(let name, let kind) where kind == .set || kind == .map || kind == .list:
-      guard try reader.count(of: name, in: id, as: kind) <= IndexEntry.valuesMax else { return nil }
+      guard try reader.count(of: name, in: id, as: kind) <= IndexEntry.valuesMax,
+        try !field.mergesMembers || reader.count(of: name, in: id, as: .map) <= 4 * IndexEntry.valuesMax
+      else { return nil }
       switch kind {
       case .set: found = Array(try reader.elements(of: name, withRegisters: field.formerNames, of: id))
       case .map:

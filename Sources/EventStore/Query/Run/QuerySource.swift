@@ -210,9 +210,14 @@ extension RecordReader {
   private func registers(_ names: [Name], of record: RecordID) throws -> [Value] {
     var found: [Value] = []
     for name in names {
-      if let value = try value(of: name, in: record) { found.append(value) }
+      if let value = try register(name, of: record) { found.append(value) }
     }
     return found
+  }
+
+  /// The value of a field's register, whatever other kinds the field has; nil if it has none.
+  package func register(_ field: Name, of record: RecordID) throws -> Value? {
+    try withRecord(record) { try $0.register(field) } ?? nil
   }
 
   /// The field, of some that are set, whose value was set last: its greatest head is the greatest of all.
