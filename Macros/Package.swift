@@ -52,6 +52,11 @@ let package = Package(
     .testTarget(
       name: "RecordStructTests",
       dependencies: ["RecordMacro", .product(name: "Tributary", package: "tributary")], packageAccess: false),
+    // The same for an app whose code is the main actor's.
+    .testTarget(
+      name: "MainActorTests",
+      dependencies: ["RecordMacro", .product(name: "Tributary", package: "tributary")], packageAccess: false,
+      swiftSettings: [.defaultIsolation(MainActor.self)]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -132,7 +132,7 @@ struct ExpandingProperties {
           }
         }
 
-        extension Post: RecordStruct, Codable {
+        nonisolated extension Post: RecordStruct, Codable {
         }
         """.withoutEmptyLines)
   }

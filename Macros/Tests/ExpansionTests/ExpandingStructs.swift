@@ -59,7 +59,7 @@ struct ExpandingStructs {
           }
         }
 
-        extension Post: RecordStruct, Codable {
+        nonisolated extension Post: RecordStruct, Codable {
         }
         """.withoutEmptyLines)
   }
