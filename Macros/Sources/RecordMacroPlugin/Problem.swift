@@ -17,7 +17,8 @@ enum Problem {
   case notStored(String, Marker)
   case outside(Marker)
   case implicitlyUnwrapped(String, wrapped: String)
-  case changing(String)
+  case changing(String, type: String)
+  case optionalDefault(String)
   case optionalMerging(String, wrapped: String)
   case neverMerges(String, type: String)
   case unmergedSet(String)
@@ -73,8 +74,10 @@ extension Problem: DiagnosticMessage {
       "'@\(marker)' is for stored properties of a struct with '@Record': add '@Record' to the struct, or remove this"
     case .implicitlyUnwrapped(let property, let wrapped):
       "'\(property)' may be nil in a record: write '\(wrapped)?' instead of '\(wrapped)!'"
-    case .changing(let property):
-      "the default of a field must always be the same: remove the initial value of '\(property)', and pass it when you make the struct"
+    case .changing(let property, let type):
+      "the default of a field must always be the same: write 'var \(property): \(type)', and pass its value when you make the struct"
+    case .optionalDefault(let property):
+      "'\(property)' could never be nil, because an empty field shows its default: remove '?' or the initial value"
     case .optionalMerging(let property, let wrapped):
       "a field that merges is never nil: write '\(wrapped)' as the type of '\(property)'"
     case .neverMerges(let property, let type):

@@ -55,7 +55,12 @@ struct StoredProperty {
     if !former.isEmpty { arguments.append("formerly: " + former.joined(separator: ", ")) }
     if let value = initialValue, !value.is(NilLiteralExprSyntax.self) {
       if isReference { throw Problem.referenceDefault(text).at(name) }
-      if value.isChanging(type) { throw Problem.changing(text).at(name) }
+      if type.wrapped != nil { throw Problem.optionalDefault(text).at(name) }
+      if value.isChanging(type) {
+        // A UUID has no empty value.
+        let type = type.trimmedDescription + (type.isNamed("UUID") ? "?" : "")
+        throw Problem.changing(text, type: type).at(name)
+      }
       arguments.append("default: \(value.trimmedDescription)")
     }
     return "Field<\(type.trimmedDescription)>(\(arguments.joined(separator: ", ")))"

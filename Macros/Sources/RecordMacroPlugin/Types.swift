@@ -80,17 +80,20 @@ extension ExprSyntax {
   ///
   /// - Parameter type: the type of the property.
   func isChanging(_ type: TypeSyntax) -> Bool {
-    let type = type.wrapped ?? type
-    let isOfChangingType = type.isNamed("Date") || type.isNamed("UUID")
-    return tokens(viewMode: .sourceAccurate).contains { ["now", "random"].contains($0.text) }
-      || isOfChangingType
-        && self.as(FunctionCallExprSyntax.self).map { call in
-          call.arguments.isEmpty || call.arguments.first?.label?.text == "timeIntervalSinceNow"
-        } ?? false
+    if tokens(viewMode: .sourceAccurate).contains(where: \.isChangingMember) { return true }
+    guard type.isNamed("Date") || type.isNamed("UUID"), let call = self.as(FunctionCallExprSyntax.self) else {
+      return false
+    }
+    return call.arguments.isEmpty || call.arguments.first?.label?.text == "timeIntervalSinceNow"
   }
 }
 
 extension TokenSyntax {
+  /// Whether it is the `now` of `Date.now`, or the like.
+  fileprivate var isChangingMember: Bool {
+    ["now", "random"].contains(text) && parent?.parent?.is(MemberAccessExprSyntax.self) == true
+  }
+
   fileprivate var isTypeName: Bool { text.first?.isUppercase == true }
 
   /// The name that it stands for, without backticks.

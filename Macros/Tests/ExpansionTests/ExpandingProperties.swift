@@ -19,6 +19,10 @@ struct ExpandingProperties {
     PropertyCase("", "var date: Date", #"let date = Field<Date>("date")"#),
     PropertyCase("", "var rank: Int?", #"let rank = Field<Int?>("rank")"#),
     PropertyCase("", "var rank: Int? = nil", #"let rank = Field<Int?>("rank")"#),
+    PropertyCase("", "var time = \"now\"", #"let time = Field<String>("time", default: "now")"#),
+    PropertyCase(
+      "", "var start = Date(timeIntervalSince1970: 0)",
+      #"let start = Field<Date>("start", default: Date(timeIntervalSince1970: 0))"#),
     PropertyCase("", "var words: [String]", #"let words = Field<[String]>("words")"#),
     PropertyCase(
       "", "var season: Season = .summer", #"let season = Field<Season>("season", default: .summer)"#),

@@ -67,19 +67,23 @@ struct RefusingSources {
     RefusedCase("var ⚠count: Int!", "'count' may be nil in a record: write 'Int?' instead of 'Int!'"),
     RefusedCase(
       "var ⚠date = Date()",
-      "the default of a field must always be the same: remove the initial value of 'date', and pass it when you make the struct"
+      "the default of a field must always be the same: write 'var date: Date', and pass its value when you make the struct"
     ),
     RefusedCase(
       "var ⚠date: Date = .now",
-      "the default of a field must always be the same: remove the initial value of 'date', and pass it when you make the struct"
+      "the default of a field must always be the same: write 'var date: Date', and pass its value when you make the struct"
     ),
     RefusedCase(
-      "var ⚠key: UUID? = .init()",
-      "the default of a field must always be the same: remove the initial value of 'key', and pass it when you make the struct"
+      "var ⚠rank: Int? = 5",
+      "'rank' could never be nil, because an empty field shows its default: remove '?' or the initial value"
+    ),
+    RefusedCase(
+      "var ⚠key: UUID = .init()",
+      "the default of a field must always be the same: write 'var key: UUID?', and pass its value when you make the struct"
     ),
     RefusedCase(
       "var ⚠dice: Int = .random(in: 1...6)",
-      "the default of a field must always be the same: remove the initial value of 'dice', and pass it when you make the struct"
+      "the default of a field must always be the same: write 'var dice: Int', and pass its value when you make the struct"
     ),
     RefusedCase(
       "@Merging var ⚠likes: Int?", "a field that merges is never nil: write 'Int' as the type of 'likes'"),
