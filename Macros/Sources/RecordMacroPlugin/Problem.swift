@@ -51,7 +51,7 @@ extension Problem: DiagnosticMessage {
     case .generic:
       "'@Record' cannot write the model of a generic struct: write the type in place of the parameter"
     case .codingKeys:
-      "the coding keys of a record are its properties: remove 'CodingKeys', and choose stored names with '@Named'"
+      "'@Record' needs the coding keys that the compiler writes: remove 'CodingKeys', and choose stored names with '@Named'"
     case .conditional:
       "the fields of a record must be the same in each build: move the property out of '#if'"
     case .pattern:
@@ -85,13 +85,13 @@ extension Problem: DiagnosticMessage {
     case .unmergedSet(let property):
       "a set has no order to be stored in as one value: add '@Merging' to '\(property)', or make it an array"
     case .formerlyMerging(let property):
-      "a field that merges has one name for ever: remove '@Formerly', and write '@Named' with the stored name of '\(property)'"
+      "the stored name of a field that merges cannot change: remove '@Formerly', and write '@Named' with the old name of '\(property)'"
     case .mergingArgument(let property, let label, let type):
       "'\(property)' cannot take '\(label)', which is not for \(type): remove it"
     case .mergingRule(let property):
       "'@Merging' of references has no arguments: remove those of '\(property)'"
     case .unindexed(let property):
-      "'\(property)' has no order to index: remove '@Indexed'; words of a text can be in 'static let indexes'"
+      "'\(property)' cannot have an index of its own: remove '@Indexed'; 'static let indexes' can index the words of a text"
     case .requiredReference(let property, let type):
       "the record that '\(property)' refers to may be missing: write '\(type)?'"
     case .noReference(let property):

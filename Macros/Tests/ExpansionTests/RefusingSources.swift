@@ -100,7 +100,7 @@ struct RefusingSources {
       "a set has no order to be stored in as one value: add '@Merging' to 'tags', or make it an array"),
     RefusedCase(
       #"@Merging @Formerly("count") var ⚠likes: Int"#,
-      "a field that merges has one name for ever: remove '@Formerly', and write '@Named' with the stored name of 'likes'"
+      "the stored name of a field that merges cannot change: remove '@Formerly', and write '@Named' with the old name of 'likes'"
     ),
     RefusedCase(
       #"@Merging(startingAt: "a") var ⚠tags: Set<String>"#,
@@ -113,7 +113,8 @@ struct RefusingSources {
       "'@Merging' of references has no arguments: remove those of 'guests'"),
     RefusedCase(
       "@Merging @Indexed var ⚠body: String",
-      "'body' has no order to index: remove '@Indexed'; words of a text can be in 'static let indexes'"),
+      "'body' cannot have an index of its own: remove '@Indexed'; 'static let indexes' can index the words of a text"
+    ),
     RefusedCase(
       "@Reference(.nullify) var ⚠author: Ref<Person.Fields>",
       "the record that 'author' refers to may be missing: write 'Ref<Person.Fields>?'"),
@@ -136,7 +137,7 @@ struct RefusingSources {
       "'a' is stored as 'b' already: choose another name with '@Named'"),
     RefusedCase(
       "enum ⚠CodingKeys: CodingKey { case a }",
-      "the coding keys of a record are its properties: remove 'CodingKeys', and choose stored names with '@Named'"
+      "'@Record' needs the coding keys that the compiler writes: remove 'CodingKeys', and choose stored names with '@Named'"
     ),
     RefusedCase(
       "#if DEBUG\n  var ⚠count: Int\n  #endif",

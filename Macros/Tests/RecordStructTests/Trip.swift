@@ -52,7 +52,7 @@ func planTrip(in directory: String) async throws -> [Trip] {
   }
 
   let rows = try store.fetch(Trip.where { $0.tags.contains("sea") }.sorted(by: \.start))
-  for row in rows { print(row.title, row.likes, row.guide?.name ?? "no guide") }
+  for row in rows { print(row.title, row.likes, row.stops.count) }
   return try rows.map { try $0.decode(Trip.self) }
 }
 // page end

@@ -52,6 +52,10 @@ struct WritingStructs {
       #expect(row.lines.map(\.text) == ["c", "d", "c"])
       #expect(try store.fetch(ann)?.decode(Person.self) == Person(name: "Ann", favorite: post))
 
+      try await store.write { tx in tx[post].balance.add(DecimalNumber("1.5")!) }
+      expected.balance = 1.5
+      #expect(try store.fetch(post)?.decode(Post.self) == expected)
+
       var changed = expected
       (changed.headline, changed.rank, changed.draft, changed.likes) = ("Bye", nil, nil, 4)
       (changed.body, changed.tags, changed.roles) = ("Some other text", ["y", "z"], ["cook": 3])
