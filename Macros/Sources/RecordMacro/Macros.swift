@@ -65,3 +65,7 @@ public macro Merging(startingWith registers: Name...) =
 @attached(peer)
 public macro Merging<T: Codable>(filledBy complete: T) =
   #externalMacro(module: "RecordMacroPlugin", type: "MarkerMacro")
+
+/// The members of a list's elements merge one by one: see ``ListField/mergingMembers``. It stands beside ``Merging()``.
+@attached(peer)
+public macro MergingMembers() = #externalMacro(module: "RecordMacroPlugin", type: "MarkerMacro")

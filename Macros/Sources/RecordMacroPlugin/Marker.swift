@@ -9,6 +9,7 @@ enum Marker: String, CustomStringConvertible {
   case indexed = "Indexed"
   case reference = "Reference"
   case merging = "Merging"
+  case mergingMembers = "MergingMembers"
 
   var description: String { rawValue }
 

@@ -9,6 +9,8 @@ struct MergingKind {
   /// The label of the argument of `@Merging` that the kind has.
   var argument: String?
   let canBeIndexed: Bool
+  /// Whether members of its elements can merge one by one.
+  var hasMembers = false
 
   /// - Returns: nil for a type that does not merge.
   init?(_ type: TypeSyntax) {
@@ -26,6 +28,7 @@ struct MergingKind {
     {
       (field, argument, canBeIndexed) = ("ListField<\(element.trimmed)>", "filledBy", true)
       self.element = element
+      hasMembers = true
     } else if let value = Self.value(type) {
       (field, argument, canBeIndexed) = ("MapField<\(value.trimmed)>", "filledBy", true)
       element = value

@@ -25,6 +25,7 @@ enum Problem {
   case formerlyMerging(String)
   case mergingArgument(String, label: String, type: String)
   case mergingRule(String)
+  case noMembers(String)
   case unindexed(String)
   case requiredReference(String, type: String)
   case noReference(String)
@@ -90,6 +91,8 @@ extension Problem: DiagnosticMessage {
       "'\(property)' cannot take '\(label)', which is not for \(type): remove it"
     case .mergingRule(let property):
       "'@Merging' of references has no arguments: remove those of '\(property)'"
+    case .noMembers(let property):
+      "'@MergingMembers' is for arrays that merge: write '@Merging @MergingMembers var \(property): [Item]', or remove it"
     case .unindexed(let property):
       "'\(property)' cannot have an index of its own: remove '@Indexed'; 'static let indexes' can index the words of a text"
     case .requiredReference(let property, let type):

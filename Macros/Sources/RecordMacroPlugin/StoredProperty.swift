@@ -36,6 +36,9 @@ struct StoredProperty {
     if let wrapped = type.as(ImplicitlyUnwrappedOptionalTypeSyntax.self)?.wrappedType.trimmedDescription {
       throw Problem.implicitlyUnwrapped(text, wrapped: wrapped).at(name)
     }
+    if markers[.mergingMembers] != nil, markers[.merging] == nil || MergingKind(type)?.hasMembers == false {
+      throw Problem.noMembers(text).at(name)
+    }
     let field = try markers[.merging] == nil ? registerField() : mergingField()
     return "\(access)let \(name.text) = \(field)\(markers[.indexed] == nil ? "" : ".indexed")"
   }
@@ -87,6 +90,7 @@ struct StoredProperty {
       arguments.append(rule.expression.trimmedDescription)
     }
     arguments += others.map { $0.with(\.trailingComma, nil).trimmedDescription }
-    return "\(kind.field)(\(arguments.joined(separator: ", ")))"
+    let members = markers[.mergingMembers] == nil ? "" : ".mergingMembers"
+    return "\(kind.field)(\(arguments.joined(separator: ", ")))\(members)"
   }
 }

@@ -78,6 +78,9 @@ struct ExpandingProperties {
     PropertyCase("@Merging", "var roles: [String: Int]", #"let roles = MapField<Int>("roles")"#),
     PropertyCase("@Merging", "var roles: Dictionary<String, Int>", #"let roles = MapField<Int>("roles")"#),
     PropertyCase("@Merging", "var items: [Item]", #"let items = ListField<Item>("items")"#),
+    PropertyCase(
+      "@Merging(filledBy: Item()) @MergingMembers @Indexed", "var items: [Item]",
+      #"let items = ListField<Item>("items", filledBy: Item()).mergingMembers.indexed"#),
     PropertyCase("@Merging", "var items: Array<Item>", #"let items = ListField<Item>("items")"#),
     PropertyCase(
       "@Merging @Reference(.nullify)", "var guests: Set<Ref<Person.Fields>>",

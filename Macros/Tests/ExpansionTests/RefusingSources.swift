@@ -112,6 +112,14 @@ struct RefusingSources {
       "@Merging(filledBy: a) @Reference(.nullify) var ⚠guests: [Ref<Person.Fields>]",
       "'@Merging' of references has no arguments: remove those of 'guests'"),
     RefusedCase(
+      "@MergingMembers var ⚠items: [Item]",
+      "'@MergingMembers' is for arrays that merge: write '@Merging @MergingMembers var items: [Item]', or remove it"
+    ),
+    RefusedCase(
+      "@Merging @MergingMembers var ⚠likes: Int",
+      "'@MergingMembers' is for arrays that merge: write '@Merging @MergingMembers var likes: [Item]', or remove it"
+    ),
+    RefusedCase(
       "@Merging @Indexed var ⚠body: String",
       "'body' cannot have an index of its own: remove '@Indexed'; 'static let indexes' can index the words of a text"
     ),

@@ -25,6 +25,7 @@ struct Expansion {
         "Record": MacroSpec(type: RecordMacro.self, conformances: ["RecordStruct", "Codable"]),
         "Named": marker,
         "Formerly": marker, "Indexed": marker, "Reference": marker, "Merging": marker,
+        "MergingMembers": marker,
       ],
       contextGenerator: {
         BasicMacroExpansionContext(sharingWith: context, lexicalContext: $0.allMacroLexicalContexts())

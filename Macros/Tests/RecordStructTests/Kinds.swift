@@ -35,7 +35,7 @@ struct Post: Hashable {
   @Merging var body: String
   @Merging @Indexed var tags: Set<String>
   @Merging @Reference(.nullify) var readers: Set<Ref<Person.Fields>>
-  @Merging(filledBy: Line(text: "")) var lines: [Line]
+  @Merging(filledBy: Line(text: "")) @MergingMembers var lines: [Line]
   @Merging var roles: [String: Int]
 
   var isLiked: Bool { likes > 0 }

@@ -60,6 +60,7 @@ struct WritingStructs {
       (changed.headline, changed.rank, changed.draft, changed.likes) = ("Bye", nil, nil, 4)
       (changed.body, changed.tags, changed.roles) = ("Some other text", ["y", "z"], ["cook": 3])
       changed.lines.remove(at: 1)
+      changed.lines[0].isDone = true
       try await store.write { [changed] tx in try tx.update(post, with: changed) }
       #expect(try store.fetch(post)?.decode(Post.self) == changed)
       #expect(try store.fetch(ann)?.name == "Ann")
