@@ -46,8 +46,9 @@ test-debug: setup
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build
 
+# Without the name of the product, the engine would be built twice: for the tests and for apps.
 test-macros: setup ## Runs the tests of the macro @Record. The first run compiles swift-syntax, which takes minutes.
-	$(SWIFT) test --package-path Macros --scratch-path .build/macros
+	$(SWIFT) test --package-path Macros --scratch-path .build/macros --test-product macrosPackageTests
 
 damage: setup ## Opens many damaged files and rows, which must crash no process: DAMAGED_FILES=3000
 	$(SWIFT) build --build-tests

@@ -78,7 +78,8 @@ struct RecordDeclaration {
         throw Problem.nameTaken(name, owner: owner).at(node)
       }
     }
-    fields.append(try property.field())
+    let field = DeclSyntax("\(raw: try property.field())")
+    fields.append(SelfRewriter(name).rewrite(field).description)
   }
 
   /// The property that a binding makes; nil if it has no field.
@@ -113,11 +114,8 @@ struct RecordDeclaration {
     if variable.bindingSpecifier.tokenKind == .keyword(.let), value != nil {
       throw Problem.constant(text).at(name)
     }
-    let rewriter = SelfRewriter(self.name)
     return StoredProperty(
-      name: name, type: rewriter.rewrite(type.trimmed).cast(TypeSyntax.self),
-      initialValue: value.map { rewriter.rewrite($0.trimmed).cast(ExprSyntax.self) }, markers: markers,
-      access: variable.modifiers.access)
+      name: name, type: type, initialValue: value, markers: markers, access: variable.modifiers.access)
   }
 
   /// Checks a name in the log, as far as it is a literal.

@@ -81,6 +81,9 @@ struct ExpandingProperties {
     PropertyCase(
       "@Merging(filledBy: Item()) @MergingMembers @Indexed", "var items: [Item]",
       #"let items = ListField<Item>("items", filledBy: Item()).mergingMembers.indexed"#),
+    PropertyCase(
+      "@Merging(filledBy: Self.empty) @Named(Self.names.items)", "var items: [Self.Item]",
+      #"let items = ListField<Post.Item>(Post.names.items, filledBy: Post.empty)"#),
     PropertyCase("@Merging", "var items: Array<Item>", #"let items = ListField<Item>("items")"#),
     PropertyCase(
       "@Merging @Reference(.nullify)", "var guests: Set<Ref<Person.Fields>>",
