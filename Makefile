@@ -29,7 +29,7 @@ BENCH = $(SWIFT) build -c release --package-path Benchmarks --scratch-path .buil
 PLANTED_PATH ?= .build-planted
 PLANTED = $(SWIFT) build -c release --package-path $(PLANTED_PATH)/tributary --scratch-path $(PLANTED_PATH) --product replay
 
-.PHONY: help setup build test test-debug damage foldcheck foldcheck-some simulate simulate-check planted house face bench bench-smoke instructions demo example lint docs soak clean
+.PHONY: help setup build test test-debug test-macros damage foldcheck foldcheck-some simulate simulate-check planted house face bench bench-smoke instructions demo example lint docs soak clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -45,6 +45,10 @@ test: test-debug foldcheck-some simulate-check ## Runs all tests, then FoldCheck
 test-debug: setup
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build
+
+# Without the name of the product, the engine would be built twice: for the tests and for apps.
+test-macros: setup ## Runs the tests of the macro @Record. The first run compiles swift-syntax, which takes minutes.
+	$(SWIFT) test --package-path Macros --scratch-path .build/macros --test-product macrosPackageTests
 
 damage: setup ## Opens many damaged files and rows, which must crash no process: DAMAGED_FILES=3000
 	$(SWIFT) build --build-tests
@@ -100,7 +104,8 @@ example: setup ## Runs the example app: two devices write offline, sync and sett
 
 lint: ## Checks the format of the sources.
 	$(SWIFT) format lint -r --strict Package.swift Sources Tests \
-	  Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources
+	  Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources \
+	  Macros/Package.swift Macros/Sources Macros/Tests
 
 docs: setup ## Builds the documentation as one site, in .build/docs; warnings are errors.
 	@mkdir -p .build/docs

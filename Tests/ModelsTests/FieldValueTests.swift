@@ -93,6 +93,26 @@ struct FieldValueTests {
     var small = Float16(0.5)
   }
 
+  @Test("references have a form for what is not a store")
+  func referencesAsText() throws {
+    struct Named: Codable, Equatable {
+      var photo: AssetReference?
+      var tag: Ref<Tag>
+    }
+    let hash = try #require(ContentHash(String(repeating: "0a", count: 32)))
+    let named = Named(photo: AssetReference(hash: hash, byteCount: 5), tag: Ref(in: "z", "t"))
+    let json = try JSONEncoder().encode(named)
+    #expect(try JSONDecoder().decode(Named.self, from: json) == named)
+    let wrong = Data(#"{"tag": "z:t", "photo": {"hash": "0a", "byteCount": 5}}"#.utf8)
+    #expect(throws: DecodingError.self) { try JSONDecoder().decode(Named.self, from: wrong) }
+    let stored = try ValueEncoder.encode(named, in: "z")
+    #expect(try ValueDecoder.decode(Named.self, from: stored, in: "z") == named)
+    guard case .map(let entries) = stored, case .asset? = entries["photo"] else {
+      Issue.record("\(stored)")
+      return
+    }
+  }
+
   @Test("Codable types are stored with the types of their parts, and read again")
   func codable() throws {
     let codec = ValueCodec<Everything>.ofCodable
