@@ -35,10 +35,12 @@ public struct ListField<T: Sendable>: CodedField {
     self.init(name, .reference(rule))
   }
 
-  /// The field, with elements whose members merge one by one: two devices may change different members of an element, and
-  /// both changes stay. The elements must be stored as keys with values, each of which stands
-  /// for itself, as structs are; not enumerations with payloads. Say it from the first version of
-  /// a model on: a version without it does not see such changes.
+  /// The field, with elements whose members merge one by one: two devices may change different members of an
+  /// element, and both changes stay.
+  ///
+  /// The elements must be stored as keys with values, each of which stands for itself, as structs are; not
+  /// enumerations with payloads. Say it from the first version of a model on: a version without it does not see such
+  /// changes.
   ///
   /// ```swift
   /// let items = ListField<Item>("items").mergingMembers

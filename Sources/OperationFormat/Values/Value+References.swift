@@ -7,6 +7,18 @@ extension Value {
     }
   }
 
+  /// Whether it names another record.
+  ///
+  /// - Complexity: linear in the value.
+  package var namesRecords: Bool {
+    switch self {
+    case .reference: true
+    case .array(let elements): elements.contains(where: \.namesRecords)
+    case .map(let entries): entries.values.contains(where: \.namesRecords)
+    case .null, .bool, .int, .double, .decimal, .string, .bytes, .date, .uuid, .asset: false
+    }
+  }
+
   /// Appends the references in it, in order.
   ///
   /// - Complexity: linear in the value; the depth limit of encoded values bounds the recursion.

@@ -23,9 +23,8 @@ struct Replay: AsyncParsableCommand {
       CommandGroup(
         name: "Look",
         subcommands: [
-          InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, QueryCommand.self, SchemaCommand.self,
-          DigestCommand.self,
-          SegmentCommand.self, AssetCommand.self,
+          InfoCommand.self, LogCommand.self, ShowCommand.self, StateCommand.self, QueryCommand.self,
+          SchemaCommand.self, DigestCommand.self, SegmentCommand.self, AssetCommand.self,
         ]),
       CommandGroup(
         name: "Understand", subcommands: [ExplainCommand.self, ConflictsCommand.self, HoldersCommand.self]),

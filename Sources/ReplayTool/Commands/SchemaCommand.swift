@@ -138,7 +138,8 @@ extension FoundSchema.Field {
 
 extension FoundSchema.RecordType {
   fileprivate func print(_ name: Name, _ indexes: [IndexInformation], _ output: Output) throws {
-    try output.line("\(Display.name(name))  \(output.styled("\(recordCount) record\(recordCount == 1 ? "" : "s")", .quiet))")
+    let count = "\(recordCount) record\(recordCount == 1 ? "" : "s")"
+    try output.line("\(Display.name(name))  \(output.styled(count, .quiet))")
     var columns = Columns(output, indent: 2)
     for (name, field) in fields.sorted(by: { $0.key < $1.key }) {
       try columns.add([

@@ -44,7 +44,7 @@ struct IndexedRecord: ~Copyable {
           break
         }
         let value = try record.indexedValue(of: field, reader)
-        if value.mayNameRecords { referenceParts |= 1 << UInt8(place) }
+        if value.namesRecords { referenceParts |= 1 << UInt8(place) }
         ordered.append(value, to: &values)
       case .elements(let field):
         guard let found = try record.indexedValues(of: field, reader, &flags) else {
@@ -52,7 +52,7 @@ struct IndexedRecord: ~Copyable {
             index.stored.number, state, [IndexEntry.overfullByte].span.bytes, name, flags.union(.isOverfull),
             body)
         }
-        if found.contains(where: \.mayNameRecords) { referenceParts |= 1 << UInt8(place) }
+        if found.contains(where: \.namesRecords) { referenceParts |= 1 << UInt8(place) }
         several = (start, part.isDescending ? 255 : 0, found)
       case .words(let field):
         // By their bytes: folding keeps some that are canonically equivalent apart.
@@ -73,7 +73,7 @@ struct IndexedRecord: ~Copyable {
       case .eachOf(let fields):
         var found: [Value] = []
         for field in fields { found.append(try record.value(of: field, reader)) }
-        if found.contains(where: \.mayNameRecords) { referenceParts |= 1 << UInt8(place) }
+        if found.contains(where: \.namesRecords) { referenceParts |= 1 << UInt8(place) }
         several = (start, part.isDescending ? 255 : 0, found)
         isEach = true
       }
@@ -160,7 +160,7 @@ extension RecordView {
       case .map:
         let entries = try reader.entries(of: name, in: id) ?? [:]
         // A key whose value is nullified reads as not there.
-        if entries.values.contains(where: \.mayNameRecords) { flags.insert(.isContested) }
+        if entries.values.contains(where: \.namesRecords) { flags.insert(.isContested) }
         found = entries.keys.map { .string($0.rawValue) }
       default: found = try reader.elements(ofList: name, field, id)
       }
