@@ -100,7 +100,7 @@ demo: build ## Runs a git history on 16 mostly offline devices, and shows that t
 	@Scripts/demo $(REPLAY) "$(REPO)" "$(DEMO)"
 
 example: setup ## Runs the example app: two devices write offline, sync and settle a conflict.
-	$(SWIFT) run --package-path Examples --scratch-path .build
+	$(SWIFT) run Family
 
 lint: ## Checks the format of the sources.
 	$(SWIFT) format lint -r --strict Package.swift Sources Tests \

@@ -121,6 +121,7 @@ struct IndexedModels {
     }
     let groups = try store.read { try $0.duplicates(in: "once") }
     #expect(groups.count == 1 && groups[0].count == 2 && groups[0].contains(other.record))
+    #expect(try store.duplicates(of: Meeting.self) == groups.map { $0.map { Ref<Meeting>($0) } })
     #expect(throws: StoreError.self) { try store.read { try $0.duplicates(in: "never") } }
   }
 

@@ -66,6 +66,29 @@ func planTrip(in directory: String) async throws -> String {
 }
 // page end
 
+// page
+struct Media: Model {
+  static let type: Name = "media"
+  static let submodels: [any Model.Type] = [Photo.self]
+  let title = Field<String>("title").indexed
+  let taken = Field<Date>("taken")
+}
+
+struct Photo: Submodel {
+  static let type: Name = "photo"
+  let parent = Media()
+  let place = Field<String>("place")
+}
+
+func photosAndOthers(_ store: Store) async throws -> [String] {
+  let photo = try await store.write { tx in
+    try tx.create(Photo.self, in: "trips") { ($0.title, $0.place) = ("Harbour", "Lisbon") }
+  }
+  guard let row = try store.fetch(photo) else { return [] }
+  return [row.title, row.place] + (try store.fetch(Media.all).map(\.title))
+}
+// page end
+
 @Suite("The models of the page")
 struct ModelExamples {
   let directory = TemporaryDirectory()
@@ -74,5 +97,8 @@ struct ModelExamples {
   func areRead() async throws {
     let found = try await planTrip(in: directory.path + "/trips.store")
     #expect(found == "Lisbon, 1 like, 1 guest, first towel, Train at 10.")
+    let store = try Store(
+      directory.path + "/media.store", .consistent, models: [Media.self], zones: [.local("trips")])
+    #expect(try await photosAndOthers(store) == ["Harbour", "Lisbon", "Harbour"])
   }
 }

@@ -3,7 +3,7 @@ public import OperationFormat
 extension ModelIndex {
   /// - Parameters:
   ///   - name: the index's name in the store; made of the fields' unless given.
-  ///   - isUnique: whether no two records should have the same values: see `duplicates(in:)` of `EventStore`.
+  ///   - isUnique: whether no two records should have the same values: see `duplicates(of:)`.
   ///   - columns: by what it orders.
   public init(
     _ name: Name? = nil, isUnique: Bool = false,

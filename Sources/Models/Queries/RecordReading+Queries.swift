@@ -36,6 +36,19 @@ extension RecordReading where Self: ~Copyable {
   /// How a query is run.
   public func explain<M: Model>(_ query: Query<M>) throws -> QueryPlan { try explain(query.base) }
 
+  /// The records that should be one: each group has the same values in an index of the model that is unique.
+  ///
+  /// Two devices may each make a record that the other does not see. Both are there after the merge: show them, and let
+  /// the user change or delete one.
+  ///
+  /// - Throws: `StoreError` `definitionInvalid` while such an index is not built; `damaged`.
+  /// - Complexity: linear in the entries of the indexes.
+  public func duplicates<M: Model>(of model: M.Type) throws -> [[Ref<M>]] {
+    try model.indexDefinitions.filter(\.isUnique).flatMap { index in
+      try duplicates(in: index.name).map { group in group.map { Ref($0) } }
+    }
+  }
+
   // MARK: Values
 
   /// The least value of a field in the records of a query; nil if it has none. Records without a value do not count.

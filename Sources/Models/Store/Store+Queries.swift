@@ -31,6 +31,12 @@ extension Store {
     try read { try $0.conflicts(of: query) }
   }
 
+  /// The records that should be one: each group has the same values in an index of the model that is unique. It throws
+  /// `definitionInvalid` while such an index is not built.
+  public func duplicates<M: Model>(of model: M.Type) throws -> [[Ref<M>]] {
+    try read { try $0.duplicates(of: model) }
+  }
+
   /// How a query is run.
   public func explain<M: Model>(_ query: Query<M>) throws -> QueryPlan { try read { try $0.explain(query) } }
 
