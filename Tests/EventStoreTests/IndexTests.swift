@@ -322,7 +322,8 @@ struct IndexTests {
     [
       .value(of: "rank"), .value(of: "text"), .value(of: "other"), QueryField(.field("votes", .counter)),
       QueryField(.field("prose", .text)), QueryField(.name), .value(of: "text").folded,
-      otherOrFree, otherOrFirst,
+      otherOrFree, otherOrFirst, QueryField(.field("rank", .register), fallback: 2),
+      QueryField(.field("text", .register), fallback: "A", isFolded: true),
     ].randomElement(using: &random)!
   }
 

@@ -203,8 +203,10 @@ extension QueryCondition {
 
   private func rawValues(equalIn part: IndexPart) -> [Value]? {
     switch (self, part.content) {
-    case (.compare(let field, .equal, let value), .value(let other)) where field == other: [value]
-    case (.oneOf(let field, let values), .value(let other)) where field == other: Array(Set(values))
+    case (.compare(let field, .equal, let value), .value(let other)) where field.has([value], as: other):
+      [value]
+    case (.oneOf(let field, let values), .value(let other)) where field.has(values, as: other):
+      Array(Set(values))
     case (.contains(let field, let value), .elements(let other)) where field == other: [value]
     case (.word(let field, let word, false), .words(let other)) where field == other: [.string(word)]
     case (.compare(.each, .equal, let value), .eachOf): [value]
@@ -227,6 +229,19 @@ extension QueryCondition {
       IndexRange(prefix: text)
     default: nil
     }
+  }
+}
+
+extension QueryField {
+  /// Whether the same records have one of some values in this field and in another: it is the same, or has but another
+  /// fallback, which is none of the values.
+  fileprivate func has(_ values: [Value], as other: QueryField) -> Bool {
+    if self == other { return true }
+    var same = self
+    same.fallback = other.fallback
+    guard same == other else { return false }
+    let fallbacks = [fallback, other.fallback].map { isFolded ? $0.folded : $0 }
+    return !fallbacks.contains(where: values.contains)
   }
 }
 
