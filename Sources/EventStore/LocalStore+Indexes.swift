@@ -3,11 +3,11 @@ public import OperationFormat
 
 /// Indexes: see ``IndexDefinition``.
 extension LocalStore {
-  /// Declares indexes. Those that the store has stay, also if they are not among these; one that was declared otherwise
-  /// under its name is made again.
+  /// Declares indexes. Those that the store has stay, also if they are not among these; one that was declared
+  /// otherwise under its name is made again.
   ///
-  /// Each write keeps them from now on. Over records that are there a new one is not built yet: queries use it once
-  /// ``buildIndexes(progress:)`` has ended.
+  /// Each write keeps them from now on. Over records that are there a new one is not built yet: queries use
+  /// it once ``buildIndexes(progress:)`` has ended.
   ///
   /// - Throws: ``StoreError`` `definitionInvalid`, `nameInvalid`, and as ``write(_:)``.
   public func declareIndexes(_ definitions: [IndexDefinition]) async throws {
@@ -18,8 +18,8 @@ extension LocalStore {
     }
   }
 
-  /// As ``declareIndexes(_:)``, but blocks the calling thread until the commit. For tools, tests, and threads of your
-  /// own.
+  /// As ``declareIndexes(_:)``, but blocks the calling thread until the commit. For tools, tests, and threads
+  /// of your own.
   ///
   /// - Parameters:
   ///   - definitions: the indexes that are added.
@@ -38,8 +38,8 @@ extension LocalStore {
       })
   }
 
-  /// Begins to do as ``buildIndexes(progress:)``, and waits for nothing. It ends when all is done, when the store is
-  /// closed or released, or with an error, which the next build meets too.
+  /// Begins to do as ``buildIndexes(progress:)``, and waits for nothing. It ends when all is done, when the
+  /// store is closed or released, or with an error, which the next build meets too.
   package func startBuildingIndexes() throws {
     try core.fileThreads.start { [weak core] in
       var damage = IndexBuild.Damage()
@@ -71,14 +71,14 @@ extension LocalStore {
 
   /// Builds the indexes that were declared, and removes what removed ones have left.
   ///
-  /// It works in steps, and other reads and writes continue meanwhile. If it is cut short, by a crash or a thrown
-  /// error, the next call continues where it ended. An index of which a record is damaged stays as it is; the others are
-  /// built before the error is thrown.
+  /// It works in steps, and other reads and writes continue meanwhile. If it is cut short, by a crash or a
+  /// thrown error, the next call continues where it ended. An index of which a record is damaged stays as it
+  /// is; the others are built before the error is thrown.
   ///
   /// - Parameter progress: called after each step; what it throws ends the work.
   /// - Throws: ``StoreError`` `readOnly`, `damaged`, `full`; what `progress` throws; `CancellationError`.
-  /// - Complexity: linear in the records of the store, and a little more for sorting. It takes up to some 100 MB of
-  ///   memory.
+  /// - Complexity: linear in the records of the store, and a little more for sorting. It takes up to some 100
+  ///   MB of memory.
   public func buildIndexes(progress: (IndexBuildProgress) throws -> Void = { _ in }) async throws {
     let total = UInt64(try recordCountMax())
     var (last, done): (Name?, UInt64) = (nil, 0)

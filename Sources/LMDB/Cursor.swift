@@ -96,8 +96,9 @@ package struct Cursor: ~Copyable {
     return try body(entry.key.bytes, entry.value.bytes)
   }
 
-  /// Passes the cursor's entry and those after it to a closure, without copies, until it returns false or there are no
-  /// more. Then the cursor is nowhere. The closure must not use the transaction. (mdb_cursor_get)
+  /// Passes the cursor's entry and those after it to a closure, without copies, until it returns false or
+  /// there are no more. Then the cursor is nowhere. The closure must not use the transaction.
+  /// (mdb_cursor_get)
   ///
   /// It is a loop of ``withEntry(_:)`` and ``next()`` with less work for each entry.
   package mutating func forEachEntry(
@@ -116,8 +117,8 @@ package struct Cursor: ~Copyable {
     }
   }
 
-  /// Deletes the entry; `next` and `previous` then move to its neighbours, unless something was put meanwhile:
-  /// then seek first. (mdb_cursor_del)
+  /// Deletes the entry; `next` and `previous` then move to its neighbours, unless something was put
+  /// meanwhile: then seek first. (mdb_cursor_del)
   package mutating func deleteCurrent() throws(LMDBError) {
     precondition(position == .entry, "the cursor is not on an entry")
     let isMarkWrong = isEndMarked && isOutdated

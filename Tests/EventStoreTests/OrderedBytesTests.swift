@@ -69,7 +69,7 @@ struct OrderedBytesTests {
   }
 
   @Test(
-    "are ordered as the values are, also one behind another and turned over",
+    "are ordered as the values are, also one behind another and inverted",
     arguments: 0..<8 as Range<UInt64>)
   func order(seed: UInt64) {
     var random = SeededRandom(seed: seed)
@@ -86,7 +86,7 @@ struct OrderedBytesTests {
     }
   }
 
-  @Test("are taken apart again, also turned over", arguments: 0..<8 as Range<UInt64>)
+  @Test("are taken apart again, also inverted", arguments: 0..<8 as Range<UInt64>)
   func decoding(seed: UInt64) {
     var random = SeededRandom(seed: seed)
     for _ in 0..<500 {

@@ -237,7 +237,9 @@ struct EvolvingModels {
     let tags = Field<[String]>("tags")
   }
 
-  @Test("what a value lacks is filled in, and nothing else; a counter and a set that began anew count once")
+  @Test(
+    "what a value lacks is filled in, and nothing else; a counter and a set without a former register count once"
+  )
   func filled() async throws {
     let store = try store("a", FormerDrawing.self, schema: 1)
     let former = try await store.write { tx in

@@ -112,6 +112,12 @@ struct SubmodelTests {
     #expect(try store.fetch(panorama)?.title == "dolomites" && store.fetch(panorama)?.likes == 1)
     #expect(try store.fetch(panorama)?.width == 5000 && store.fetch(film)?.title == "film")
     #expect(try store.local.verify().problems == [])
+    // Submodels may be listed beside their parents.
+    store.close()
+    let again = try Store(
+      directory.path + "/store", .consistent, models: [Photo.self, Media.self, Film.self])
+    #expect(try again.local.indexes().count == 3 && again.count(Media.all) == 4)
+    #expect(try await again.dryRun([Media.self, Photo.self]).recordCount == 4)
   }
 
   @Test("and parents must name each other")

@@ -1,6 +1,7 @@
 @_exported public import Models
 
-/// A struct with the values of a record: it is created from one, and read into one. ``Record(_:)`` makes a struct one.
+/// A struct with the values of a record: it is created from one, and read into one. ``Record(_:)`` makes a
+/// struct one.
 ///
 /// ```swift
 /// let post = try tx.create(Post(headline: "Hello"), in: "blog")
@@ -29,8 +30,8 @@ extension WriteTransaction {
   ///   - zone: the record's zone.
   ///   - name: its name; nil for a new one, see `WriteTransaction.makeName()`.
   /// - Returns: the record's identity.
-  /// - Throws: `StoreError` as `create(_:in:named:_:)` of models, and `valueInvalid` for what a field cannot have: a
-  ///   `Decimal` that merges and is not 0.
+  /// - Throws: `StoreError` as `create(_:in:named:_:)` of models, and `valueInvalid` for what a field cannot
+  ///   have: a `Decimal` that merges and is not 0.
   @discardableResult
   public mutating func create<R: RecordStruct>(
     _ values: R, in zone: ZoneID, named name: Name? = nil

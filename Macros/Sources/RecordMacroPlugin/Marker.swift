@@ -31,7 +31,8 @@ struct Markers {
           throw Problem.twice(marker).at(attribute)
         }
       } else if attribute.plainName.first?.isUppercase == true {
-        // Those of the language are in lower case. What is left are property wrappers, macros and global actors.
+        // Those of the language are in lower case. What is left are property wrappers, macros and global
+        // actors.
         throw Problem.wrapper(property, attribute: attribute.plainName).at(attribute)
       }
     }

@@ -161,8 +161,8 @@ extension DeclModifierListSyntax {
     }
   }
 
-  /// The access of a field whose property has these modifiers. The model is nested, so what is private in the struct would
-  /// be hidden from its queries.
+  /// The access of a field whose property has these modifiers. The model is nested, so what is private in the
+  /// struct would be hidden from its queries.
   fileprivate var access: String {
     switch accessLevel {
     case nil, "internal": ""

@@ -26,8 +26,8 @@ extension RecordMacro: ExtensionMacro {
     guard !protocols.isEmpty, let declaration = declaration.as(StructDeclSyntax.self),
       declaration.genericParameterClause == nil
     else { return [] }
-    // Each of them by name: the compiler does not find those that only come with another one. Nonisolated, because a
-    // module may give all its code to the main actor, and transactions run elsewhere.
+    // Each of them by name: the compiler does not find those that only come with another one. Nonisolated,
+    // because a module may give all its code to the main actor, and transactions run elsewhere.
     let names = protocols.map(\.trimmedDescription).joined(separator: ", ")
     return [try ExtensionDeclSyntax("nonisolated extension \(type.trimmed): \(raw: names) {}")]
   }

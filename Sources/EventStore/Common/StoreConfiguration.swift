@@ -18,8 +18,8 @@ public struct StoreConfiguration: Sendable {
   public var allowsNetworkFileSystem = false
   /// Bytes that a field is set to become an asset if there are more: a file beside the data file.
   public var assetThresholdBytes = 64 << 10
-  /// The kinds that fields have, by the type of their record. A write with a verb of another kind fails: the field would
-  /// be two, of which the app sees one. Fields that are not named may be of any kind.
+  /// The kinds that fields have, by the type of their record. A write with a verb of another kind fails: the
+  /// field would be two, of which the app sees one. Fields that are not named may be of any kind.
   public var fieldKinds: [Name: [Name: Set<FieldKind>]] = [:]
   /// Address space to reserve, in bytes; the file does not grow with it.
   public var mapBytes = 1 << 40

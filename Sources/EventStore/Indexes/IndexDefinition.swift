@@ -7,18 +7,18 @@ public import OperationFormat
 /// try await store.declareIndexes([byDate])
 /// ```
 ///
-/// An index is kept in the same commit as the records, of local writes and of synced ones. Queries use it where it helps: see
-/// `RecordReading.explain(_:)`. Records that are deleted are in none.
+/// An index is kept in the same commit as the records, of local writes and of synced ones. Queries use it
+/// where it helps: see `RecordReading.explain(_:)`. Records that are deleted are in none.
 public struct IndexDefinition: Hashable, Sendable {
   /// Another one for each index of a store.
   public var name: Name
   /// The types of its records.
   public var types: [Name]
-  /// By what they are ordered: by the first, where that is the same by the second, and so on. At most one has several
-  /// values of a record.
+  /// By what they are ordered: by the first, where that is the same by the second, and so on. At most one has
+  /// several values of a record.
   public var parts: [IndexPart]
-  /// Whether no two records should have the same values. It is not enforced: two devices may each write one of two. See
-  /// `RecordReading.duplicates(in:)`.
+  /// Whether no two records should have the same values. It is not enforced: two devices may each write one
+  /// of two. See `RecordReading.duplicates(in:)`.
   public var isUnique: Bool
 
   /// - Parameters:
@@ -94,7 +94,8 @@ extension IndexDefinition {
 
 // MARK: As a value
 
-// How it is stored: `Value.map`, with the keys below. Unknown keys are an error: another version may mean more by them.
+// How it is stored: `Value.map`, with the keys below. Unknown keys are an error: another version may mean
+// more by them.
 
 extension IndexDefinition {
   var stored: Value {

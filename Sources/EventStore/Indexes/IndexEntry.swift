@@ -77,7 +77,8 @@ struct IndexEntry: Hashable {
     return writer.bytes
   }
 
-  /// The greatest number of an index. One bit more marks notes of entries that went while the index was built.
+  /// The greatest number of an index. One bit more marks notes of entries that went while the index was
+  /// built.
   static let numberMax = IndexNumber.max >> 1
 
   /// What the notes of an index in a state begin with.

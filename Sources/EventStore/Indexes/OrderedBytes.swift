@@ -18,8 +18,8 @@ import OperationFormat
 /// | array | the elements; then 0 |
 /// | map | 1, key as a string, value of each entry, in the order of keys; then 0 |
 ///
-/// No value's bytes are the beginning of another's. References to records of other zones come after those of the
-/// own one: among them the order is another.
+/// No value's bytes are the beginning of another's. References to records of other zones come after those of
+/// the own one: among them the order is another.
 struct OrderedBytes {
   /// The zone of the record that has the values.
   let zone: ZoneID

@@ -1,9 +1,10 @@
 /// Texts without case and diacritics, and their words.
 enum FoldedText {
-  /// A text as it is compared where case and diacritics do not count: “É” and “e” are the same, “ß” and “ss” too.
+  /// A text as it is compared where case and diacritics do not count: “É” and “e” are the same, “ß” and “ss”
+  /// too.
   ///
-  /// Texts that are canonically equivalent fold to the same, if their marks are in the same order. Marks of vowels, as
-  /// in Devanagari, are no diacritics.
+  /// Texts that are canonically equivalent fold to the same, if their marks are in the same order. Marks of
+  /// vowels, as in Devanagari, are no diacritics.
   static func fold(_ text: String) -> String {
     var text = text
     let isPlain = text.withUTF8 { $0.allSatisfy { $0 < 0x80 && !(0x41...0x5a ~= $0) } }
@@ -47,8 +48,8 @@ enum FoldedText {
 
   /// Calls a closure with the words of a text, folded, in their order, until it returns false.
   ///
-  /// A word is letters, digits and marks in a row. Scripts that put no spaces between words have a word for each
-  /// ideograph and each Kana.
+  /// A word is letters, digits and marks in a row. Scripts that put no spaces between words have a word for
+  /// each ideograph and each Kana.
   static func forEachWord(of text: String, _ body: (Substring) -> Bool) {
     let folded = fold(text)
     let scalars = folded.unicodeScalars

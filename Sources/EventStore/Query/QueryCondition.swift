@@ -17,13 +17,13 @@ public indirect enum QueryCondition: Hashable, Sendable {
   case oneOf(QueryField, [Value])
   /// The value is a text that is at a place in another.
   case text(QueryField, TextMatch, String)
-  /// The text has a word, or one that begins so. Case and diacritics do not count. A word is letters, digits and marks
-  /// in a row; scripts without spaces have one for each ideograph and each Kana.
+  /// The text has a word, or one that begins so. Case and diacritics do not count. A word is letters, digits
+  /// and marks in a row; scripts without spaces have one for each ideograph and each Kana.
   case word(QueryField, String, isPrefix: Bool)
   /// A set, or an array in a register, has an element; a map has a key, which is a string.
   case contains(QueryField, Value)
-  /// An element of a list, or of an array in a register, fulfils a condition. In it, a field without a path means a
-  /// member of the element: see ``element(_:)``.
+  /// An element of a list, or of an array in a register, fulfils a condition. In it, a field without a path
+  /// means a member of the element: see ``element(_:)``.
   case hasElement(QueryField, QueryCondition)
   /// A condition that compares with what cannot be stored. Running the query throws this.
   case invalid(String)
@@ -43,7 +43,8 @@ public indirect enum QueryCondition: Hashable, Sendable {
     case contains
   }
 
-  /// In the condition of ``hasElement(_:_:)``: a member of the element, or without members the element itself.
+  /// In the condition of ``hasElement(_:_:)``: a member of the element, or without members the element
+  /// itself.
   public static func element(_ members: Name...) -> QueryField { elementMember(members) }
 
   /// The text has all words of another.

@@ -13,8 +13,8 @@ public struct QueryField: Hashable, Sendable {
   }
 
   public var subject: Subject
-  /// Names that the field had before. Of registers that are set, the later write counts. To a counter, the numbers are
-  /// added that registers of these names have, and to a set the elements of their arrays.
+  /// Names that the field had before. Of registers that are set, the later write counts. To a counter, the
+  /// numbers are added that registers of these names have, and to a set the elements of their arrays.
   public var formerNames: [Name]
   /// The fields with references that lead to the record, from the one that is looked at.
   public var path: [Name]
@@ -26,8 +26,9 @@ public struct QueryField: Hashable, Sendable {
   public var isFolded: Bool
   /// What values of an earlier version of the app become.
   public var upcast: ValueUpcast?
-  /// Whether members of a list's elements merge one by one: each is what was written to it last. The list's elements are
-  /// maps, each with an identity in `#`, and a map of the same name has the members that were changed since.
+  /// Whether members of a list's elements merge one by one: each is what was written to it last. The list's
+  /// elements are maps, each with an identity in `#`, and a map of the same name has the members that were
+  /// changed since.
   public var mergesMembers = false
 
   /// - Parameters:

@@ -1,7 +1,7 @@
 public import OperationFormat
 
-/// How values of an earlier version of an app become those of this one, where they are read, compared or indexed. The
-/// log and the records keep what was written.
+/// How values of an earlier version of an app become those of this one, where they are read, compared or
+/// indexed. The log and the records keep what was written.
 public enum ValueUpcast: Hashable, Sendable {
   /// Texts that are decimal numbers become numbers, and truth values 0 and 1.
   case number

@@ -1,10 +1,11 @@
 package import OperationFormat
 
-/// Elements of a list whose members merge one by one: a list of maps, and a map of the same name with the members that
-/// were changed since their element was inserted.
+/// Elements of a list whose members merge one by one: a list of maps, and a map of the same name with the
+/// members that were changed since their element was inserted.
 ///
-/// An element has an identity of its own, ``identity``, which the keys of its members begin with: `identity.member`. A value
-/// in the map is an array: of the member's value, or empty if the member was removed.
+/// An element has an identity of its own, ``identity``, which the keys of its members begin with:
+/// `identity.member`. A value in the map is an array: of the member's value, or empty if the member was
+/// removed.
 package enum MergedMembers {
   /// The key of an element's identity.
   package static let identity: Name = "#"
@@ -45,9 +46,8 @@ package enum MergedMembers {
 }
 
 extension RecordReader {
-  /// The elements of a list whose members merge: see ``MergedMembers``.
-  package func listWithMembers(_ field: Name, of record: RecordID) throws -> [Value] {
-    MergedMembers.merge(
-      try list(field, of: record) ?? [], try entries(of: field, in: record) ?? [:])
+  /// What elements of a list whose members merge show: see ``MergedMembers``.
+  package func withMembers(_ elements: [Value], of field: Name, in record: RecordID) throws -> [Value] {
+    MergedMembers.merge(elements, try entries(of: field, in: record) ?? [:])
   }
 }

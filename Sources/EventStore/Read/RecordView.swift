@@ -88,7 +88,8 @@ public struct RecordView: ~Copyable, ~Escapable {
     return try Value.text(in: _overrideLifetime(payload, copying: self))
   }
 
-  /// The bytes of the text of a register, in the record's row; nil if it has none there, or one of 128 bytes or more.
+  /// The bytes of the text of a register, in the record's row; nil if it has none there, or one of 128 bytes
+  /// or more.
   @_lifetime(copy self)
   func plainText(of register: CellNumber) throws -> RawSpan? {
     guard let winner = try row.winner(of: register, from: fields), winner.apart == nil else { return nil }

@@ -41,8 +41,8 @@ extension StateTable {
 }
 
 extension StateTable where Source == TableStorage {
-  /// Makes a state of a zone, and returns its number. No other state of the store gets it, also once this one is
-  /// removed: what was read of a state before cannot be taken for another's.
+  /// Makes a state of a zone, and returns its number. No other state of the store gets it, also once this one
+  /// is removed: what was read of a state before cannot be taken for another's.
   func make(for zone: ZoneNumber, _ status: StateRow.Status) throws -> StateNumber {
     try source.flush()
     var last = try source.meta.lastState().rawValue

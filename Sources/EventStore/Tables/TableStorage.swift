@@ -380,7 +380,8 @@ final class TableStorage {
     state.zonesVersion += 1
   }
 
-  /// Drops what a look back over a log has found, if it passed an offset or one after it: rows change from there on.
+  /// Drops what a look back over a log has found, if it passed an offset or one after it: rows change from
+  /// there on.
   func forgetLookBack(from offset: UInt64) {
     if let known = state.lookBack, offset <= known.offsets.upperBound { state.lookBack = nil }
   }

@@ -20,14 +20,15 @@ final class LocalWrite {
     var number: UInt64 = 0
     /// How many names of records the write has made.
     var madeNames: UInt64 = 0
-    /// An error that left a change half done, or that could not be thrown where it arose: the write must not be
-    /// committed.
+    /// An error that left a change half done, or that could not be thrown where it arose: the write must not
+    /// be committed.
     var failure: (any Error)?
     var body = ByteWriter()
     var operand = ByteWriter()
     var kept: [KeptTransaction] = []
     var zoneChanges: [ZoneChange] = []
-    /// Whether fields are changed whatever kind they are declared to be: what is there is copied, cleared or restored.
+    /// Whether fields are changed whatever kind they are declared to be: what is there is copied, cleared or
+    /// restored.
     var takesAnyKind = false
     /// What the write sees, until its next mutation.
     var view: ReadView?

@@ -106,8 +106,8 @@ public struct WriteTransaction: ~Copyable, RecordReading {
       hint: "import the bytes as an asset, and keep its reference in the field")
   }
 
-  /// Clears a field, of whatever kind: a register reads as null, a counter as 0, all others are empty. What other replicas
-  /// add concurrently stays.
+  /// Clears a field, of whatever kind: a register reads as null, a counter as 0, all others are empty. What
+  /// other replicas add concurrently stays.
   ///
   /// - Throws: as ``set(_:of:to:)``; `kindMismatch` for contributions, which stay.
   /// - Complexity: linear in what the field has.

@@ -1,5 +1,5 @@
-/// A record in a write. Its fields are the properties of its model: read and set the value of a ``Field``, and call
-/// the verbs of the others.
+/// A record in a write. Its fields are the properties of its model: read and set the value of a ``Field``,
+/// and call the verbs of the others.
 ///
 /// ```swift
 /// try await store.write { tx in
@@ -9,8 +9,8 @@
 /// }
 /// ```
 ///
-/// Nothing here throws. The first error, as that the record does not exist, fails the whole write, which throws
-/// it; after it, changes do nothing and values are the fields' defaults.
+/// Nothing here throws. The first error, as that the record does not exist, fails the whole write, which
+/// throws it; after it, changes do nothing and values are the fields' defaults.
 ///
 /// It is for the closure of its write alone: a use after that is a fault of the program, and stops it.
 @dynamicMemberLookup

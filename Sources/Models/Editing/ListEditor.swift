@@ -2,8 +2,8 @@ public import OperationFormat
 
 /// A list of a record in a write.
 ///
-/// Indexes count what the list has now, elements that do not decode included. What you have an element of, change
-/// by its identity: it may be elsewhere by now.
+/// Indexes count what the list has now, elements that do not decode included. What you have an element of,
+/// change by its identity: it may be elsewhere by now.
 public struct ListEditor<T: Sendable> {
   let cell: EditedCell
   let field: ListField<T>
@@ -57,8 +57,8 @@ public struct ListEditor<T: Sendable> {
     changing(id) { try $0.moveElement(id, to: target, in: cell.name, of: cell.record) }
   }
 
-  /// The value of an element; nil if it is gone, or does not decode. Setting it changes this element alone, and
-  /// nothing if it is gone; setting it to nil removes the element.
+  /// The value of an element; nil if it is gone, or does not decode. Setting it changes this element alone,
+  /// and nothing if it is gone; setting it to nil removes the element.
   ///
   /// ```swift
   /// tx[post].items[id: milk]?.done = true

@@ -75,7 +75,8 @@ public struct MapEditor<T: Sendable> {
   /// The entries as the write sees them.
   public var entries: [String: T] { cell.read(or: [:]) { try field.entries(of: cell.record, in: $0) } }
 
-  /// The value at a key, which has at most 255 bytes; nil if there is none. Setting it to nil removes the key.
+  /// The value at a key, which has at most 255 bytes; nil if there is none. Setting it to nil removes the
+  /// key.
   public subscript(key: String) -> T? {
     get {
       cell.read(or: nil) { tx in
@@ -103,8 +104,8 @@ public struct ProseEditor {
   /// The text as the write sees it.
   public var text: String { cell.read(or: "") { try $0.text(of: cell.name, in: cell.record) ?? "" } }
 
-  /// Makes the text another one by the least edit, so that what others do elsewhere in it stays. No part of the
-  /// edit begins or ends inside a character of either text.
+  /// Makes the text another one by the least edit, so that what others do elsewhere in it stays. No part of
+  /// the edit begins or ends inside a character of either text.
   ///
   /// - Complexity: O(n) in both texts, and O(n · d) where they differ in d characters.
   public func set(_ text: String) {

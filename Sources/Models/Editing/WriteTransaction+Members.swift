@@ -4,7 +4,7 @@ import OperationFormat
 extension WriteTransaction {
   /// An element with the members that were changed since it was inserted.
   func merged(_ element: Value, of field: some MergingField, in record: RecordID) throws -> Value {
-    MergedMembers.merge([element], try entries(of: field.name, in: record) ?? [:])[0]
+    try reader.withMembers([element], of: field.name, in: record)[0]
   }
 
   /// Changes the members of an element that differ.

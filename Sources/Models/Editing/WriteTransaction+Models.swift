@@ -19,8 +19,8 @@ extension WriteTransaction {
   ///   - name: its name; nil for a new one, see `WriteTransaction.makeName()`.
   ///   - edit: sets its fields.
   /// - Returns: the record's identity.
-  /// - Throws: `StoreError` `zoneUnknown`, `recordExists`, `nameInvalid`, `transactionTooLarge`; what the closure
-  ///   throws. What fails in its fields fails the write.
+  /// - Throws: `StoreError` `zoneUnknown`, `recordExists`, `nameInvalid`, `transactionTooLarge`; what the
+  ///   closure throws. What fails in its fields fails the write.
   @discardableResult
   public mutating func create<M: Model>(
     _ model: M.Type, in zone: ZoneID, named name: Name? = nil,
@@ -40,7 +40,8 @@ extension WriteTransaction {
   /// Moves a record to another zone, under its name: see `move(_:to:)` of records.
   ///
   /// - Returns: the copy.
-  /// - Throws: `StoreError` `zoneUnknown`, `recordUnknown`, `recordExists`, `valueInvalid`, `transactionTooLarge`.
+  /// - Throws: `StoreError` `zoneUnknown`, `recordUnknown`, `recordExists`, `valueInvalid`,
+  ///   `transactionTooLarge`.
   @discardableResult
   public mutating func move<M: Model>(_ ref: Ref<M>, to zone: ZoneID) throws -> Ref<M> {
     Ref(try move(ref.record, to: zone))

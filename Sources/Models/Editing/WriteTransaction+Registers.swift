@@ -2,7 +2,8 @@ import OperationFormat
 
 /// Sets that began as registers with arrays: see `SetField.init(_:startingWith:)`.
 extension WriteTransaction {
-  /// Inserts what registers of earlier versions of the app have, and clears them: an element could not be removed else.
+  /// Inserts what registers of earlier versions of the app have, and clears them: an element could not be
+  /// removed else.
   mutating func takeOverRegisters(of field: some MergingField, in record: RecordID) throws {
     for register in field.definition.formerNames {
       guard case .array(let elements)? = try reader.register(register, of: record) else { continue }

@@ -7,11 +7,12 @@ extension WriteTransaction {
   /// try tx.update(row.id, with: summary)
   /// ```
   ///
-  /// Properties stand for fields as in ``Row/decode(_:)``. A counter gets what is missing to the number, a set, a map
-  /// and a list the elements that differ, a text the least edit. What a newer version of the app put there stays.
+  /// Properties stand for fields as in ``Row/decode(_:)``. A counter gets what is missing to the number, a
+  /// set, a map and a list the elements that differ, a text the least edit. What a newer version of the app
+  /// put there stays.
   ///
-  /// - Throws: `StoreError` `valueInvalid` for a property that stands for no field, or says something that its field
-  ///   cannot have; `recordUnknown`; what encoding throws.
+  /// - Throws: `StoreError` `valueInvalid` for a property that stands for no field, or says something that
+  ///   its field cannot have; `recordUnknown`; what encoding throws.
   public mutating func update<M: Model>(_ ref: Ref<M>, with values: some Encodable) throws {
     guard let row = try fetch(ref) else {
       throw StoreError(
@@ -58,13 +59,12 @@ extension WriteTransaction {
     }
     switch (field.definition.kind, value) {
     case (.counter, .int(let wanted)):
-      let now = CounterField.number(try field.value(of: field.content(of: record, in: self), in: record.zone))
+      let now = CounterField.number(try shown(by: field, in: record))
       let (difference, isOver) = wanted.subtractingReportingOverflow(Int64(now))
       if isOver { throw refused(value, name) }
       if difference != 0 { try add(.int(difference), to: name, of: record) }
     case (.counter, .decimal(let wanted)):
-      guard case .decimal(wanted) = try field.value(of: field.content(of: record, in: self), in: record.zone)
-      else {
+      guard case .decimal(wanted) = try shown(by: field, in: record) else {
         throw StoreError(
           .valueInvalid, "the decimal counter “\(name)” cannot be set", hint: "add the difference to it")
       }
@@ -75,6 +75,10 @@ extension WriteTransaction {
     case (.set, .null), (.map, .null), (.list, .null), (.text, .null), (.counter, .null): break
     default: throw refused(value, name)
     }
+  }
+
+  private func shown(by field: any MergingField, in record: RecordID) throws -> Value {
+    try field.value(of: field.content(of: record, in: self), in: record.zone)
   }
 
   private func refused(_ value: Value, _ name: Name) -> StoreError {
@@ -112,7 +116,8 @@ extension WriteTransaction {
     list field: any MergingField, of record: RecordID, to wanted: [Value]
   ) throws {
     let inserted = try list(field.name, of: record) ?? []
-    let all = field.definition.mergesMembers ? try reader.listWithMembers(field.name, of: record) : inserted
+    let all =
+      field.definition.mergesMembers ? try reader.withMembers(inserted, of: field.name, in: record) : inserted
     // Those that this version of the app shows, and where they are.
     var (places, shown): ([Int], [Value]) = ([], [])
     for (place, value) in all.enumerated() {

@@ -86,8 +86,8 @@ extension MigrationStep {
     of types: [Name], in zone: ZoneID, after name: Name?, max: Int, _ tx: borrowing WriteTransaction
   ) throws -> [Name] {
     var names: [Name] = []
-    try tx.scan(zone, type: types.count == 1 ? types[0] : nil, after: name) { record in
-      if try types.count == 1 || types.contains(record.type) { names.append(try record.id.name) }
+    try tx.scan(zone, types: types, after: name) { record in
+      names.append(try record.id.name)
       return names.count < max
     }
     return names

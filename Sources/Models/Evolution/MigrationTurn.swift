@@ -15,9 +15,7 @@ enum MigrationTurn {
     _ zone: ZoneID, _ version: UInt64, _ replica: ReplicaID, _ patience: Duration, _ now: Int64,
     _ transaction: borrowing ReadTransaction
   ) throws -> MigrationTurn {
-    if try transaction.versions(ZoneSettings.migrated, of: zone).contains(where: { $0 >= version }) {
-      return .done
-    }
+    if try transaction.isMigrated(zone, to: version) { return .done }
     if try transaction.attachment(of: zone) == .local { return .runs }
     let record = ZoneSettings(of: zone).record
     let claims = try transaction.contributions(of: ZoneSettings.claims(of: version), in: record) ?? []

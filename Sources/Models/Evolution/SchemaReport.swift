@@ -27,11 +27,7 @@ public struct SchemaReport: Hashable, Sendable {
 }
 
 extension SchemaReport {
-  mutating func add(_ model: any Model.Type, _ tx: borrowing ReadTransaction) throws {
-    try add(of: model, tx)
-  }
-
-  private mutating func add<M: Model>(of model: M.Type, _ tx: borrowing ReadTransaction) throws {
+  mutating func add<M: Model>(_ model: M.Type, _ tx: borrowing ReadTransaction) throws {
     let schema = ModelSchema.of(model)
     for zone in try tx.zones() {
       try tx.forEachRecord(in: zone, type: M.type) { record in

@@ -54,6 +54,11 @@ extension RecordReading where Self: ~Copyable {
     try versions(ZoneSettings.schemas, of: zone).max() ?? 0
   }
 
+  /// Whether a zone was migrated to a version, or a later one.
+  func isMigrated(_ zone: ZoneID, to version: UInt64) throws -> Bool {
+    try versions(ZoneSettings.migrated, of: zone).contains { $0 >= version }
+  }
+
   func versions(_ field: Name, of zone: ZoneID) throws -> [UInt64] {
     let found = try emptyIfThereIsNoZone { try elements(of: field, in: ZoneSettings(of: zone).record) } ?? []
     return found.compactMap { if case .int(let version) = $0 { UInt64(exactly: version) } else { nil } }
@@ -61,8 +66,8 @@ extension RecordReading where Self: ~Copyable {
 }
 
 extension WriteTransaction {
-  /// From now on only apps of a version of the schema, or a newer one, write to the zone: to an older one it is read-only,
-  /// once it has synced.
+  /// From now on only apps of a version of the schema, or a newer one, write to the zone: to an older one it
+  /// is read-only, once it has synced.
   ///
   /// What an older one has written before it learned of that counts: it is synced and merged.
   ///

@@ -6,8 +6,8 @@ public struct CounterField: MergingField {
 
   /// - Parameters:
   ///   - name: the field's name in the log, 1 to 128 bytes of UTF-8.
-  ///   - registers: the names of fields with one value, which earlier versions of the app had for the number. What they
-  ///     have counts too, also if such a version still sets it. The name itself may be one of them.
+  ///   - registers: the names of fields with one value, which earlier versions of the app had for the number.
+  ///     What they have counts too, also if such a version still sets it. The name itself may be one of them.
   public init(_ name: Name, startingAt registers: Name...) {
     definition = FieldDefinition(name, formerly: registers, .counter)
   }
@@ -87,7 +87,6 @@ extension CounterField: IndexableField {
 
 extension RecordReading where Self: ~Copyable {
   fileprivate func sum(of counter: some MergingField, in record: RecordID) throws -> Value? {
-    let (sum, registers) = (try self.counter(counter.name, of: record)?.value, counter.definition.formerNames)
-    return registers.isEmpty ? sum : try reader.sum(sum, withRegisters: registers, of: record)
+    try reader.sum(of: counter.name, withRegisters: counter.definition.formerNames, of: record)
   }
 }

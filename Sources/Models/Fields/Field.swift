@@ -2,9 +2,9 @@ public import OperationFormat
 
 /// A field that has one value: the last writer's.
 ///
-/// It always shows a value, since a record may come from another version of the app. One that was never set, or
-/// holds what does not decode, shows its `default`, or the type's empty value: 0, false, "", nil. A type that
-/// has none, as an enumeration, needs a default.
+/// It always shows a value, since a record may come from another version of the app. One that was never set,
+/// or holds what does not decode, shows its `default`, or the type's empty value: 0, false, "", nil. A type
+/// that has none, as an enumeration, needs a default.
 public struct Field<T: Sendable>: RegisterField {
   /// What makes it up, behind one reference: a row takes the field at each access.
   final class Core: Sendable {
@@ -50,8 +50,8 @@ public struct Field<T: Sendable>: RegisterField {
     self.init(name, formerly, .ofFieldValue, fallback)
   }
 
-  /// A field of a `Codable` type. Members that a stored value does not have, as one of an earlier version of the type,
-  /// are those of the default.
+  /// A field of a `Codable` type. Members that a stored value does not have, as one of an earlier version of
+  /// the type, are those of the default.
   @_disfavoredOverload
   public init(_ name: Name, formerly: Name..., default fallback: T) where T: Codable {
     self.init(name, formerly, .ofCodable(filledBy: fallback), fallback)
@@ -67,7 +67,8 @@ public struct Field<T: Sendable>: RegisterField {
   ///
   /// - Parameters:
   ///   - name: the field's name in the log.
-  ///   - rule: what it means while that record is deleted: see the page *Referring to records* of `EventStore`.
+  ///   - rule: what it means while that record is deleted: see the page *Referring to records* of
+  ///     `EventStore`.
   ///   - formerly: names that earlier versions of the app used.
   public init<M: Model>(_ name: Name, _ rule: ReferenceRule, formerly: Name...) where T == Ref<M>? {
     let codec = ValueCodec<T>(
@@ -80,8 +81,8 @@ public struct Field<T: Sendable>: RegisterField {
   /// The field, with an index of its values: see ``ModelIndex``.
   public var indexed: Field { Field(core.with(isIndexed: true)) }
 
-  /// The field, with what values of an earlier version of the app become. Rows, queries and indexes see what they become;
-  /// what is stored stays until it is written again.
+  /// The field, with what values of an earlier version of the app become. Rows, queries and indexes see what
+  /// they become; what is stored stays until it is written again.
   ///
   /// ```swift
   /// let priority = Field<Priority>("priority", default: .normal)
@@ -140,7 +141,8 @@ protocol RegisterField: ModelField {
 }
 
 extension ValueUpcast {
-  /// - Throws: `StoreError` `definitionInvalid` for a table with which a value would not stay what it was written as.
+  /// - Throws: `StoreError` `definitionInvalid` for a table with which a value would not stay what it was
+  ///   written as.
   func check(of field: Name, _ type: Name) throws {
     guard case .values(let table) = self else { return }
     for value in table.values where table[value].map({ $0 != value }) ?? false {

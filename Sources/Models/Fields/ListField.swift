@@ -2,8 +2,8 @@ public import OperationFormat
 
 /// Elements in an order. Each has an identity, which it keeps while it moves and changes.
 ///
-/// An element that two devices move at once is at one place, and a move and a change do not conflict. An element
-/// that does not decode, as one of a newer version of the app, is not shown, and stays.
+/// An element that two devices move at once is at one place, and a move and a change do not conflict. An
+/// element that does not decode, as one of a newer version of the app, is not shown, and stays.
 public struct ListField<T: Sendable>: CodedField {
   public private(set) var definition: FieldDefinition
   let codec: ValueCodec<T>
@@ -19,8 +19,8 @@ public struct ListField<T: Sendable>: CodedField {
   ///
   /// - Parameters:
   ///   - name: the field's name in the log.
-  ///   - complete: a value whose members stand in for those that a stored one does not have, as one of an earlier
-  ///     version of the type. Without it, such an element is not shown.
+  ///   - complete: a value whose members stand in for those that a stored one does not have, as one of an
+  ///     earlier version of the type. Without it, such an element is not shown.
   @_disfavoredOverload
   public init(_ name: Name, filledBy complete: T? = nil) where T: Codable {
     self.init(name, .ofCodable(filledBy: complete))
@@ -30,7 +30,8 @@ public struct ListField<T: Sendable>: CodedField {
   ///
   /// - Parameters:
   ///   - name: the field's name in the log.
-  ///   - rule: what each means while its record is deleted: see the page *Referring to records* of `EventStore`.
+  ///   - rule: what each means while its record is deleted: see the page *Referring to records* of
+  ///     `EventStore`.
   public init<M: Model>(_ name: Name, _ rule: ReferenceRule) where T == Ref<M> {
     self.init(name, .reference(rule))
   }
@@ -39,8 +40,8 @@ public struct ListField<T: Sendable>: CodedField {
   /// element, and both changes stay.
   ///
   /// The elements must be stored as keys with values, each of which stands for itself, as structs are; not
-  /// enumerations with payloads. Say it from the first version of a model on: a version without it does not see such
-  /// changes.
+  /// enumerations with payloads. Say it from the first version of a model on: a version without it does not
+  /// see such changes.
   ///
   /// ```swift
   /// let items = ListField<Item>("items").mergingMembers
@@ -74,7 +75,7 @@ public struct ListField<T: Sendable>: CodedField {
     let items = try transaction.items(of: name, in: record) ?? []
     var values = items.map(\.value)
     if definition.mergesMembers {
-      values = MergedMembers.merge(values, try transaction.entries(of: name, in: record) ?? [:])
+      values = try transaction.reader.withMembers(values, of: name, in: record)
     }
     return zip(items, values).compactMap { item, value in
       codec.decode(value, record.zone).map { ListElement(id: item.id, value: $0) }
@@ -85,7 +86,8 @@ public struct ListField<T: Sendable>: CodedField {
 /// An element of a list. The members of its value are its own too: `element.done`.
 @dynamicMemberLookup
 public struct ListElement<T: Sendable>: Sendable, Identifiable {
-  /// Names the element among those of its field, on every device. It stays while the element moves and changes.
+  /// Names the element among those of its field, on every device. It stays while the element moves and
+  /// changes.
   public let id: UnitReference
   public let value: T
 

@@ -27,7 +27,8 @@ public struct MapField<T: Sendable>: CodedField {
   ///
   /// - Parameters:
   ///   - name: the field's name in the log.
-  ///   - rule: what each means while its record is deleted: see the page *Referring to records* of `EventStore`.
+  ///   - rule: what each means while its record is deleted: see the page *Referring to records* of
+  ///     `EventStore`.
   public init<M: Model>(_ name: Name, _ rule: ReferenceRule) where T == Ref<M> {
     self.init(name, .reference(rule))
   }

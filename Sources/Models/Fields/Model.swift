@@ -11,8 +11,8 @@ public import OperationFormat
 /// }
 /// ```
 ///
-/// A property says what a field is named, of which kind it is and how its values are stored. An instance has no
-/// data: ``Row`` and ``Editor`` show a record's fields by the same properties.
+/// A property says what a field is named, of which kind it is and how its values are stored. An instance has
+/// no data: ``Row`` and ``Editor`` show a record's fields by the same properties.
 public protocol Model: Sendable {
   /// The name of the type in the log. It is data: a struct may be renamed, this may not.
   static var type: Name { get }

@@ -14,9 +14,9 @@ import OperationFormat
 /// }
 /// ```
 ///
-/// For one field alone, `indexed` does. An index of a set, a list or a map finds the records that contain an element or a
-/// key. Each index makes writing a little slower, and the queries that it serves as fast over a million records as over
-/// a thousand: see `explain(_:)`.
+/// For one field alone, `indexed` does. An index of a set, a list or a map finds the records that contain an
+/// element or a key. Each index makes writing a little slower, and the queries that it serves as fast over a
+/// million records as over a thousand: see `explain(_:)`.
 public struct ModelIndex<M: Model>: Sendable {
   /// Its parts. The model's fields are asked for later: it may be made just now.
   let parts: @Sendable () -> [IndexPart]

@@ -1,6 +1,7 @@
 public import OperationFormat
 
-/// A set: each element is added and removed by itself, and an addition wins over a removal that had not seen it.
+/// A set: each element is added and removed by itself, and an addition wins over a removal that had not seen
+/// it.
 ///
 /// An element that does not decode, as one of a newer version of the app, is not shown, and stays.
 public struct SetField<Element: Hashable & Sendable>: CodedField {
@@ -13,8 +14,8 @@ public struct SetField<Element: Hashable & Sendable>: CodedField {
 
   /// - Parameters:
   ///   - name: the field's name in the log, 1 to 128 bytes of UTF-8.
-  ///   - registers: the names of fields with an array, which earlier versions of the app had. Their elements are in the
-  ///     set too, also those that such a version still writes. The name itself may be one of them.
+  ///   - registers: the names of fields with an array, which earlier versions of the app had. Their elements
+  ///     are in the set too, also those that such a version still writes. The name itself may be one of them.
   public init(_ name: Name, startingWith registers: Name...) where Element: FieldValue {
     self.init(name, .ofFieldValue, startingWith: registers)
   }
@@ -27,7 +28,8 @@ public struct SetField<Element: Hashable & Sendable>: CodedField {
   ///
   /// - Parameters:
   ///   - name: the field's name in the log.
-  ///   - rule: what each means while its record is deleted: see the page *Referring to records* of `EventStore`.
+  ///   - rule: what each means while its record is deleted: see the page *Referring to records* of
+  ///     `EventStore`.
   public init<M: Model>(_ name: Name, _ rule: ReferenceRule) where Element == Ref<M> {
     self.init(name, .reference(rule))
   }

@@ -14,8 +14,9 @@
 /// }
 /// ```
 ///
-/// Its records have the parent's fields and its own. A query on the parent has them too, and so have the parent's
-/// indexes. Each names the other: the parent its submodels, so that a query needs no list of all models.
+/// Its records have the parent's fields and its own. A query on the parent has them too, and so have the
+/// parent's indexes. Each names the other: the parent its submodels, so that a query needs no list of all
+/// models.
 public protocol Submodel: Model {
   associatedtype Parent: Model
 

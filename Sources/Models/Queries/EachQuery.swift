@@ -1,7 +1,7 @@
 public import OperationFormat
 
-/// A list in which a record comes once for each of some fields: an event with a start and an end stands twice in a list
-/// by date.
+/// A list in which a record comes once for each of some fields: an event with a start and an end stands twice
+/// in a list by date.
 ///
 /// ```swift
 /// let agenda = Event.each(Date.self) { [$0.start, $0.end] }
@@ -12,8 +12,8 @@ public import OperationFormat
 /// }
 /// ```
 ///
-/// A record without a value in one of the fields does not come for that one. An index of ``Each`` of the same fields, in
-/// the same order, serves it.
+/// A record without a value in one of the fields does not come for that one. An index of ``Each`` of the same
+/// fields, in the same order, serves it.
 public struct EachQuery<M: Model, T: FieldValue>: Hashable, Sendable {
   /// The query in the terms of the store.
   public private(set) var base: RecordQuery
@@ -108,6 +108,13 @@ extension RecordReading where Self: ~Copyable {
       else { return nil }
       return EachRow(row: row, place: hit.each, value: value, cursor: hit.cursor)
     }
+  }
+
+  /// The first entry of a list; nil if it has none.
+  ///
+  /// - Throws: as `fetch(_:)`.
+  public func first<M: Model, T>(_ query: EachQuery<M, T>) throws -> EachRow<M, T>? {
+    try fetch(query.limit(Swift.min(1, query.base.limit ?? 1))).first
   }
 
   /// How many entries a list has, no more than its limit.

@@ -25,7 +25,8 @@ public protocol IndexColumn {
 extension Column: IndexColumn {
   public var indexPart: IndexPart { IndexPart(.value(field)) }
 
-  /// The column, greatest first: for an index that serves queries sorted by several fields in different directions.
+  /// The column, greatest first: for an index that serves queries sorted by several fields in different
+  /// directions.
   public var descending: some IndexColumn {
     PartColumn(indexPart: IndexPart(.value(field), isDescending: true))
   }

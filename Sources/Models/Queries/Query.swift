@@ -8,8 +8,8 @@ public import OperationFormat
 /// for row in try store.fetch(recent) { print(row.headline) }
 /// ```
 ///
-/// It is a value, which can be made at run time, kept and compared. Records that have the same place in the order
-/// come in the order of their zones and names.
+/// It is a value, which can be made at run time, kept and compared. Records that have the same place in the
+/// order come in the order of their zones and names.
 public struct Query<M: Model>: Hashable, Sendable {
   /// The query in the terms of the store.
   public private(set) var base: RecordQuery

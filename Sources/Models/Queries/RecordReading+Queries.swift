@@ -1,6 +1,7 @@
 /// Reading the records of queries.
 ///
-/// Each throws `StoreError` `valueInvalid` for a query that compares with what cannot be stored, and `damaged`.
+/// Each throws `StoreError` `valueInvalid` for a query that compares with what cannot be stored, and
+/// `damaged`.
 extension RecordReading where Self: ~Copyable {
   /// The records of a query, in its order.
   ///
@@ -38,8 +39,8 @@ extension RecordReading where Self: ~Copyable {
 
   /// The records that should be one: each group has the same values in an index of the model that is unique.
   ///
-  /// Two devices may each make a record that the other does not see. Both are there after the merge: show them, and let
-  /// the user change or delete one.
+  /// Two devices may each make a record that the other does not see. Both are there after the merge: show
+  /// them, and let the user change or delete one.
   ///
   /// - Throws: `StoreError` `definitionInvalid` while such an index is not built; `damaged`.
   /// - Complexity: linear in the entries of the indexes.
@@ -51,7 +52,8 @@ extension RecordReading where Self: ~Copyable {
 
   // MARK: Values
 
-  /// The least value of a field in the records of a query; nil if it has none. Records without a value do not count.
+  /// The least value of a field in the records of a query; nil if it has none. Records without a value do not
+  /// count.
   public func min<M: Model, T>(of column: (Columns<M>) -> Column<T>, _ query: Query<M>) throws -> T? {
     let column = column(Columns())
     return try values(column, query).min { $0.precedes($1) }.flatMap { column.codec.decode($0, .nowhere) }
@@ -81,8 +83,8 @@ extension RecordReading where Self: ~Copyable {
     }
   }
 
-  /// How many records of a query have each value of a field. Those without one, or with one that does not decode,
-  /// count for its default.
+  /// How many records of a query have each value of a field. Those without one, or with one that does not
+  /// decode, count for its default.
   public func counts<M: Model, T: Hashable>(
     by column: (Columns<M>) -> Column<T>, _ query: Query<M>
   ) throws -> [T: Int] {

@@ -19,7 +19,7 @@ final class ModelSchema<M: Model>: Sendable {
   private init() {
     let model = M()
     self.model = model
-    types = M.family.map { $0.type }
+    types = [M.self].withSubmodels.map { $0.type }
     let own = model.ownProperties
     properties = model.inheritedProperties + own
     ownFields = own.map(\.field)
@@ -54,18 +54,6 @@ private enum ModelSchemas {
 }
 
 extension Model {
-  /// The model and its submodels, and theirs.
-  static var family: [any Model.Type] {
-    var found: [any Model.Type] = []
-    var left: [any Model.Type] = [Self.self]
-    while let next = left.popLast() {
-      if found.contains(where: { $0 == next }) { continue }
-      found.append(next)
-      left += next.submodels.reversed()
-    }
-    return found
-  }
-
   fileprivate var ownProperties: [(label: String, field: any ModelField)] {
     Mirror(reflecting: self).children.compactMap { child in
       (child.value as? any ModelField).map { (child.label ?? "", $0) }
@@ -81,8 +69,8 @@ extension Model {
 
   /// Checks what the compiler cannot.
   ///
-  /// - Throws: `StoreError` `nameInvalid` if two fields have the same name, or a name is empty or too long, or if a
-  ///   model and its submodel do not name each other.
+  /// - Throws: `StoreError` `nameInvalid` if two fields have the same name, or a name is empty or too long,
+  ///   or if a model and its submodel do not name each other.
   static func check() throws {
     try type.check("a model's type", Limits.nameBytesMax)
     for submodel in submodels {
@@ -119,6 +107,18 @@ extension Model {
 }
 
 extension [any Model.Type] {
+  /// The models and their submodels, and theirs, each once.
+  var withSubmodels: [any Model.Type] {
+    var found: [any Model.Type] = []
+    var left: [any Model.Type] = reversed()
+    while let next = left.popLast() {
+      if found.contains(where: { $0 == next }) { continue }
+      found.append(next)
+      left += next.submodels.reversed()
+    }
+    return found
+  }
+
   /// The kinds that models declare for fields, by the type of their record.
   var fieldKinds: [Name: [Name: Set<FieldKind>]] {
     reduce(into: [:]) { kinds, model in

@@ -28,8 +28,8 @@ public struct RecordDetails: Hashable, Sendable {
 }
 
 extension ReadTransaction {
-  /// When, by whom and where a record was changed last, and whether that is sent; nil if it does not exist, or is of
-  /// another type.
+  /// When, by whom and where a record was changed last, and whether that is sent; nil if it does not exist,
+  /// or is of another type.
   ///
   /// - Throws: `StoreError` `damaged`.
   /// - Complexity: O(log n) in the log, for each concurrent last change.

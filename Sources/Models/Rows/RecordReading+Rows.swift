@@ -20,10 +20,12 @@ extension RecordReading where Self: ~Copyable {
   public func fetch<M: Model>(_ model: M.Type, in zone: ZoneID) throws -> [Row<M>] {
     try emptyIfThereIsNoZone {
       let schema = ModelSchema.of(model)
-      let type = schema.types.count == 1 ? M.type : nil
-      return try records(in: zone, type: type).filter { type != nil || schema.types.contains($0.type) }.map {
-        try Row($0, schema, in: self)
+      var rows: [Row<M>] = []
+      try scan(zone, types: schema.types) { record in
+        rows.append(try Row(try record.record(), schema, in: self))
+        return true
       }
+      return rows
     } ?? []
   }
 
@@ -35,6 +37,17 @@ extension RecordReading where Self: ~Copyable {
       try withRecord(ref.record) { try ModelSchema.of(M.self).types.contains($0.type) }
     }
       ?? false
+  }
+
+  /// `scan(_:type:after:_:)` of records of several types.
+  func scan(
+    _ zone: ZoneID, types: [Name], after name: Name? = nil, _ body: (borrowing RecordView) throws -> Bool
+  ) throws {
+    if types.count == 1 { return try scan(zone, type: types[0], after: name, body) }
+    try scan(zone, after: name) { record in
+      guard types.contains(try record.type) else { return true }
+      return try body(record)
+    }
   }
 
   func emptyIfThereIsNoZone<R>(_ body: () throws -> R?) throws -> R? {

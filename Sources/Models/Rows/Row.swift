@@ -73,7 +73,8 @@ public struct Row<M: Model>: Sendable, Identifiable {
 }
 
 extension Record {
-  /// The record with what former names of fields show under the new ones: of two that are set, the later write.
+  /// The record with what former names of fields show under the new ones: of two that are set, the later
+  /// write.
   func inNewNames(
     _ renamed: [FieldDefinition], in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> Record {

@@ -1,21 +1,18 @@
 /// Seeing what a new schema does before it is used.
 extension Store {
-  /// Reads all records of some models, as a new version of the app has them, and tells what is not as it should be.
-  /// Nothing is written.
+  /// Reads all records of some models, as a new version of the app has them, and tells what is not as it
+  /// should be. Nothing is written.
   ///
   /// - Parameters:
   ///   - models: the models of the new version. A model brings its submodels.
-  ///   - steps: a migration, which is tried and undone, some hundred records at a time: a step does not see what one
-  ///     before it did to others. Steps that are not of records are left out.
+  ///   - steps: a migration, which is tried and undone, some hundred records at a time: a step does not see
+  ///     what one before it did to others. Steps that are not of records are left out.
   /// - Throws: what a step throws; `StoreError` `damaged`, and as ``write(_:)``.
   /// - Complexity: linear in the records of the store.
   public func dryRun(_ models: [any Model.Type], _ steps: [MigrationStep] = []) async throws -> SchemaReport {
-    var all: [any Model.Type] = []
-    for model in models.flatMap({ $0.family }) where !all.contains(where: { $0 == model }) {
-      all.append(model)
-    }
+    let all = models.withSubmodels
     for model in all { try model.check() }
-    var report = try read { [all] tx in
+    var report = try read { tx in
       var report = SchemaReport()
       for model in all { try report.add(model, tx) }
       return report

@@ -5,8 +5,8 @@ extension Store {
   /// The zone of what the app has done once on this device.
   private static let ownZone: ZoneID = "tributary.store"
 
-  /// Migrates all zones of the store, and the store itself, to a version of the schema. Does nothing for those that
-  /// are there.
+  /// Migrates all zones of the store, and the store itself, to a version of the schema. Does nothing for
+  /// those that are there.
   ///
   /// ```swift
   /// let waiting = try await store.migrate(
@@ -14,17 +14,18 @@ extension Store {
   /// )
   /// ```
   ///
-  /// A zone is migrated once, by one device: each device that finds it to do claims it, and the claim that comes first
-  /// in the zone's remote log counts. So a synced zone takes two calls with a sync between: call it at each start and
-  /// after each round until it returns no zone. The device that has the claim goes on where it was cut short. If it
-  /// does not end within `patience`, the next claim counts. A local zone is migrated at once.
+  /// A zone is migrated once, by one device: each device that finds it to do claims it, and the claim that
+  /// comes first in the zone's remote log counts. So a synced zone takes two calls with a sync between: call
+  /// it at each start and after each round until it returns no zone. The device that has the claim continues
+  /// where it was cut short. If it does not end within `patience`, the next claim counts. A local zone is
+  /// migrated at once.
   ///
-  /// What an older version of the app writes later is not migrated: read it by a former name or an upcast, or require the
-  /// schema with `requireSchema(_:in:)`.
+  /// What an older version of the app writes later is not migrated: read it by a former name or an upcast, or
+  /// require the schema with `requireSchema(_:in:)`.
   ///
-  /// Where an app has several migrations, begin the next one only once the one before returned no zone: a zone that was
-  /// migrated to a later version is not migrated to an earlier one. Attach a local zone to a remote before it is migrated,
-  /// or when all devices are.
+  /// Where an app has several migrations, begin the next one only once the one before returned no zone: a
+  /// zone that was migrated to a later version is not migrated to an earlier one. Attach a local zone to a
+  /// remote before it is migrated, or when all devices are.
   ///
   /// - Parameters:
   ///   - version: the version, from 1. Use a greater one for each migration.
@@ -32,8 +33,8 @@ extension Store {
   ///   - patience: how long the claim of a device counts that does not end.
   ///   - zones: the zones; nil for all of the store.
   /// - Returns: the zones that wait for a sync, or for another device.
-  /// - Throws: what a step throws: what the writes before it have done stays, and the next call continues. `StoreError`
-  ///   as ``write(_:)``.
+  /// - Throws: what a step throws: what the writes before it have done stays, and the next call continues.
+  ///   `StoreError` as ``write(_:)``.
   public func migrate(
     to version: UInt64, _ steps: [MigrationStep], patience: Duration = .seconds(86_400),
     in zones: [ZoneID]? = nil
@@ -83,12 +84,13 @@ extension Store {
       try Task.checkCancellation()
       let isEmpty = try await write { tx in
         // Another process may have done more since.
-        if try tx.versions(ZoneSettings.migrated, of: zone).contains(version) { return false }
+        if try tx.isMigrated(zone, to: version) { return false }
         let field = ZoneSettings.progress(of: version)
         let before = try tx.value(of: field, in: settings.record)
         var progress = MigrationProgress(before)
         let isDone = try MigrationStep.run(steps, in: zone, &progress, &tx)
-        // A local zone in which there was nothing to do is not marked: it may be attached to a remote where there is.
+        // A local zone in which there was nothing to do is not marked: it may be attached to a remote where
+        // there is.
         if isDone, before == nil, tx.operationCounts.isEmpty, try tx.attachment(of: zone) == .local {
           return true
         }

@@ -1,7 +1,7 @@
 /// Reading the records of queries: each call sees one commit. Several in one ``Store/read(_:)`` see the same.
 ///
-/// Each throws `StoreError` `closed`, `damaged`, `system`; `valueInvalid` for a query that compares with what cannot be
-/// stored.
+/// Each throws `StoreError` `closed`, `damaged`, `system`; `valueInvalid` for a query that compares with what
+/// cannot be stored.
 extension Store {
   /// The records of a query, in its order.
   public func fetch<M: Model>(_ query: Query<M>) throws -> [Row<M>] { try read { try $0.fetch(query) } }
@@ -31,8 +31,8 @@ extension Store {
     try read { try $0.conflicts(of: query) }
   }
 
-  /// The records that should be one: each group has the same values in an index of the model that is unique. It throws
-  /// `definitionInvalid` while such an index is not built.
+  /// The records that should be one: each group has the same values in an index of the model that is unique.
+  /// It throws `definitionInvalid` while such an index is not built.
   public func duplicates<M: Model>(of model: M.Type) throws -> [[Ref<M>]] {
     try read { try $0.duplicates(of: model) }
   }
@@ -50,7 +50,7 @@ extension Store {
 
   /// The first entry of a list; nil if it has none.
   public func first<M: Model, T>(_ query: EachQuery<M, T>) throws -> EachRow<M, T>? {
-    try read { try $0.fetch(query.limit(Swift.min(1, query.base.limit ?? 1))).first }
+    try read { try $0.first(query) }
   }
 
   /// How a list is made.
@@ -82,8 +82,8 @@ extension Store {
     try read { try $0.counts(by: column, query) }
   }
 
-  /// When, by whom and where a record was changed last, and whether that is sent; nil if it does not exist, or is of
-  /// another type.
+  /// When, by whom and where a record was changed last, and whether that is sent; nil if it does not exist,
+  /// or is of another type.
   public func details<M: Model>(of ref: Ref<M>) throws -> RecordDetails? {
     try read { try $0.details(of: ref) }
   }

@@ -8,8 +8,8 @@ public import OperationFormat
 /// print(try store.fetch(post)?.headline ?? "")
 /// ```
 ///
-/// It is a `LocalStore` with what an app always says: its models, zones, author and schema. Give ``local`` to a
-/// replicator, and call its verbs for what a ``Store`` does not have.
+/// It is a `LocalStore` with what an app always says: its models, zones, author and schema. Give ``local`` to
+/// a replicator, and call its verbs for what a ``Store`` does not have.
 public final class Store: Sendable {
   /// The store under it.
   public let local: LocalStore
@@ -26,13 +26,13 @@ public final class Store: Sendable {
   ///   - author: who makes its changes, unless a write says otherwise: at most 255 bytes of UTF-8.
   ///   - schema: the version of the app's models, which each change names.
   ///   - configuration: what else may be chosen.
-  /// - Throws: as `LocalStore.init(directory:durability:configuration:)`; `StoreError` `nameInvalid` for a model
-  ///   with a name that is invalid, or twice there.
+  /// - Throws: as `LocalStore.init(directory:durability:configuration:)`; `StoreError` `nameInvalid` for a
+  ///   model with a name that is invalid, or twice there.
   public init(
     _ directory: String, _ durability: Durability, models: [any Model.Type] = [], zones: [DeclaredZone] = [],
     author: String? = nil, schema: UInt64? = nil, configuration: StoreConfiguration = StoreConfiguration()
   ) throws {
-    let models = models.flatMap { $0.family }
+    let models = models.withSubmodels
     for model in models { try model.check() }
     try Self.checkTypes(of: models)
     var configuration = configuration
@@ -69,8 +69,8 @@ public final class Store: Sendable {
     }
   }
 
-  /// Declares the indexes of models, removes those that they do not have any more, and builds new ones: at once over
-  /// few records, else while the app works.
+  /// Declares the indexes of models, removes those that they do not have any more, and builds new ones: at
+  /// once over few records, else while the app works.
   private func makeIndexes(of models: [any Model.Type]) throws {
     let definitions = models.flatMap { $0.indexDefinitions }
     let types = Set(models.map { $0.type })
@@ -84,15 +84,16 @@ public final class Store: Sendable {
     do {
       try local.buildIndexesBlockingThisThread()
     } catch let error as StoreError where error.code == .damaged {
-      // A damaged record keeps no app from opening its store: queries read all records, and `buildIndexes` throws this.
+      // A damaged record keeps no app from opening its store: queries read all records, and `buildIndexes`
+      // throws this.
     }
   }
 
   /// How many records an opening reads to build an index.
   private static let recordsAtOnce = 10_000
 
-  /// Waits until all indexes are built that a model has got since the store was opened last. Until then queries read
-  /// all records where such an index would serve.
+  /// Waits until all indexes are built that a model has got since the store was opened last. Until then
+  /// queries read all records where such an index would serve.
   ///
   /// - Parameter progress: called after each step; what it throws ends the wait.
   /// - Throws: `StoreError` `damaged`, `full`; what `progress` throws; `CancellationError`.
@@ -109,8 +110,8 @@ public final class Store: Sendable {
   ///
   /// - Returns: what the closure returns, once it is committed by the store's durability.
   /// - Throws: what the closure throws; the first error of an ``Editor``; `StoreError` as
-  ///   `LocalStore.write(_:)`, and `schemaTooOld` if it wrote to a zone that takes writes only of newer versions of the
-  ///   app.
+  ///   `LocalStore.write(_:)`, and `schemaTooOld` if it wrote to a zone that takes writes only of newer
+  ///   versions of the app.
   @discardableResult
   public func write<R: Sendable>(
     _ body: @escaping @Sendable (inout WriteTransaction) throws -> R

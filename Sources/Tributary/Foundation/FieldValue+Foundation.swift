@@ -43,8 +43,8 @@ extension URL: FieldValue {
   public func value(in zone: ZoneID) -> Value { .string(absoluteString) }
 }
 
-/// For small bytes, such as a thumbnail: at most 1 MiB, and less in lists and maps. For photos, import an asset, and use
-/// a field of `AssetReference?`.
+/// For small bytes, such as a thumbnail: at most 1 MiB, and less in lists and maps. For photos, import an
+/// asset, and use a field of `AssetReference?`.
 extension Data: EmptyFieldValue {
   public static var empty: Data { Data() }
 

@@ -3,10 +3,11 @@ import OperationFormat
 
 /// Builds an index over the records that are there, in steps, while others read and write.
 ///
-/// From its declaration on every write keeps it, also for records that it does not have yet. A build reads records in a
-/// snapshot, some at a time, sorts what they have in the index, and writes it in small commits. A record may have changed
-/// since the snapshot: then its new entries are there already, and each old one has a note, which the build heeds. The
-/// notes go when all is built. Two processes may build one index: only a part that begins where the stored mark is counts.
+/// From its declaration on every write keeps it, also for records that it does not have yet. A build reads
+/// records in a snapshot, some at a time, sorts what they have in the index, and writes it in small commits.
+/// A record may have changed since the snapshot: then its new entries are there already, and each old one has
+/// a note, which the build heeds. The notes go when all is built. Two processes may build one index: only a
+/// part that begins where the stored mark is counts.
 struct IndexBuild {
   /// How many bytes of entries are sorted at a time, and at most written by one commit.
   static let partBytesMax = 32 << 20

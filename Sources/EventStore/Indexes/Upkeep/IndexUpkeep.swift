@@ -1,8 +1,8 @@
 import LMDB
 import OperationFormat
 
-/// Keeps the indexes of a store in a write transaction: it looks at a record before it changes, and again before others
-/// may read it or the transaction is committed, and writes what differs.
+/// Keeps the indexes of a store in a write transaction: it looks at a record before it changes, and again
+/// before others may read it or the transaction is committed, and writes what differs.
 ///
 /// It looks at those indexes alone that have a field that changes.
 final class IndexUpkeep: RecordUpkeep {
@@ -133,7 +133,8 @@ final class IndexUpkeep: RecordUpkeep {
     }
   }
 
-  /// What a record has in some indexes, by the key of its row; nil if none is of its type, or it is not there.
+  /// What a record has in some indexes, by the key of its row; nil if none is of its type, or it is not
+  /// there.
   private func entries(_ key: RawSpan, in wanted: [Int]) throws -> [Found]? {
     let state = StateNumber(rawValue: try key.bigEndian32(at: 0))
     let view = view(of: state)

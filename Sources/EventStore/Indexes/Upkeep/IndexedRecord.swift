@@ -2,8 +2,8 @@ import OperationFormat
 
 /// Makes the entries that a record has in indexes, from its row.
 ///
-/// They follow from the record's own row alone: it counts as there if any head of its existence says so, and its
-/// references count also while their records are not there. A query looks closer where that matters.
+/// They follow from the record's own row alone: it counts as there if any head of its existence says so, and
+/// its references count also while their records are not there. A query looks closer where that matters.
 struct IndexedRecord: ~Copyable {
   private var entry = EntryWriter()
   private var values = ByteWriter()
@@ -37,6 +37,7 @@ struct IndexedRecord: ~Copyable {
     for place in index.parts.indices {
       let part = index.parts[place]
       let start = values.count
+      var found: [Value]?
       switch part.content {
       case .value(let field):
         if let cell = part.cell, let text = try record.plainText(of: cell) {
@@ -47,35 +48,22 @@ struct IndexedRecord: ~Copyable {
         if value.namesRecords { referenceParts |= 1 << UInt8(place) }
         ordered.append(value, to: &values)
       case .elements(let field):
-        guard let found = try record.indexedValues(of: field, reader, &flags) else {
-          return try entry.write(
-            index.stored.number, state, [IndexEntry.overfullByte].span.bytes, name, flags.union(.isOverfull),
-            body)
-        }
-        if found.contains(where: \.namesRecords) { referenceParts |= 1 << UInt8(place) }
-        several = (start, part.isDescending ? 255 : 0, found)
+        found = try record.indexedValues(of: field, reader, &flags)
       case .words(let field):
-        // By their bytes: folding keeps some that are canonically equivalent apart.
-        var words: Set<Value> = []
-        let isLong = try record.isLong(field, reader)
-        if !isLong, case .string(let text) = try record.value(of: field, reader) {
-          FoldedText.forEachWord(of: text) { word in
-            words.insert(.string(String(word)))
-            return words.count <= IndexEntry.wordsMax
-          }
-        }
-        guard !isLong, words.count <= IndexEntry.wordsMax else {
+        found = try record.indexedWords(of: field, reader)
+      case .eachOf(let fields):
+        found = []
+        for field in fields { found?.append(try record.value(of: field, reader)) }
+        isEach = true
+      }
+      if part.makesSeveral {
+        guard let found else {
           return try entry.write(
             index.stored.number, state, [IndexEntry.overfullByte].span.bytes, name, flags.union(.isOverfull),
             body)
         }
-        several = (start, part.isDescending ? 255 : 0, Array(words))
-      case .eachOf(let fields):
-        var found: [Value] = []
-        for field in fields { found.append(try record.value(of: field, reader)) }
         if found.contains(where: \.namesRecords) { referenceParts |= 1 << UInt8(place) }
         several = (start, part.isDescending ? 255 : 0, found)
-        isEach = true
       }
       if part.isDescending { values.invert(from: start) }
     }
@@ -124,10 +112,22 @@ private struct EntryWriter: ~Copyable {
 }
 
 extension RecordView {
-  /// Whether a text is too long to look for its words at each change.
-  fileprivate func isLong(_ field: QueryField, _ reader: RecordReader) throws -> Bool {
-    guard case .field(let name, .text) = field.subject else { return false }
-    return try reader.count(of: name, in: id, as: .text) > IndexEntry.unitsMax
+  /// The different words of a text; nil if they are too many, or the text is too long to look for them at
+  /// each change.
+  fileprivate func indexedWords(of field: QueryField, _ reader: RecordReader) throws -> [Value]? {
+    if case .field(let name, .text) = field.subject,
+      try reader.count(of: name, in: id, as: .text) > IndexEntry.unitsMax
+    {
+      return nil
+    }
+    guard case .string(let text) = try value(of: field, reader) else { return [] }
+    // By their bytes: folding keeps some that are canonically equivalent apart.
+    var words: Set<Value> = []
+    FoldedText.forEachWord(of: text) { word in
+      words.insert(.string(String(word)))
+      return words.count <= IndexEntry.wordsMax
+    }
+    return words.count > IndexEntry.wordsMax ? nil : Array(words)
   }
 
   /// A field's value, or the beginning of a long text that fills an entry.

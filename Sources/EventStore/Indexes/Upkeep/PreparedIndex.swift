@@ -7,6 +7,7 @@ final class PreparedIndex: Sendable {
     /// The cell, of a register and nothing else: a short text in it is taken from the row as it is.
     let cell: CellNumber?
     let isDescending: Bool
+    let makesSeveral: Bool
   }
 
   let stored: StoredIndex
@@ -21,7 +22,8 @@ final class PreparedIndex: Sendable {
       if case .value(let field) = part.content, let name = field.plainName {
         cell = try source.names.number(of: name).map { CellNumber(register: $0) }
       }
-      return Part(content: part.content, cell: cell, isDescending: part.isDescending)
+      return Part(
+        content: part.content, cell: cell, isDescending: part.isDescending, makesSeveral: part.makesSeveral)
     }
     types = try stored.definition.types.compactMap { try source.names.number(of: $0) }
     fields = try stored.definition.fieldNames.compactMap { try source.names.number(of: $0) }

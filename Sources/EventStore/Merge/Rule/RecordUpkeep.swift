@@ -1,7 +1,7 @@
 import OperationFormat
 
-/// Keeps what is derived from records, such as indexes: it looks at a record before the fold changes it, and again when
-/// the fold has written it.
+/// Keeps what is derived from records, such as indexes: it looks at a record before the fold changes it, and
+/// again when the fold has written it.
 package protocol RecordUpkeep: AnyObject {
   /// Whether a change of a field matters.
   func has(_ field: NameNumber) -> Bool

@@ -42,7 +42,8 @@ struct DuplicateSearch: ~Escapable {
     return groups
   }
 
-  /// The groups of some records, whose entries are the same, that have the same values. They may be cut in the entries.
+  /// The groups of some records, whose entries are the same, that have the same values. They may be cut in
+  /// the entries.
   private func same(_ records: [RecordID], in index: StoredIndex) throws -> [[RecordID]] {
     if records.count < 2 { return [] }
     var groups: [[Value]: [RecordID]] = [:]

@@ -22,7 +22,8 @@ struct IndexScan {
     return all.map { use.keys($0, after: place, in: zone) }
   }
 
-  /// The keys of the entries of records that have too many values, which are in no order; none if there are none.
+  /// The keys of the entries of records that have too many values, which are in no order; none if there are
+  /// none.
   var overfull: [IndexKeys] {
     get throws {
       let prefix = IndexEntry.prefix(state, use.index.number) + [IndexEntry.overfullByte]
@@ -33,8 +34,8 @@ struct IndexScan {
     }
   }
 
-  /// Calls a closure with the entries, in the order of the index, or backwards, until it returns false. Those of the
-  /// same values come in the order of names.
+  /// Calls a closure with the entries, in the order of the index, or backwards, until it returns false. Those
+  /// of the same values come in the order of names.
   func forEachEntry(in keys: IndexKeys, _ body: (borrowing IndexEntryView) throws -> Bool) throws {
     if keys.isEmpty { return }
     if use.isReverse == true { try backwards(keys, body) } else { try forwards(keys, body) }
@@ -109,7 +110,8 @@ struct IndexScan {
 }
 
 extension IndexUse {
-  /// The values of the parts in a key, nil if they are cut; and where those end that decide the order, nil if these are.
+  /// The values of the parts in a key, nil if they are cut; and where those end that decide the order, nil if
+  /// these are.
   func values(
     in entry: borrowing IndexEntryView, of zone: ZoneID
   ) -> (values: [Value]?, orderEnd: Int?) {

@@ -50,8 +50,8 @@ extension IndexUse {
   ///
   /// - Parameters:
   ///   - isOrdered: whether the records must come in the query's order.
-  ///   - isFewer: asked where one index finds few records and another has them in order: whether the first has no more
-  ///     records than are read for a limit.
+  ///   - isFewer: asked where one index finds few records and another has them in order: whether the first
+  ///     has no more records than are read for a limit.
   static func best(
     of indexes: [StoredIndex], for query: RecordQuery, isOrdered: Bool, isFewer: (IndexUse) throws -> Bool
   ) rethrows -> IndexUse? {
@@ -173,8 +173,8 @@ extension StoredIndex {
 }
 
 extension IndexPart {
-  /// Whether a nullified reference of a field leaves nothing: no former name, fallback or upcast puts another thing in
-  /// its place.
+  /// Whether a nullified reference of a field leaves nothing: no former name, fallback or upcast puts another
+  /// thing in its place.
   fileprivate var hasReferencesAlone: Bool {
     queryFields.allSatisfy { $0.formerNames.isEmpty && $0.fallback == .null && $0.upcast == nil }
   }
@@ -233,8 +233,8 @@ extension QueryCondition {
 }
 
 extension QueryField {
-  /// Whether the same records have one of some values in this field and in another: it is the same, or has but another
-  /// fallback, which is none of the values.
+  /// Whether the same records have one of some values in this field and in another: it is the same, or has
+  /// but another fallback, which is none of the values.
   fileprivate func has(_ values: [Value], as other: QueryField) -> Bool {
     if self == other { return true }
     var same = self
@@ -253,7 +253,8 @@ extension IndexRange {
       upper: Bound(value: .string(text), isPrefix: true, isBehind: true))
   }
 
-  /// The range with a bound of another, if it has none there; nil if both have one, or they are of different kinds.
+  /// The range with a bound of another, if it has none there; nil if both have one, or they are of different
+  /// kinds.
   fileprivate func narrowed(by other: IndexRange) -> IndexRange? {
     guard kind.rank == other.kind.rank, lower == nil || other.lower == nil, upper == nil || other.upper == nil
     else { return nil }

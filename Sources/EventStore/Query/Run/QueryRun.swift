@@ -127,8 +127,8 @@ struct QueryRun: ~Escapable {
 
   // MARK: By an index
 
-  /// Calls a closure with the records of a zone that an index has. Where it returns false, those that follow in the
-  /// order may be left.
+  /// Calls a closure with the records of a zone that an index has. Where it returns false, those that follow
+  /// in the order may be left.
   private func visit(_ zone: ZoneID, by use: IndexUse, _ body: (QueryPlace) -> Bool) throws {
     let scan = try IndexScan(use, reader.view, zone)
     let test = try EntryTest(use, query, zone, reader)
@@ -199,8 +199,8 @@ struct QueryRun: ~Escapable {
 
   // MARK: Over all records
 
-  /// Calls a closure with each record of a zone that fulfils the query's condition, in the order of names, until it
-  /// returns false. The order and the limit do not count, but the start does.
+  /// Calls a closure with each record of a zone that fulfils the query's condition, in the order of names,
+  /// until it returns false. The order and the limit do not count, but the start does.
   private func visitAll(_ zone: ZoneID, _ body: (QueryPlace) throws -> Bool) throws {
     let plain = try PlainTests(query.condition, reader.view)
     let start = query.start?.place(in: query.order)

@@ -108,8 +108,8 @@ extension RecordView: QuerySource {
     }
   }
 
-  /// Runs a closure on the record that the first step of a field's path leads to, with the field as seen from there;
-  /// nil if there is no such record, or not even its zone.
+  /// Runs a closure on the record that the first step of a field's path leads to, with the field as seen from
+  /// there; nil if there is no such record, or not even its zone.
   private func follow<R>(
     _ field: QueryField, _ reader: RecordReader, _ body: (borrowing RecordView, QueryField) throws -> R
   ) throws -> R? {
@@ -132,9 +132,7 @@ extension RecordView: QuerySource {
     case .field(let name, .register):
       guard field.formerNames.isEmpty else { return try latest([name] + field.formerNames, reader) }
       return try value(of: name)
-    case .field(let name, .counter):
-      let sum = try reader.counter(name, of: id)?.value
-      return field.formerNames.isEmpty ? sum : try reader.sum(sum, withRegisters: field.formerNames, of: id)
+    case .field(let name, .counter): return try reader.sum(of: name, withRegisters: field.formerNames, of: id)
     case .field(let name, .text): return try reader.text(of: name, in: id).map { .string($0) }
     case .field(let name, .set) where !field.formerNames.isEmpty:
       return .int(Int64(try reader.elements(of: name, withRegisters: field.formerNames, of: id).count))
@@ -166,8 +164,11 @@ extension QueryCondition {
 }
 
 extension RecordReader {
-  /// What a counter shows that began as registers: its sum, with the numbers that these have. Nil if there is neither.
-  package func sum(_ sum: Value?, withRegisters names: [Name], of record: RecordID) throws -> Value? {
+  /// What a counter shows that began as registers: its sum, with the numbers that these have. Nil if there is
+  /// neither.
+  package func sum(of counter: Name, withRegisters names: [Name], of record: RecordID) throws -> Value? {
+    let sum = try self.counter(counter, of: record)?.value
+    if names.isEmpty { return sum }
     var total = CounterSum()
     for value in try [sum].compactMap(\.self) + registers(names, of: record) {
       switch value {
@@ -191,7 +192,8 @@ extension RecordReader {
   }
 
   func elements(ofList name: Name, _ field: QueryField, _ record: RecordID) throws -> [Value] {
-    try field.mergesMembers ? listWithMembers(name, of: record) : list(name, of: record) ?? []
+    let elements = try list(name, of: record) ?? []
+    return field.mergesMembers ? try withMembers(elements, of: name, in: record) : elements
   }
 
   fileprivate func contains(
@@ -259,8 +261,8 @@ extension Value {
     }
   }
 
-  /// The forms in which an element of a set may be stored in a zone: a reference with each rule, and without the
-  /// zone if it is that one.
+  /// The forms in which an element of a set may be stored in a zone: a reference with each rule, and without
+  /// the zone if it is that one.
   fileprivate func storedForms(in zone: ZoneID) -> [Value] {
     guard case .reference(let reference) = self else { return [self] }
     let zones = reference.zone == zone ? [nil, zone] : [reference.zone]

@@ -46,11 +46,12 @@ extension RecordReading where Self: ~Copyable {
     return try reader.withRecord(record) { try $0.value(of: field, reader) } ?? .null
   }
 
-  /// The records that have the same values in an index, where no other should: each group in the order of names, the
-  /// groups in the order of zones and values. Records without a value in one of its parts have no duplicates.
+  /// The records that have the same values in an index, where no other should: each group in the order of
+  /// names, the groups in the order of zones and values. Records without a value in one of its parts have no
+  /// duplicates.
   ///
-  /// Two devices may each make a record that the other does not see. Both are there after the merge: show them, and let
-  /// the user change or delete one.
+  /// Two devices may each make a record that the other does not see. Both are there after the merge: show
+  /// them, and let the user change or delete one.
   ///
   /// - Parameter index: the name of an index that is built: see ``LocalStore/indexes()``.
   /// - Throws: ``StoreError`` `definitionInvalid` if there is no such index; `damaged`.
