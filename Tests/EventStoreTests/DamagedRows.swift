@@ -61,7 +61,7 @@ struct DamagedRows {
     let plain = RecordRow.plainType(in: row.span.bytes)
     do {
       let cells = try RecordRow.cells(of: row.span.bytes)
-      #expect(Set(found.keys) == Set(cells), "\(row)")
+      #expect(Set(found.keys).subtracting([.creation]) == Set(cells), "\(row)")
       for cell in cells where cell.isOfHeads {
         let place = try RecordRow.place(of: cell, in: row.span.bytes)
         let heads = try RecordRow.heads(of: place.body, in: row.span.bytes)

@@ -124,10 +124,11 @@ struct GoldenRows {
     let row = try #require(try storage.row(of: name.span.bytes, in: state))
     let head = "0700060504030201" + "01000101"
     #expect(
-      hex(row) == "010001000000" + "00" + "10" + "01" + head + "020101" + "20" + "12" + "01" + head + "04"
-        + "06026869")
+      hex(row) == "010001000000" + "00" + "10" + "01" + head + "020101" + "0f" + "0b" + head.dropLast(2)
+        + "20" + "12"
+        + "01" + head + "04" + "06026869")
     let stored = try #require(storage.records[state]?[name])
-    #expect(hex(stored) == "20" + "01" + "06050403021d" + "03" + "01" + "0101" + "06026869")
+    #expect(hex(stored) == "50" + "01" + "06050403021d" + "03" + "01" + "0101" + "06026869")
   }
 
   @Test("rows of sync state")

@@ -61,6 +61,41 @@ struct StoresOfFormerVersions {
     #expect(holders.0 == 1 && holders.1 == [])
   }
 
+  @Test("do not know who created a record, until they are rebuilt")
+  func getCreations() async throws {
+    let store = try await directory.noteStore()
+    try await store.write { tx in
+      for number in 0..<3 {
+        try tx.create(note("r\(number)"), type: "note")
+        try tx.set("title", of: note("r\(number)"), to: .string("title"))
+      }
+    }
+    func created() throws -> [SystemFields.Change?] {
+      try store.read { tx in
+        try (0..<3).map { number in try tx.withRecord(note("r\(number)")) { try $0.system.created } ?? nil }
+      }
+    }
+    let expected = try created()
+    #expect(!expected.contains(nil))
+    for row in try store.rows(\.records) {
+      var former = try unpackedRow(row.value)
+      former.removeSubrange(try RecordRow.place(of: .creation, in: former.span.bytes).entry)
+      try store.overwrite(row.key, packedRow(former), in: \.records)
+    }
+    #expect(try created() == [nil, nil, nil])
+    #expect(try store.verify().problems == [])
+    // A change of the shortcut, and one of the general way.
+    try await store.write { tx in
+      try tx.set("title", of: note("r0"), to: .string("other"))
+      try tx.insert(1, into: "set", of: note("r1"))
+    }
+    #expect(try created() == [nil, nil, nil])
+    #expect(try store.verify().problems == [])
+    _ = try await store.rebuild()
+    #expect(try created() == expected)
+    #expect(try store.verify().problems == [])
+  }
+
   @Test("get their missing tables when they are opened for writing")
   func getTables() async throws {
     try await makeOldStore(without: "runs")

@@ -81,6 +81,14 @@ struct ListsPage {
   // page end
 
   // page
+  func subtitle(of chore: Row<Chore>, in store: Store) throws -> String {
+    let when = chore.system.modified.date.formatted(.iso8601)
+    let who = try store.details(of: chore.id)?.modified.author ?? "somebody"
+    return "\(when) by \(who)\(chore.system.isPending ? ", not sent yet" : "")"
+  }
+  // page end
+
+  // page
   func watch(
     _ store: Store, every interval: Duration, _ changed: @Sendable () async throws -> Void
   ) async throws {
@@ -129,6 +137,8 @@ struct ListsPage {
     try await finish(row.steps[0], of: row.id, in: store)
     try await finish(row.steps[0], of: row.id, in: store)
     #expect(try store.fetch(chores[0])?.steps.isEmpty == true)
+    let text = try subtitle(of: row, in: store)
+    #expect(text.hasSuffix("Z by somebody, not sent yet"), "\(text)")
   }
 
   @Test("notice a commit") func watching() async throws {

@@ -133,6 +133,14 @@ struct RecordVerification {
     return row.isWideBase || row.isDividedBase
   }
 
+  /// A row as a version would have folded it that did not note the creation, if another row does not have it.
+  private static func row(_ made: [UInt8], asIfFoldedLike row: [UInt8]) throws -> [UInt8] {
+    guard try RecordRow.place(of: .creation, in: row.span.bytes).body.isEmpty else { return made }
+    var made = made
+    made.removeSubrange(try RecordRow.place(of: .creation, in: made.span.bytes).entry)
+    return made
+  }
+
   /// Whether two rows of one record say the same. How a large one is divided into parts depends on when it
   /// grew, and its version on when it was written last.
   private static func isSame(
@@ -144,7 +152,8 @@ struct RecordVerification {
       guard try StoredRow(row.span.bytes).isShortest() else { return false }
       let whole = try source.readView.unpackedRow(StoredRow(row.span.bytes), state)
       let made = try fresh.readView.unpackedRow(StoredRow(other.span.bytes), state)
-      return UnitComparison.comparable(whole) == UnitComparison.comparable(made)
+      return try UnitComparison.comparable(whole)
+        == UnitComparison.comparable(Self.row(made, asIfFoldedLike: whole))
     } catch {
       return false
     }

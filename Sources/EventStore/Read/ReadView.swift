@@ -15,7 +15,9 @@ final class ReadView: TableReading {
   let showsAll: Bool
 
   // Accesses never overlap, so none is checked.
-  @exclusivity(unchecked) private var knownZones = MetInOrder<ZoneID, StateNumber>()
+  @exclusivity(unchecked) private var knownZones = MetInOrder<ZoneID, KnownZone>()
+  /// The last sequences of lanes that the remote has.
+  @exclusivity(unchecked) private var placedLanes = MetInOrder<PlacedLane, UInt64>()
   @exclusivity(unchecked) private var zonesOfStates = MetInOrder<StateNumber, ZoneID>()
   @exclusivity(unchecked) private var numbers = RecentNames()
   /// Cached names, by number.
@@ -51,13 +53,15 @@ final class ReadView: TableReading {
   /// - Throws: ``StoreError`` `zoneUnknown`.
   func state(of zone: ZoneID) throws -> StateNumber {
     let index = try zoneIndex(of: zone)
-    return knownZones.entries[index].value
+    return knownZones.entries[index].value.state
   }
 
   /// The index of a zone in the cache, for ``zone(at:)``.
   func zoneIndex(of zone: ZoneID) throws -> Int {
     if let index = knownZones.index(of: zone) { return index }
-    return knownZones.append(zone, try zones.visible(zone).row.state)
+    let (number, row) = try zones.visible(zone)
+    let log = row.status == .local ? nil : ZoneLog(zone: number, incarnation: row.token?.incarnation)
+    return knownZones.append(zone, KnownZone(state: row.state, log: log))
   }
 
   /// Lets a zone's records be those of a state, which need not be its present one.
@@ -65,12 +69,27 @@ final class ReadView: TableReading {
   /// - Returns: the index of the zone in the cache.
   func show(_ state: StateNumber) throws -> Int {
     let zone = try zone(of: state)
-    return knownZones.index(of: zone) ?? knownZones.append(zone, state)
+    return knownZones.index(of: zone) ?? knownZones.append(zone, KnownZone(state: state, log: nil))
   }
 
   func zone(at index: Int) -> (id: ZoneID, state: StateNumber) {
-    let (id, state) = knownZones.entries[index]
-    return (id, state)
+    let (id, known) = knownZones.entries[index]
+    return (id, known.state)
+  }
+
+  /// Whether the remote does not have an operation of a synced zone, as far as the store knows.
+  ///
+  /// - Parameter index: that of the zone in the cache.
+  func isPending(_ operation: HeadID, inZoneAt index: Int) throws -> Bool {
+    guard let log = knownZones.entries[index].value.log else { return false }
+    guard let incarnation = log.incarnation else { return true }
+    let lane = PlacedLane(zone: log.zone, replica: operation.replica, epoch: operation.epoch)
+    if let known = placedLanes.index(of: lane) {
+      return placedLanes.entries[known].value < operation.sequence
+    }
+    let last = try placements.lastPlaced(operation.replica, operation.epoch, in: log.zone, incarnation)
+    _ = placedLanes.append(lane, last)
+    return last < operation.sequence
   }
 
   /// The zone whose records are in a state.
@@ -119,4 +138,24 @@ final class ReadView: TableReading {
     }
     return name
   }
+}
+
+/// What a read knows of a zone that it has met.
+private struct KnownZone {
+  let state: StateNumber
+  /// Nil of a local zone.
+  let log: ZoneLog?
+}
+
+/// A zone's log at the remote: no incarnation of it is known before the first round.
+private struct ZoneLog {
+  let zone: ZoneNumber
+  let incarnation: IncarnationNumber?
+}
+
+/// A lane in a zone's log at the remote.
+private struct PlacedLane: Hashable {
+  let zone: ZoneNumber
+  let replica: ReplicaNumber
+  let epoch: UInt32
 }

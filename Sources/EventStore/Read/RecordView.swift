@@ -96,6 +96,10 @@ public struct RecordView: ~Copyable, ~Escapable {
     return Value.shortTextBytes(in: row.extracting(winner.payload))
   }
 
+  func readSystem() throws -> SystemFields {
+    try readView._withUnsafeGuaranteedRef { try $0.system(of: row, state, inZoneAt: zoneIndex) }
+  }
+
   /// A copy of the record.
   ///
   /// - Throws: ``StoreError`` `damaged`.

@@ -51,6 +51,7 @@ extension StoreTransaction {
     if decoder.hasUnknown { try storage.noteUnfolded(decoder.operations) }
     fold.context = context
     fold.timestamp = Self.effective(decoder.timestamp, receivedMilliseconds)
+    fold.claimedTimestamp = decoder.timestamp
     forgetNumbers()
     for index in first..<max(first, decoder.operations.count) {
       if fold.bound.isSpent { return index }

@@ -1,6 +1,6 @@
 public import OperationFormat
 
-/// What the store knows of a record besides its fields.
+/// What the log says of a record: what ``Row/system`` has, and what the transactions say of themselves.
 public struct RecordDetails: Hashable, Sendable {
   /// A change of a record.
   public struct Change: Hashable, Sendable {
@@ -14,39 +14,32 @@ public struct RecordDetails: Hashable, Sendable {
     public let schema: UInt64?
   }
 
-  /// Another one after each change of the record. Two devices that have seen the same changes have the same.
-  public struct Tag: Hashable, Sendable {
-    let operations: [OperationID]
-  }
-
-  public let zone: ZoneID
+  /// The first change that created the record; nil if an earlier version of this library folded it, until a
+  /// rebuild.
+  public let created: Change?
   /// The change that came last; of concurrent ones, the one that wins.
   public let modified: Change
-  public let tag: Tag
-  /// Whether a change is to be sent to the remote.
-  public let isPending: Bool
+  public let system: SystemFields
 }
 
 extension ReadTransaction {
-  /// When, by whom and where a record was changed last, and whether that is sent; nil if it does not exist,
-  /// or is of another type.
+  /// When and by whom a record was created and changed last; nil if it does not exist, or is of another type.
   ///
   /// - Throws: `StoreError` `damaged`.
-  /// - Complexity: O(log n) in the log, for each concurrent last change.
+  /// - Complexity: O(log n) in the log. ``Row/system`` has the times and the stores without that.
   public func details<M: Model>(of ref: Ref<M>) throws -> RecordDetails? {
-    guard try contains(ref) else { return nil }
-    let heads = try existence(of: ref.record)
-    guard let last = heads.first else { return nil }
-    let id = last.operation.transaction
-    let entry = try position(of: id, in: ref.zone).map { try self.entry(at: $0).transaction }
-    let isSynced = try attachment(of: ref.zone) != .local
+    guard try contains(ref), let system = try withRecord(ref.record, { try $0.system }) else { return nil }
     return RecordDetails(
-      zone: ref.zone,
-      modified: RecordDetails.Change(
-        milliseconds: Int64(last.timestamp.milliseconds), author: entry?.author, replica: id.replica,
-        schema: entry?.schemaVersion),
-      tag: RecordDetails.Tag(operations: heads.map(\.operation).sorted()),
-      isPending: try isSynced
-        && heads.contains { try placement(of: $0.operation.transaction, in: ref.zone) == nil })
+      created: try system.created.map { try change($0, in: ref.zone) },
+      modified: try change(system.modified, in: ref.zone), system: system)
+  }
+
+  private func change(
+    _ change: SystemFields.Change, in zone: ZoneID
+  ) throws -> RecordDetails.Change {
+    let entry = try position(of: change.transaction, in: zone).map { try self.entry(at: $0).transaction }
+    return RecordDetails.Change(
+      milliseconds: change.milliseconds, author: entry?.author, replica: change.replica,
+      schema: entry?.schemaVersion)
   }
 }

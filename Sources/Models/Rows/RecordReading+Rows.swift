@@ -8,8 +8,10 @@ extension RecordReading where Self: ~Copyable {
   public func fetch<M: Model>(_ ref: Ref<M>) throws -> Row<M>? {
     try emptyIfThereIsNoZone {
       let schema = ModelSchema.of(M.self)
-      guard let record = try record(ref.record), schema.types.contains(record.type) else { return nil }
-      return try Row(record, schema, in: self)
+      return try withRecord(ref.record) { record -> Row<M>? in
+        guard try schema.types.contains(record.type) else { return nil }
+        return try Row(record, schema, in: self)
+      } ?? nil
     }
   }
 
@@ -22,7 +24,7 @@ extension RecordReading where Self: ~Copyable {
       let schema = ModelSchema.of(model)
       var rows: [Row<M>] = []
       try scan(zone, types: schema.types) { record in
-        rows.append(try Row(try record.record(), schema, in: self))
+        rows.append(try Row(record, schema, in: self))
         return true
       }
       return rows

@@ -9,16 +9,20 @@ public import OperationFormat
 public struct Row<M: Model>: Sendable, Identifiable {
   /// Which record it is.
   public let id: Ref<M>
+  /// Who created the record and changed it last, when, and whether that is sent.
+  public let system: SystemFields
   let schema: ModelSchema<M>
   let registers: Record
   /// What ``ModelSchema/merging`` show, in their order.
   let contents: [any Sendable]
 
-  /// - Parameter record: the record's registers, and what else the engine shows of it.
   init(
-    _ record: Record, _ schema: ModelSchema<M>, in transaction: borrowing some RecordReading & ~Copyable
+    _ view: borrowing RecordView, _ schema: ModelSchema<M>,
+    in transaction: borrowing some RecordReading & ~Copyable
   ) throws {
+    let record = try view.record()
     id = Ref(record.id)
+    system = try view.system
     self.schema = schema
     registers = try schema.renamed.isEmpty ? record : record.inNewNames(schema.renamed, in: transaction)
     contents =
@@ -27,7 +31,8 @@ public struct Row<M: Model>: Sendable, Identifiable {
 
   /// The row of a record, as one of its model's parent. The parent's fields come first.
   init<S: Submodel>(_ row: Row<S>) where S.Parent == M {
-    (id, schema, registers, contents) = (Ref(row.id), .of(M.self), row.registers, row.contents)
+    (id, system, schema) = (Ref(row.id), row.system, .of(M.self))
+    (registers, contents) = (row.registers, row.contents)
   }
 
   public subscript<T>(dynamicMember path: KeyPath<M, Field<T>>) -> T {

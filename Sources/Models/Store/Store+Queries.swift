@@ -82,8 +82,7 @@ extension Store {
     try read { try $0.counts(by: column, query) }
   }
 
-  /// When, by whom and where a record was changed last, and whether that is sent; nil if it does not exist,
-  /// or is of another type.
+  /// When and by whom a record was created and changed last; nil if it does not exist, or is of another type.
   public func details<M: Model>(of ref: Ref<M>) throws -> RecordDetails? {
     try read { try $0.details(of: ref) }
   }

@@ -92,6 +92,7 @@ struct FoldComparison {
       apart += try compareSequence(driver, at: place, &cells)
     }
     guard let row else { return }
+    try compareCreation(driver, record, row)
     let found = try RecordRow.cells(of: row.span.bytes)
     guard found == cells.sorted() else {
       throw FoldMismatch(
@@ -111,6 +112,19 @@ struct FoldComparison {
     apart += try rows.compareParts()
     try rows.compareElements(expected: apart)
     try compareReferences(driver, record, row)
+  }
+
+  /// The row says which of the operations that created the record came first.
+  private func compareCreation(_ driver: FoldDriver, _ record: Int, _ row: [UInt8]) throws {
+    let expected = history.creation(
+      of: record, folded: driver.folded, received: driver.knowledge.received)
+    let body = try RecordRow.place(of: .creation, in: row.span.bytes).body
+    let found = body.isEmpty ? nil : Creation.head(in: row.span.bytes.extracting(body))
+    if let found, let expected, isSame(found, expected, driver, anyIndex: true) { return }
+    if body.isEmpty && expected == nil { return }
+    throw FoldMismatch(
+      place: "creation of r\(record)", expected: [expected.map { words.describe($0, -1) } ?? "none"],
+      found: [found.map { "\($0)" } ?? "\(row[body])"])
   }
 
   /// The row that a cell is in: the record's, or that of an element.
@@ -287,10 +301,12 @@ struct FoldComparison {
     ElementKey(state: FoldNumbering.state, record: place.record, driver.path(field), head: head)
   }
 
-  private func isSame(_ found: Head, _ expected: OracleHead, _ driver: FoldDriver) -> Bool {
+  private func isSame(
+    _ found: Head, _ expected: OracleHead, _ driver: FoldDriver, anyIndex: Bool = false
+  ) -> Bool {
     found.timestamp == expected.timestamp
       && found.id.sequence == history.sequencesBefore + UInt64(expected.sequence)
-      && found.id.index == UInt32(expected.index) && found.id.epoch == expected.epoch
+      && (anyIndex || found.id.index == UInt32(expected.index)) && found.id.epoch == expected.epoch
       && history.identities[driver.numbering.identity(of: found.id.replica)].rawValue
         == expected.replica.rawValue
   }

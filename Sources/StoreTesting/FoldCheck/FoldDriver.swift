@@ -43,6 +43,7 @@ final class FoldDriver {
     fold.context = context(of: transaction, base: base ?? transaction.base, fault)
     fold.context.seesAllPlaced = seesAll
     fold.timestamp = effective
+    fold.claimedTimestamp = transaction.timestamp
     if effective != transaction.timestamp { history.coverage.capped += 1 }
     history.coverage.folds += 1
     for (offset, operation) in transaction.operations.enumerated() {

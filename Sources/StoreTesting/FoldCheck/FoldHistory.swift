@@ -25,6 +25,8 @@ final class FoldHistory {
   private(set) var segments: [FoldSegment] = []
   /// Its lanes and transactions have the same numbers as here.
   private(set) var oracle = Oracle()
+  /// The oracle's cell of each record's creations, which no operation removes.
+  private var creations: [Int] = []
   var coverage = FoldCheckCoverage()
   /// The lists and texts, in the order in which they were first changed.
   private(set) var sequences: [(name: FoldSequence, oracle: UnitOrderOracle)] = []
@@ -41,6 +43,7 @@ final class FoldHistory {
     sequencesBefore = [0, 61, 126][Int(schedule.seed / 72 % 3)]
     cells = FoldCells(fields: schedule.fields)
     for _ in 0..<records * (1 + cells.ofFields.count) { _ = oracle.addCell() }
+    for _ in 0..<records { creations.append(oracle.addCell()) }
     transactions.reserveCapacity(16)
   }
 
@@ -53,6 +56,14 @@ final class FoldHistory {
   ) {
     oracle.findHeads(of: self.cell(record, cell), folded: folded, received: received, into: &heads)
     if cells.traits(of: cell).contains(.isSum) { heads.mergeContributions { $0 + $1 } }
+  }
+
+  /// The operation that created a record first; nil if none did.
+  func creation(of record: Int, folded: TransactionSet, received: [Int64]) -> OracleHead? {
+    var heads: [OracleHead] = []
+    oracle.findHeads(of: creations[record], folded: folded, received: received, into: &heads)
+    for index in heads.indices { heads[index].timestamp = transactions[heads[index].transaction].timestamp }
+    return heads.min { OracleHead.isGreater($1, $0) }
   }
 
   // MARK: Verbs
@@ -89,6 +100,7 @@ final class FoldHistory {
     switch operation.action {
     case .create:
       oracle.addOperation(to: existence, index: index, content: Int(operation.type))
+      oracle.addOperation(to: creations[record], index: index, content: 0, isContribution: true)
       for field in cells.ofFields { oracle.addOperation(to: cell(record, field), index: index, content: nil) }
     case .end(let place):
       let content = place.map { FoldExistence.moved(to: $0) } ?? FoldExistence.dead

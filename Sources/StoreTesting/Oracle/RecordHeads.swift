@@ -6,6 +6,8 @@ struct RecordHeads: Hashable, Sendable {
   var name: Name
   /// The heads of its existence, greatest first. A record without any was never written.
   var existence: [CellHead]
+  /// The first of the operations that created it.
+  var creation: CellHead?
   /// The cells of fields that have heads, in the order of their names, then their kinds; the heads greatest
   /// first.
   var fields: [Field]

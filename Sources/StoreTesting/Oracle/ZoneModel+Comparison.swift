@@ -61,7 +61,20 @@ extension ZoneModel {
     }
     let record = record(expected, view)
     try check(found.contains, record != nil, "visibility", of: id)
+    if record != nil { try compareSystem(read, expected, of: id) }
     try check(found.record, record, "values", of: id)
+  }
+
+  private func compareSystem(
+    _ read: borrowing ReadTransaction, _ expected: RecordHeads, of id: RecordID
+  ) throws(OracleMismatch) {
+    let found: SystemFields?
+    do {
+      found = try read.withRecord(id) { try $0.system }
+    } catch { throw failure("system fields", error, of: id) }
+    let (created, modified) = (expected.creation, expected.existence.first)
+    try check(found?.created, created.map { SystemFields.Change($0) }, "creation", of: id)
+    try check(found?.modified, modified.map { SystemFields.Change($0) }, "last change", of: id)
   }
 
   // MARK: The whole zone

@@ -27,6 +27,8 @@ struct ZoneModel: Sendable {
   /// The oracle's numbers of a record's cells.
   private struct Cells {
     var existence: Int
+    /// All operations that created the record: none of them removes another.
+    var creations: Int
     /// In the order of the fields' names, then their kinds, then the elements.
     var fields: [FieldCell] = []
     /// In the same order.
@@ -121,6 +123,7 @@ struct ZoneModel: Sendable {
     case .create(let record, let type), .moveHere(let record, let type, _):
       addExistence(of: record, .alive(type: type), index)
       let cells = cells(of: record)
+      oracle.addOperation(to: cells.creations, index: index, content: 0, isContribution: true)
       // A field that no operation has changed yet has nothing to clear.
       for field in cells.fields { oracle.addOperation(to: field.cell, index: index, content: nil) }
       for place in cells.sequences.indices { change(.clear, at: place, of: record, index) }
@@ -150,7 +153,7 @@ struct ZoneModel: Sendable {
 
   private mutating func cells(of record: Name) -> Cells {
     if let cells = records[record] { return cells }
-    let cells = Cells(existence: oracle.addCell())
+    let cells = Cells(existence: oracle.addCell(), creations: oracle.addCell())
     records[record] = cells
     return cells
   }
@@ -245,6 +248,7 @@ struct ZoneModel: Sendable {
     var heads = RecordHeads(name: record, existence: [], fields: [])
     guard let cells = records[record] else { return heads }
     heads.existence = self.heads(of: cells.existence, view)
+    heads.creation = creation(of: cells, heads.existence, view)
     for field in cells.fields {
       let found = self.heads(of: field.cell, view, field.kind)
       if found.isEmpty { continue }
@@ -269,6 +273,16 @@ struct ZoneModel: Sendable {
     }
     heads.fields.sort { ($0.name, $0.kind.rawValue) < ($1.name, $1.kind.rawValue) }
     return heads
+  }
+
+  /// The first creation of a record by the clocks of those that made them, not after its last change.
+  private func creation(of cells: Cells, _ existence: [CellHead], _ view: ZoneView) -> CellHead? {
+    var found: [OracleHead] = []
+    oracle.findHeads(of: cells.creations, folded: view.folded, received: view.received, into: &found)
+    for index in found.indices { found[index].timestamp = transactions[found[index].transaction].timestamp }
+    guard var first = found.min(by: { OracleHead.isGreater($1, $0) }) else { return nil }
+    if let last = existence.first { first.timestamp = min(first.timestamp, last.timestamp) }
+    return head(first, contents)
   }
 
   /// The contributions of a cell, in the order in which a store must return them.

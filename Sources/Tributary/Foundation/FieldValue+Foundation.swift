@@ -81,3 +81,8 @@ extension Decimal: EmptyFieldValue {
     self.init(sign: number.coefficient < 0 ? .minus : .plus, exponent: number.exponent, significand: digits)
   }
 }
+
+extension SystemFields.Change {
+  /// When it was made.
+  public var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}

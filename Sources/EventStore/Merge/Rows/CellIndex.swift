@@ -1,6 +1,6 @@
 import OperationFormat
 
-/// The cells of a record's row, and where they are.
+/// The cells of a record's row, but its creation, and where they are.
 ///
 /// A cell is found from the row's start on. Who reads all cells of a wide row, one after the other, does it
 /// through this: each from its own row, in time linear in the bytes of all.
@@ -34,6 +34,7 @@ struct CellIndex {
           found: "\(cell.rawValue) after \(last.rawValue)")
       }
       if cell == .existence { existenceEnd = body.upperBound }
+      if cell == .creation { continue }
       entries.append(Entry(cell: cell, bytes: start..<body.upperBound, body: body))
     }
     (self.entries, start) = (entries, existenceEnd)

@@ -19,11 +19,11 @@ enum DividedRow {
   @inline(__always)
   static func isBase(_ row: RawSpan) -> Bool { RecordRow.flags(of: row).contains(.divided) }
 
-  /// Whether a row has cells besides registers and the record's existence: else none is kept apart.
+  /// Whether a row has cells of fields besides registers: else none is kept apart.
   static func hasOthers(_ row: RawSpan) throws(FormatError) -> Bool {
     var cells = try RecordRow.cellReader(of: row)
     while let cell = try nextEntry(&cells) {
-      if !cell.number.isRegister { return true }
+      if cell.number.isOfField, !cell.number.isRegister { return true }
     }
     return false
   }
@@ -36,7 +36,7 @@ enum DividedRow {
     while let cell = try nextEntry(&cells) {
       if cell.number.isFieldRegister {
         registersBytes += cell.entry.count
-      } else if cell.number != .existence {
+      } else if cell.number.isOfField {
         hasOthers = true
       }
     }

@@ -5,14 +5,16 @@ import OperationFormat
 ///
 /// | bytes | what |
 /// |---|---|
-/// | 1 | 0x20 + flags: 1 and 2 as `RowFlags`, 4 if there are further stamps, 8 if the existence is in full |
+/// | 1 | 0x20, 0x50 or 0x90 + flags: 1 and 2 as `RowFlags`, 4 if there are further stamps, 8 if the existence is in full |
 /// | varint | record number in its state |
 /// | … | the first stamp: see ``Stamp`` |
 /// | varint, count | only with flag 4: further stamps |
+/// | varint | only with 0x90: the number of the stamp of the record's ``Creation``. With 0x50 it is the first, with 0x20 it is not known |
 /// | … | the record's existence |
 /// | … | cells, ascending by cell number: see ``PackedCells`` |
 ///
-/// Stamps are numbered from 0, in the order in which the heads of the row first have them.
+/// Stamps are numbered from 0, in the order in which the heads of the row first have them; one that only the
+/// creation has is the last.
 ///
 /// The record's existence, if one head of the first stamp says that the record is alive:
 ///
@@ -34,13 +36,23 @@ import OperationFormat
 ///
 /// A row in parts, a block and the registers of a ``DividedRow`` are of version 1.
 struct PackedRow {
-  /// Behind these bits the first byte has flags.
-  static let version: UInt8 = 0x20
   static let hasStamps: UInt8 = 4
   static let hasFullExistence: UInt8 = 8
 
+  /// Which stamp that of the record's creation is. Behind these bits the first byte has flags.
+  enum CreationForm: UInt8 {
+    case unknown = 0x20
+    case first = 0x50
+    case follows = 0x90
+  }
+
+  /// A bit for each of them. Two of them differ in two bits, so that a flipped one is detected.
+  private static let forms: UInt16 = 1 << 2 | 1 << 5 | 1 << 9
+
   /// All flags.
   let flags: UInt8
+  /// The number of the stamp of the record's creation; nil if it is not known.
+  let creation: Int?
   let recordNumber: UInt32
   /// Where the first stamp is.
   let stamp: Int
@@ -58,7 +70,8 @@ struct PackedRow {
   /// Whether a row is of version 2.
   @inline(__always)
   static func isPacked(_ row: RawSpan) -> Bool {
-    row.byteCount > 0 && row.unsafeLoad(fromByteOffset: 0, as: UInt8.self) & 0xf0 == version
+    row.byteCount > 0
+      && forms >> UInt16(row.unsafeLoad(fromByteOffset: 0, as: UInt8.self) >> 4) & 1 != 0
   }
 
   /// Nil if it is damaged.
@@ -66,7 +79,7 @@ struct PackedRow {
   init?(_ row: RawSpan) {
     var reader = PlainReader(row, at: 0)
     let first = reader.byte()
-    guard first & 0xf0 == Self.version else { return nil }
+    guard let form = CreationForm(rawValue: first & 0xf0) else { return nil }
     flags = first & 0xf
     recordNumber = reader.number()
     stamp = reader.offset
@@ -77,6 +90,11 @@ struct PackedRow {
       let byteCount = reader.count()
       stamps = Range(uncheckedBounds: (reader.offset, reader.offset &+ byteCount))
       reader.offset = stamps.upperBound
+    }
+    switch form {
+    case .unknown: creation = nil
+    case .first: creation = 0
+    case .follows: creation = Int(reader.number())
     }
     if flags & Self.hasFullExistence == 0 {
       let start = reader.offset

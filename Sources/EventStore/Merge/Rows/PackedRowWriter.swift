@@ -8,6 +8,8 @@ struct PackedRowWriter {
   private let start: Int
   private var pen: Pen
   private var order = HeadOrderInRow()
+  /// The stamp of the record's creation; nil if it is not known.
+  var creation: Stamp?
 
   init(_ memory: UnsafeMutableRawBufferPointer, cellsAt start: Int) {
     self.memory = memory
@@ -24,7 +26,18 @@ struct PackedRowWriter {
     var before: UInt64 = 0
     // The record's existence comes first.
     let first = PlainReader(row, at: RecordRow.headerBytes).isAtByte(0) ? reader.cell().byteCount : nil
-    let fieldCount = first == nil ? cellCount : cellCount - 1
+    var fieldCount = first == nil ? cellCount : cellCount - 1
+    var second = reader
+    if let first { second.offset += first }
+    if second.isAtByte(UInt8(CellNumber.creation.rawValue)) {
+      let (_, byteCount) = second.cell()
+      guard !second.failed,
+        let stamp = Creation.stamp(in: row.extracting(second.offset..<second.offset + byteCount))
+      else { return nil }
+      creation = stamp
+      second.offset += byteCount
+      fieldCount -= 1
+    }
     if let first {
       let body = reader.offset..<reader.offset + first
       if let type = writeShortExistence(&reader, before: body.upperBound, fieldCount) {
@@ -34,11 +47,11 @@ struct PackedRowWriter {
         flags |= PackedRow.hasFullExistence
         guard writeCounted(&reader, before: body.upperBound) else { return nil }
       }
-      reader.offset = body.upperBound
     } else {
       flags |= PackedRow.hasFullExistence
       pen.write(0)
     }
+    (reader.offset, reader.failed) = (second.offset, false)
     while reader.offset < row.byteCount {
       let (number, byteCount) = reader.cell()
       let end = reader.offset &+ byteCount
@@ -204,8 +217,14 @@ struct PackedRowWriter {
 
   /// Writes what comes before the existence, right before it.
   ///
-  /// - Returns: where the row is.
-  func finish(_ flags: UInt8, recordNumber: UInt32) -> Range<Int> {
+  /// - Returns: where the row is; nil if there are too many stamps.
+  mutating func finish(_ flags: UInt8, recordNumber: UInt32) -> Range<Int>? {
+    var form = PackedRow.CreationForm.unknown
+    var number = 0
+    if let creation {
+      guard let found = self.number(of: creation) else { return nil }
+      (form, number) = (found == 0 ? .first : .follows, found)
+    }
     let areaStart = RowPacking.stampsBytes
     // The further stamps first: their byte count comes before them.
     let stampsStart = areaStart + 64
@@ -214,7 +233,7 @@ struct PackedRowWriter {
       for number in 1..<stampCount { stamps[number].write(after: stamps[0], to: &others) }
     }
     var header = Pen(memory, at: areaStart)
-    header.write(PackedRow.version | flags | (stampCount > 1 ? PackedRow.hasStamps : 0))
+    header.write(form.rawValue | flags | (stampCount > 1 ? PackedRow.hasStamps : 0))
     header.write(varint: UInt64(recordNumber))
     stamps[0].writeFirst(to: &header)
     if stampCount > 1 {
@@ -223,6 +242,7 @@ struct PackedRowWriter {
       others.move(from: stampsStart, by: header.offset - stampsStart)
       header = others
     }
+    if form == .follows { header.write(varint: UInt64(number)) }
     let byteCount = header.offset - areaStart
     header.move(from: areaStart, by: start - byteCount - areaStart)
     return start - byteCount..<pen.offset

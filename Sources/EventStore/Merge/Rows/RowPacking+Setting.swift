@@ -56,6 +56,11 @@ extension RowPacking {
     let (new, index) = (Stamp(head), head.id.index)
     writer.begin(with: new, packed.type, index, isThere ? count : count + 1)
     var size = PlainSize()
+    if let creation = packed.creation {
+      guard creation < stampCount else { return nil }
+      writer.creation = stamps[creation]
+      size.addCreation()
+    }
     var expected = PackedCells.expected(after: packed.type &<< 4)
     // No stamp is searched for twice.
     var known = -1
@@ -84,8 +89,9 @@ extension RowPacking {
       }
       expected = PackedCells.expected(after: cell.number.rawValue)
     }
-    let range = writer.finish(0, recordNumber: packed.recordNumber)
-    guard range.count < size.least, size.most <= DividedRow.registersBytesMax else { return nil }
+    guard let range = writer.finish(0, recordNumber: packed.recordNumber), range.count < size.least,
+      size.most <= DividedRow.registersBytesMax
+    else { return nil }
     return space.span.extracting(before + range.lowerBound..<before + range.upperBound)
   }
 
@@ -125,6 +131,12 @@ private struct PlainSize {
   mutating func addHead(_ payloadBytes: Int) {
     least += 16 + payloadBytes
     most += 50 + payloadBytes
+  }
+
+  /// Adds the record's creation: 11 to 28 bytes behind the cell's number and its byte count.
+  mutating func addCreation() {
+    least += 13
+    most += 30
   }
 
   @inline(__always)

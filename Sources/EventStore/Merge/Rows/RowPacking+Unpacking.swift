@@ -15,7 +15,7 @@ extension RowPacking {
     // A head of version 1 takes a stamp, its index, and the counts around it; one of version 2 in a cell of
     // several takes three bytes.
     var cellCount = 0
-    var headsMax = 1 + packed.existence.count / 3
+    var headsMax = 2 + packed.existence.count / 3
     while let cell = cells.next() {
       cellCount += 1
       headsMax += cell.form == .heads ? cell.payload.count / 3 : 1
@@ -66,6 +66,14 @@ private struct UnpackedRowWriter {
       writeHead(try stamp(0, at: packed.stamp), packed.index, payloadBytes: payloadBytes)
       pen.write(1)
       pen.write(varint: type)
+    }
+    if let creation = packed.creation {
+      let stamp = try stamp(creation, at: packed.stamp)
+      pen.write(UInt8(CellNumber.creation.rawValue))
+      pen.write(0)
+      let start = pen.offset
+      stamp.writeHead(to: &pen)
+      pen.replace(byteAt: start - 1, by: UInt64(pen.offset - start))
     }
     var cells = PackedCells(row, from: packed.fields)
     while let cell = cells.next() {

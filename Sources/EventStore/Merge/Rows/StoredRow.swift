@@ -128,7 +128,7 @@ package struct StoredRow: ~Escapable {
     }
     var walk = try RecordRow.WinnerWalk(bytes, from: start.offset)
     while let (cell, winner) = try walk.next() {
-      if cell != .existence { try body(cell, winner) }
+      if cell.isOfField { try body(cell, winner) }
     }
   }
 

@@ -23,6 +23,9 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// How many times a cell that had no losers got some.
   var conflictCount = 0
 
+  /// The timestamp that the transaction has itself: it never changes, as the effective one may.
+  package var claimedTimestamp = Timestamp(rawValue: 0)
+
   var edited = ByteWriter()
   var views = UnitOrderViews()
   var nodes = UnitOrderNodes()
@@ -63,6 +66,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     }
     if bound.rule != .none { bound.next = nil }
     try set(existence: .alive(type: type), index: index)
+    try noteCreation(by: Head(timestamp: claimedTimestamp, id: step.head(at: index).id))
   }
 
   private func pauseIfSpent(at cell: CellNumber) throws {
@@ -156,10 +160,10 @@ extension Fold {
     set { step.context = newValue }
   }
 
-  /// Its effective timestamp.
+  /// Its effective timestamp. Set ``claimedTimestamp`` after it, where that is another.
   package var timestamp: Timestamp {
     get { step.timestamp }
-    set { step.timestamp = newValue }
+    set { (step.timestamp, claimedTimestamp) = (newValue, newValue) }
   }
 
   /// How many heads of a cell that are stored apart are read without an index. A check of the fold makes it

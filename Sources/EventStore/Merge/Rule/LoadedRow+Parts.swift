@@ -89,8 +89,8 @@ extension LoadedRow {
     if isWide { try writeBlocks() }
     var cells: (found: [CellNumber], looked: Int, next: CellNumber?) = ([], 0, nil)
     func add(_ cell: (number: CellNumber, body: Range<Int>), of row: RawSpan) throws {
-      // A record's existence is none of its fields; and a first block may begin with its number.
-      guard cell.number >= first, cell.number != .existence else { return }
+      // A first block may begin with the number of the record's existence.
+      guard cell.number >= first, cell.number.isOfField else { return }
       cells.looked += 1
       guard cell.number.isOfHeads else { return cells.found.append(cell.number) }
       let heads = try RecordRow.heads(of: cell.body, in: row)
