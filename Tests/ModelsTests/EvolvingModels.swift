@@ -329,4 +329,98 @@ struct EvolvingModels {
     #expect(report.unread == ["note": ["color": 1]])
     #expect(try store.read { try $0.digest(of: "own") } == before)
   }
+
+  @Test("what two versions write to a field under two names at once is a conflict; in turn it is none")
+  func namesInConflict() async throws {
+    let (old, new) = (try store("old", OldNote.self, schema: 1), try store("new", NewNote.self, schema: 2))
+    let note = try await old.write { tx in
+      try tx.create(OldNote.self, in: "z", named: "n") { $0.title = "first" }
+    }
+    let ref = Ref<NewNote>(note.record)
+    try await sync(old, new)
+    try await new.write { $0[ref].headline = "second" }
+    #expect(try new.conflicts(of: ref) == [])
+    try await sync(new, old)
+    try await old.write { $0[note].title = "third" }
+    try await sync(old, new)
+    #expect(try new.fetch(ref)?.headline == "third" && new.conflicts(of: ref) == [])
+
+    for isOldLater in [false, true] {
+      for store in isOldLater ? [new, old] : [old, new] {
+        try await store.write { tx in
+          if store === old { tx[note].title = "of old" } else { tx[ref].headline = "of new" }
+        }
+      }
+      try await sync(old, new)
+      let conflict = try #require(try new.conflicts(of: ref).first)
+      let expected: [Value] = isOldLater ? ["of old", "of new"] : ["of new", "of old"]
+      #expect(try new.conflicts(of: NewNote.all) == [conflict] && conflict.field == "headline")
+      #expect(([conflict.winner] + conflict.losers).map(\.content.value) == expected)
+      #expect(try new.fetch(ref)?.headline == (isOldLater ? "of old" : "of new"))
+      // The winner of the second one was written under the former name.
+      try await new.write { tx in
+        try tx.keep(isOldLater ? conflict.winner : conflict.losers[0], of: conflict)
+      }
+      #expect(try new.fetch(ref)?.headline == "of old" && new.conflicts(of: ref) == [])
+      let error = await #expect(throws: StoreError.self) {
+        try await new.write { tx in
+          var gone = conflict.losers[0]
+          gone = CellHead(
+            operation: OperationID(transaction: gone.operation.transaction, index: 99),
+            timestamp: gone.timestamp, content: gone.content)
+          try tx.keep(gone, of: conflict)
+        }
+      }
+      #expect(error?.code == .conflictUnknown)
+      try await sync(old, new)
+      #expect(try new.conflicts(of: ref) == [])
+    }
+    try await new.write { tx in try tx.delete(ref) }
+    #expect(try new.conflicts(of: ref) == [])
+  }
+
+  private struct Kinds: Model {
+    static let type: Name = "kinds"
+    let text = Field<String>("text")
+    let prose = ProseField("prose")
+    let likes = CounterField("likes")
+    let list = ListField<String>("list")
+    let same = SetField<String>("same")
+  }
+
+  private struct OtherKinds: Model {
+    static let type: Name = "kinds"
+    let text = ProseField("text")
+    let prose = Field<String>("prose")
+    let likes = Field<Int>("likes")
+    let list = SetField<String>("list")
+    let same = SetField<String>("same")
+  }
+
+  @Test("a dry run tells which fields are of another kind than what is stored")
+  func otherKinds() async throws {
+    let store = try store("a", Kinds.self, schema: 1)
+    try await store.write { tx in
+      try tx.create(Kinds.self, in: "own", named: "k") {
+        $0.text = "text"
+        $0.prose.set("prose")
+        $0.likes.add(3)
+        $0.list.append("a")
+        $0.same.insert("b")
+      }
+    }
+    #expect(try await store.dryRun([Kinds.self]).unread == [:])
+    let report = try await store.dryRun([OtherKinds.self])
+    #expect(report.unread == ["kinds": ["text": 1, "list": 1]])
+    #expect(Set(report.changed.map(\.field)) == ["prose", "likes"] && report.undecodableCount == 0)
+    // What the other version writes is not read either.
+    store.close()
+    let other = try self.store("a", OtherKinds.self, schema: 2)
+    try await other.write { tx in
+      let ref = Ref<OtherKinds>(in: "own", "k")
+      tx[ref].text.set("new")
+      tx[ref].list.insert("b")
+    }
+    #expect(try await other.dryRun([Kinds.self]).unread == ["kinds": ["text": 1, "list": 1]])
+  }
 }

@@ -107,6 +107,44 @@ struct IndexedModels {
     }
   }
 
+  private struct Part: Model {
+    static let type: Name = "part"
+    let kind = Field<String>("kind").indexed
+    let name = Field<String>("name").indexed
+    let number = Field<Int>("number").indexed
+    let tags = SetField<String>("tags").indexed
+  }
+
+  @Test("of several indexes, the one that finds fewer records serves a query")
+  func fewest() async throws {
+    let store = try open([Part.self])
+    try await store.write { tx in
+      for number in 0..<1000 {
+        try tx.create(Part.self, in: "a") {
+          $0.kind = number < 700 ? "common" : "rare"
+          $0.name = "Part \(number)"
+          $0.number = number
+          if number % 3 != 0 { $0.tags.insert("x") }
+        }
+      }
+    }
+    func index(_ query: Query<Part>) throws -> Name? { try store.explain(query).index }
+    #expect(try index(Part.where { $0.kind == "common" && $0.name == "Part 8" }) == "part: name")
+    #expect(try index(Part.where { $0.name == "Part 8" && $0.kind == "common" }) == "part: name")
+    #expect(try index(Part.where { $0.kind == "common" && $0.name.hasPrefix("Part 9") }) == "part: name")
+    #expect(try index(Part.where { $0.kind == "rare" && $0.name >= "A" }) == "part: kind")
+    #expect(try index(Part.where { $0.number > 996 && $0.name >= "A" }) == "part: number")
+    #expect(try index(Part.where { $0.tags.contains("x") && $0.number < 3 }) == "part: number")
+    #expect(try index(Part.where { $0.tags.contains("y") && $0.number < 3 }) == "part: tags")
+    // Few that are to be sorted are better than all in order; of many, those in order are.
+    let some = Part.where { $0.name == "Part 8" && $0.kind == "common" }.sorted(by: \.number)
+    #expect(try index(some.limit(2)) == "part: name")
+    let many = Part.where { $0.kind == "common" && $0.tags.contains("x") }.sorted(by: \.number)
+    #expect(try index(many.limit(2)) == "part: number")
+    let kept = try store.fetch(many.limit(3)).map(\.number)
+    #expect(kept == [1, 2, 4])
+  }
+
   @Test("records that should be one are listed")
   func duplicates() async throws {
     let store = try open()

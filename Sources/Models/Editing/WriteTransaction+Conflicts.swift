@@ -11,7 +11,15 @@ extension WriteTransaction {
   /// - Throws: `StoreError` `conflictUnknown` if it is settled already; `recordUnknown` for a field of a record that
   ///   is deleted.
   public mutating func keep(_ head: CellHead, of conflict: Conflict) throws {
-    try restore(head.operation, in: conflict.field, of: conflict.record)
+    let record = conflict.record
+    guard let field = conflict.field, let value = head.content.value,
+      try !heads(of: field, in: record).contains(where: { $0.operation == head.operation }),
+      try fields(of: record).contains(where: { name in
+        try heads(of: name, in: record).contains { $0.operation == head.operation }
+      })
+    else { return try restore(head.operation, in: conflict.field, of: record) }
+    // It was written under a former name.
+    try set(field, of: record, to: value)
   }
 
   /// Takes back a deletion that won over a change which had not seen it: the record is there again, with its fields
@@ -20,7 +28,7 @@ extension WriteTransaction {
   /// - Throws: `StoreError` `conflictUnknown` if nothing but the deletion is known of the record's existence.
   public mutating func revive<M: Model>(_ ref: Ref<M>) throws {
     if try contains(ref.record) { return }
-    let alive = try existence(of: ref.record).first { if case .alive = $0.content { true } else { false } }
+    let alive = try existence(of: ref.record).first(where: \.content.isAlive)
     guard let alive else {
       throw StoreError(
         .conflictUnknown, "the deletion of \(ref) had seen all that was written to it",

@@ -19,7 +19,8 @@ public struct SchemaReport: Hashable, Sendable {
   /// Records that the migration would write to.
   public internal(set) var migrated: [RecordID] = []
   public internal(set) var migratedCount = 0
-  /// Fields that no property reads, with the number of records that have them, by the type of record.
+  /// Fields that no property reads, or not all of: what is of another kind than the property's. With the number of
+  /// records that have them, by the type of record.
   public internal(set) var unread: [Name: [Name: Int]] = [:]
 
   /// How many of each list it names; the counts are of all.
@@ -32,14 +33,16 @@ extension SchemaReport {
     for zone in try tx.zones() {
       try tx.forEachRecord(in: zone, type: M.type) { record in
         recordCount += 1
-        var left = Set(try tx.fields(of: record.id))
+        let kinds = try tx.reader.kinds(of: record.id)
+        var left = Set(kinds.keys)
         for (_, field) in schema.properties {
           let definition = field.definition
           left.subtract(definition.names)
-          let found = try field.check(record, tx)
+          let found = try field.check(record, kinds, tx)
           let place = Place(record: record.id, field: definition.name)
           if found.isUndecodable { Self.note(place, &undecodable, &undecodableCount) }
           if found.isChanged { Self.note(place, &changed, &changedCount) }
+          left.formUnion(found.unread)
         }
         for name in left { unread[M.type, default: [:]][name, default: 0] += 1 }
         return true
@@ -57,21 +60,30 @@ extension SchemaReport {
 
 extension ModelField {
   /// What a field makes of what is stored in a record.
-  func check(
-    _ record: Record, _ tx: borrowing ReadTransaction
-  ) throws -> (isUndecodable: Bool, isChanged: Bool) {
+  ///
+  /// - Parameter kinds: of which kinds the record's fields have something.
+  fileprivate func check(
+    _ record: Record, _ kinds: [Name: Set<FieldKind>], _ tx: borrowing ReadTransaction
+  ) throws -> (isUndecodable: Bool, isChanged: Bool, unread: [Name]) {
     let definition = definition
-    let former = try definition.formerNames.contains { try tx.reader.register($0, of: record.id) != nil }
+    let former = definition.formerNames.contains { kinds[$0]?.contains(.register) ?? false }
     guard let register = self as? any RegisterField else {
-      guard let merging = self as? any MergingField else { return (false, false) }
-      return (try merging.hasUndecodable(record.id, tx), former)
+      let others = definition.names.filter { name in
+        var others = kinds[name, default: []].subtracting([definition.kind])
+        if definition.formerNames.contains(name) { others.remove(.register) }
+        return !others.isEmpty
+      }
+      guard let merging = self as? any MergingField else { return (false, false, others) }
+      return (try merging.hasUndecodable(record.id, tx), former, others)
     }
+    // Without a register it shows what is there of another kind.
+    let others = definition.names.filter { kinds[$0, default: []].isStrictSuperset(of: [.register]) }
+    let isOther = definition.names.contains { !(kinds[$0] ?? [.register]).contains(.register) }
     let shown = try definition.formerNames.isEmpty ? record : record.inNewNames([definition], in: tx)
-    guard let value = shown[definition.name], value != .null else { return (false, false) }
+    guard let value = shown[definition.name], value != .null else { return (false, isOther, others) }
     let stored = try register.stored(value, in: record.id.zone)
-    return (
-      stored == nil, former && record.fields[definition.name] != value || stored != nil && stored != value
-    )
+    let isMoved = former && record.fields[definition.name] != value
+    return (stored == nil, isOther || isMoved || stored != nil && stored != value, others)
   }
 }
 

@@ -5,6 +5,6 @@ extension RecordReading where Self: ~Copyable {
   ///
   /// - Throws: `StoreError` `valueInvalid` for a query that compares with what cannot be stored; `damaged`.
   public func conflicts<M: Model>(of query: Query<M>) throws -> [Conflict] {
-    try hits(query.base).flatMap { try conflicts(of: $0.record) }
+    try hits(query.base).flatMap { try conflicts(of: Ref<M>($0.record)) }
   }
 }

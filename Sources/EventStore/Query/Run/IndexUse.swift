@@ -50,10 +50,9 @@ extension IndexUse {
   ///
   /// - Parameters:
   ///   - isOrdered: whether the records must come in the query's order.
-  ///   - isFewer: asked where one index finds few records and another has them in order: whether the first
-  ///     has no more records than are read for a limit.
+  ///   - count: asked where several may be the best: how many entries a use reads, up to a number.
   static func best(
-    of indexes: [StoredIndex], for query: RecordQuery, isOrdered: Bool, isFewer: (IndexUse) throws -> Bool
+    of indexes: [StoredIndex], for query: RecordQuery, isOrdered: Bool, count: (IndexUse, Int) throws -> Int
   ) rethrows -> IndexUse? {
     guard let types = query.types, !types.isEmpty else { return nil }
     let uses = indexes.compactMap { index -> IndexUse? in
@@ -61,16 +60,44 @@ extension IndexUse {
         index.definition.parts.lazy.map(\.each).first(where: { !$0.isEmpty }) ?? [] == query.each
       else { return nil }
       return IndexUse(index, query, isOrdered: isOrdered)
-    }
-    guard let found = uses.max(by: { $0.rank < $1.rank }) else { return nil }
+    }.sorted { $0.rank > $1.rank }
+    let ordered = uses.first { $0.isReverse != nil }
+    guard let found = try fewest(of: uses, count) else { return ordered }
     // An index that has the order and nothing else reads all records in the worst case, and few in the best.
-    guard found.isReverse == nil, isOrdered, query.limit != nil, !query.order.isEmpty,
-      let ordered = uses.filter({ $0.isReverse != nil }).max(by: { $0.rank < $1.rank })
-    else { return found }
-    return try isFewer(found) ? found : ordered
+    guard found.isReverse == nil, isOrdered, let limit = query.limit, !query.order.isEmpty, let ordered else {
+      return found
+    }
+    let few = max(countedMin, min(limit, 4 * countedMin))
+    return try count(found, few) < few ? found : ordered
   }
 
-  /// What finds fewer records is better; then what has them in order.
+  /// How many entries are counted at first, and at last, to choose between indexes.
+  private static let (countedMin, countedMax) = (256, 4096)
+
+  /// The one that finds the fewest records; nil if none finds some.
+  ///
+  /// - Parameter uses: the best first, where they find as many.
+  private static func fewest(of uses: [IndexUse], _ count: (IndexUse, Int) throws -> Int) rethrows
+    -> IndexUse?
+  {
+    var left: [IndexUse] = []
+    // One that decides less than another finds no fewer.
+    for use in uses where !use.used.isEmpty && !left.contains(where: { $0.decides(use.used) }) {
+      left.append(use)
+    }
+    guard left.count > 1 else { return left.first }
+    var max = countedMin
+    while max <= countedMax {
+      let counts = try left.map { try count($0, max) }
+      if let least = counts.min(), least < max { return left[counts.firstIndex(of: least)!] }
+      max *= 4
+    }
+    return left[0]
+  }
+
+  private func decides(_ conditions: [QueryCondition]) -> Bool { conditions.allSatisfy(used.contains) }
+
+  /// What has more values that are known is better; then what has the records in order.
   private var rank: Int {
     equal.count * 8 + (range == nil ? 0 : 4) + (isReverse == nil ? 0 : 2) + (parts.count > 7 ? 0 : 1)
   }

@@ -20,29 +20,26 @@ struct QueryRun: ~Escapable {
     zones = query.zones.map { wanted in known.filter(Set(wanted).contains) } ?? known
     let view = reader.view
     let zones = zones
-    use = try IndexUse.best(of: view.knownIndexes(), for: query, isOrdered: isOrdered) { use in
-      try Self.hasFew(use, than: query.limit ?? 0, zones, view)
+    use = try IndexUse.best(of: view.knownIndexes(), for: query, isOrdered: isOrdered) { use, max in
+      try Self.count(of: use, upTo: max, zones, view)
     }
   }
 
-  /// How many entries are looked at to choose between two indexes.
-  private static let lookedMax = 256
-
-  /// Whether an index has no more records than are looked at for a choice.
-  private static func hasFew(_ use: IndexUse, than limit: Int, _ zones: [ZoneID], _ view: ReadView) throws
-    -> Bool
+  /// How many entries an index has for a query, up to a number.
+  private static func count(of use: IndexUse, upTo max: Int, _ zones: [ZoneID], _ view: ReadView) throws
+    -> Int
   {
-    var left = max(lookedMax, min(limit, 4 * lookedMax))
-    for zone in zones where left > 0 {
+    var count = 0
+    for zone in zones where count < max {
       let scan = try IndexScan(use, view, zone)
-      for keys in scan.keys() where left > 0 {
+      for keys in scan.keys() where count < max {
         try scan.forEachEntry(in: keys) { _ in
-          left -= 1
-          return left > 0
+          count += 1
+          return count < max
         }
       }
     }
-    return left > 0
+    return count
   }
 
   // MARK: What it has

@@ -1,0 +1,28 @@
+package import OperationFormat
+
+extension RecordReader {
+  /// Whether the transaction of an operation had seen another operation of its zone. One that the log does not
+  /// have yet, because it is of the present write, has seen all.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: reads the transaction.
+  package func hasSeen(_ earlier: OperationID, by later: OperationID, in zone: ZoneID) throws -> Bool {
+    let (id, other) = (later.transaction, earlier.transaction)
+    let (number, _) = try view.zones.visible(zone)
+    guard let replica = try view.replicas.number(of: id.replica),
+      let position = try view.log.position(of: replica, id.epoch, id.sequence, in: number),
+      let otherReplica = try view.replicas.number(of: other.replica)
+    else { return true }
+    let base = try LogReader(view).entry(at: position).transaction.base
+    let incarnation = try base.flatMap { try view.incarnations.number(of: $0.incarnation) }
+    var context = CausalContext(
+      zone: number, replica: replica, epoch: id.epoch, sequence: id.sequence,
+      base: incarnation.flatMap { incarnation in base.map { (incarnation, $0.offset) } })
+    context.lineage = try view.lanes.lineage(of: replica, id.epoch, in: number)
+    let head = HeadID(
+      replica: otherReplica, epoch: other.epoch, sequence: other.sequence, index: earlier.index)
+    return try context.hasSeen(head, at: later.index) { replica, epoch, sequence, incarnation in
+      try view.placements.placement(of: replica, epoch, sequence, in: number, incarnation)?.offset
+    }
+  }
+}
