@@ -161,6 +161,36 @@ struct IndexedModels {
     #expect(groups.count == 1 && groups[0].count == 2 && groups[0].contains(other.record))
     #expect(try store.duplicates(of: Meeting.self) == groups.map { $0.map { Ref<Meeting>($0) } })
     #expect(throws: StoreError.self) { try store.read { try $0.duplicates(in: "never") } }
+
+    let conflict = try #require(try store.conflicts(of: other).first)
+    #expect(conflict.index == "once" && conflict.field == nil && conflict.records.count == 2)
+    #expect(conflict.records[1] == other.record && conflict.losers.count == 1)
+    #expect(try store.conflicts(of: Meeting.all) == [conflict])
+    #expect(try store.conflicts(of: Ref<Meeting>(conflict.records[0])) == [conflict])
+    // The conflict is of these records as they were.
+    try await store.write { tx in tx[other].title = "late" }
+    let error = await #expect(throws: StoreError.self) {
+      try await store.write { tx in try tx.keep(conflict.losers[0], of: conflict) }
+    }
+    #expect(error?.code == .conflictUnknown)
+    let now = try #require(try store.conflicts(of: other).first)
+    try await store.write { tx in try tx.keep(now.losers[0], of: now) }
+    #expect(try store.fetch(other)?.title == "late" && store.conflicts(of: Meeting.all) == [])
+    #expect(try !store.read { try $0.contains(now.record) })
+  }
+
+  @Test("an index that has all fields of a condition tells without the records")
+  func covering() async throws {
+    let store = try open()
+    try await fill(store)
+    let noon = noon
+    let late = Meeting.where { $0.room == "Café" && !($0.start < noon + 3600) }
+    let plan = try store.explain(late)
+    #expect(plan.isCovered && plan.index == "meeting: room, start desc")
+    #expect("\(plan)".contains("\nfilter by the index: "))
+    #expect(try store.fetch(late).map(\.title) == ["Meeting 1", "Meeting 2"] && store.count(late) == 2)
+    let other = Meeting.where { $0.room == "Café" && $0.end == nil }
+    #expect(try !store.explain(other).isCovered && store.fetch(other).map(\.title) == ["Meeting 1"])
   }
 
   @Test("another version of the models changes the indexes: those that stay are not built again")

@@ -2,7 +2,8 @@ import OperationFormat
 
 /// Settling conflicts.
 extension WriteTransaction {
-  /// Makes what lost a conflict what shows, and ends the conflict. The winner too may be kept.
+  /// Makes what lost a conflict what shows, and ends the conflict. The winner too may be kept. Of records that
+  /// should be one, the others are deleted.
   ///
   /// ```swift
   /// for conflict in try tx.conflicts(of: post) { try tx.keep(conflict.losers[0], of: conflict) }
@@ -11,6 +12,7 @@ extension WriteTransaction {
   /// - Throws: `StoreError` `conflictUnknown` if it is settled already; `recordUnknown` for a field of a record that
   ///   is deleted.
   public mutating func keep(_ head: CellHead, of conflict: Conflict) throws {
+    if conflict.index != nil { return try keepOne(head, of: conflict) }
     let record = conflict.record
     guard let field = conflict.field, let value = head.content.value,
       try !heads(of: field, in: record).contains(where: { $0.operation == head.operation }),
@@ -20,6 +22,16 @@ extension WriteTransaction {
     else { return try restore(head.operation, in: conflict.field, of: record) }
     // It was written under a former name.
     try set(field, of: record, to: value)
+  }
+
+  private mutating func keepOne(_ head: CellHead, of conflict: Conflict) throws {
+    let kept = try conflict.records.first { try existence(of: $0).first?.operation == head.operation }
+    guard let kept, try contains(kept) else {
+      throw StoreError(
+        .conflictUnknown, "none of the records in conflict was changed last by operation \(head.operation)",
+        hint: "list the conflicts again: a record may have been changed, or deleted")
+    }
+    for record in conflict.records where try record != kept && contains(record) { try delete(record) }
   }
 
   /// Takes back a deletion that won over a change which had not seen it: the record is there again, with its fields

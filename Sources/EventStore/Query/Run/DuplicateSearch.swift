@@ -42,6 +42,26 @@ struct DuplicateSearch: ~Escapable {
     return groups
   }
 
+  /// The records that have the same values in an index as one has, with it; none if there are no others.
+  ///
+  /// - Complexity: O(log n) in the entries, and linear in the records that are found.
+  func group(of id: RecordID, in index: StoredIndex) throws -> [RecordID] {
+    let fields = index.definition.parts.filter { !$0.makesSeveral }.map(\.queryField)
+    guard fields.count == index.definition.parts.count else { return [] }
+    let values = try reader.withRecord(id) { record -> [Value]? in
+      guard try index.definition.types.contains(record.type) else { return nil }
+      var values: [Value] = []
+      for field in fields { values.append(try record.value(of: field, reader)) }
+      return values
+    }
+    guard let values = values ?? nil, !values.contains(.null) else { return [] }
+    let query = RecordQuery(
+      types: index.definition.types, zones: [id.zone],
+      condition: .all(zip(fields, values).map { .compare($0, .equal, $1) }))
+    let found = try QueryRun(query, reader, isOrdered: false).records()
+    return found.count > 1 ? found : []
+  }
+
   /// The groups of some records, whose entries are the same, that have the same values. They may be cut in
   /// the entries.
   private func same(_ records: [RecordID], in index: StoredIndex) throws -> [[RecordID]] {

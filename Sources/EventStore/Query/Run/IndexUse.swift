@@ -184,19 +184,28 @@ extension IndexUse {
   }
 
   private static func fields(of order: [QueryOrder], in index: StoredIndex) -> [Int]? {
-    let parts = index.definition.parts
-    let places = order.map { wanted in
-      parts.indices.first {
-        !parts[$0].hasSeveral && parts[$0].queryField == wanted.field && index.isExact($0)
-      }
-    }
+    let places = order.map { index.part(with: $0.field) }
     return places.contains(nil) ? nil : places.compactMap(\.self)
+  }
+
+  /// Whether the index's entries tell of all fields that are left to filter, so that no record is read for it.
+  func coversRest(of query: RecordQuery) -> Bool {
+    guard rest != .always(true), query.each.isEmpty,
+      Set(query.types ?? []).isSuperset(of: index.definition.types)
+    else { return false }
+    return rest.valueFields?.allSatisfy { index.part(with: $0) != nil } ?? false
   }
 }
 
 extension StoredIndex {
   /// Whether a part has what its field reads as: no references.
   func isExact(_ part: Int) -> Bool { referenceParts & 1 << UInt8(part) == 0 }
+
+  /// The part that has what a field reads as; nil if none has.
+  func part(with field: QueryField) -> Int? {
+    let parts = definition.parts
+    return parts.indices.first { !parts[$0].hasSeveral && parts[$0].queryField == field && isExact($0) }
+  }
 }
 
 extension IndexPart {
@@ -215,6 +224,24 @@ extension QueryCondition {
   /// The conditions that must all be fulfilled.
   var parts: [QueryCondition] {
     if case .all(let conditions) = self { conditions.flatMap(\.parts) } else { [self] }
+  }
+
+  /// The fields whose values it looks at; nil if it looks into lists, sets or maps.
+  fileprivate var valueFields: [QueryField]? {
+    switch self {
+    case .always: return []
+    case .not(let condition): return condition.valueFields
+    case .all(let conditions), .any(let conditions):
+      var fields: [QueryField] = []
+      for condition in conditions {
+        guard let found = condition.valueFields else { return nil }
+        fields += found
+      }
+      return fields
+    case .compare(let field, _, _), .oneOf(let field, _), .text(let field, _, _), .word(let field, _, _):
+      return [field]
+    case .contains, .hasElement, .invalid: return nil
+    }
   }
 
   /// The values of which a part of an index must have one, if the condition says that and nothing else.

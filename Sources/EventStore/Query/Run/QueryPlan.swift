@@ -10,6 +10,8 @@ public struct QueryPlan: Hashable, Sendable, CustomStringConvertible {
   public let found: [QueryCondition]
   /// What is left to filter.
   public let filter: QueryCondition
+  /// Whether the entries of the index tell all that is filtered, so that no record is read for it.
+  public let isCovered: Bool
   /// By what is sorted; empty if the records come in their order.
   public let sort: [QueryOrder]
 
@@ -18,6 +20,7 @@ public struct QueryPlan: Hashable, Sendable, CustomStringConvertible {
     index = use?.index.definition.name
     found = use?.used ?? []
     filter = use?.rest ?? query.condition
+    isCovered = use?.coversRest(of: query) ?? false
     sort = use?.isReverse == nil ? query.order : []
   }
 
@@ -28,7 +31,7 @@ public struct QueryPlan: Hashable, Sendable, CustomStringConvertible {
       let what = found.isEmpty ? "all, in its order" : found.map { "\($0)" }.joined(separator: " and ")
       lines = ["index “\(index)” of \(places): \(what)"]
     }
-    if filter != .always(true) { lines.append("filter: \(filter)") }
+    if filter != .always(true) { lines.append("filter\(isCovered ? " by the index" : ""): \(filter)") }
     if !sort.isEmpty {
       lines.append(
         "sort: \(sort.map { "\($0.field)\($0.isDescending ? " desc" : "")" }.joined(separator: ", "))")

@@ -246,6 +246,9 @@ private struct EntryTest: ~Escapable {
   /// Whether records are read although the index decides all conditions.
   let readsAll: Bool
   private let rest: QueryCondition
+  private let use: IndexUse
+  /// Whether the entries tell what is left of the conditions.
+  private let isCovered: Bool
 
   @_lifetime(copy reader)
   init(_ use: IndexUse, _ query: RecordQuery, _ zone: ZoneID, _ reader: RecordReader) throws {
@@ -255,12 +258,17 @@ private struct EntryTest: ~Escapable {
     for case .reference(let reference) in use.equal.joined() where (reference.zone ?? zone) == zone {
       if try !reader.contains(reference.target(from: zone)) { isNullified = true }
     }
+    self.use = use
     rest = isNullified ? query.condition : use.rest
     readsAll = !Set(query.types ?? []).isSuperset(of: use.index.definition.types) || rest != .always(true)
+    isCovered = !isNullified && use.coversRest(of: query)
   }
 
   func holds(_ entry: borrowing IndexEntryView) throws -> Bool {
     guard readsAll || !entry.flags.isEmpty else { return true }
+    if isCovered, entry.flags.isEmpty, let values = use.values(in: entry, of: zone).values {
+      return try EntrySource(index: use.index, values: values).fulfils(rest, reader)
+    }
     let id = RecordID(zone: zone, name: try Name(utf8: entry.name))
     let condition = entry.flags.isEmpty ? rest : query.condition
     let each = try entry.each(of: query.each)

@@ -62,6 +62,26 @@ private struct ElementSource: QuerySource {
   }
 }
 
+/// An entry of an index that tells of all fields that a condition looks at.
+struct EntrySource: QuerySource {
+  let index: StoredIndex
+  /// Those of the index's parts.
+  let values: [Value]
+
+  func value(of field: QueryField, _ reader: RecordReader) throws -> Value {
+    guard let part = index.part(with: field) else { preconditionFailure("an index without \(field)") }
+    return values[part]
+  }
+
+  func contains(_ value: Value, in field: QueryField, _ reader: RecordReader) throws -> Bool {
+    try self.value(of: field, reader).contains(value)
+  }
+
+  func elements(of field: QueryField, _ reader: RecordReader) throws -> (values: [Value], zone: ZoneID)? {
+    nil
+  }
+}
+
 extension RecordView: QuerySource {
   func value(of field: QueryField, _ reader: RecordReader) throws -> Value {
     guard field.path.isEmpty else {

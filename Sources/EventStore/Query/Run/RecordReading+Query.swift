@@ -60,6 +60,17 @@ extension RecordReading where Self: ~Copyable {
     try DuplicateSearch(reader).groups(in: index)
   }
 
+  /// The records that have the same values in an index as one has, with it; none if there are no others, or the
+  /// index is not built, or has several entries of one record.
+  package func duplicates(of record: RecordID, in index: Name) throws -> [RecordID] {
+    let reader = try reader
+    let known = try reader.view.knownIndexes()
+    guard let index = known.first(where: { $0.definition.name == index && $0.status == .built }) else {
+      return []
+    }
+    return try DuplicateSearch(reader).group(of: record, in: index)
+  }
+
   /// How a query is run.
   public func explain(_ query: RecordQuery) throws -> QueryPlan {
     QueryPlan(query: query, zones: try query.zones ?? zones(), try QueryRun(query, reader).use)

@@ -1,0 +1,74 @@
+import OperationFormat
+
+/// Conflicts of records of models: see `Conflict`.
+extension RecordReading where Self: ~Copyable {
+  /// What devices wrote to a record without having seen each other; also of one that a deletion hides. What one
+  /// device wrote to a field under its name and another under a former one is a conflict of the field.
+  ///
+  /// If the model has a unique index, also the records that have the same values in it.
+  ///
+  /// - Throws: `StoreError` `damaged`.
+  public func conflicts<M: Model>(of ref: Ref<M>) throws -> [Conflict] {
+    try conflictsOfCells(ref)
+      + M.indexDefinitions.filter(\.isUnique).compactMap { try conflict(of: ref.record, in: $0.name) }
+  }
+
+  /// The conflicts of the records of a query, in its order. Records that should be one are listed once. A record
+  /// that a deletion hides is in no query: `conflicts(in:)` lists all of a zone.
+  ///
+  /// - Throws: `StoreError` `valueInvalid` for a query that compares with what cannot be stored; `damaged`.
+  public func conflicts<M: Model>(of query: Query<M>) throws -> [Conflict] {
+    var met: Set<[RecordID]> = []
+    return try hits(query.base).flatMap { try conflicts(of: Ref<M>($0.record)) }.filter { conflict in
+      conflict.index == nil || met.insert(conflict.records).inserted
+    }
+  }
+
+  private func conflictsOfCells<M: Model>(_ ref: Ref<M>) throws -> [Conflict] {
+    try emptyIfThereIsNoZone {
+      let found = try conflicts(of: ref.record)
+      let renamed = ModelSchema.of(M.self).renamed
+      if renamed.isEmpty { return found }
+      let names = Set(renamed.flatMap(\.names))
+      let others = found.filter { conflict in conflict.field.map { !names.contains($0) } ?? true }
+      guard try existence(of: ref.record).contains(where: \.content.isAlive) else { return others }
+      return try others + renamed.compactMap { try conflict(betweenNamesOf: $0, in: ref.record) }
+    } ?? []
+  }
+
+  /// The conflict of a record and others with the same values in a unique index; nil if there is none.
+  private func conflict(of record: RecordID, in index: Name) throws -> Conflict? {
+    let records = try emptyIfThereIsNoZone { try duplicates(of: record, in: index) } ?? []
+    let made = try records.map { record in
+      (record, created: try withRecord(record) { try $0.system.created?.timestamp } ?? nil)
+    }
+    let sorted = made.sorted { one, other in
+      let (first, second) = (one.created?.rawValue ?? 0, other.created?.rawValue ?? 0)
+      return (first, one.0.name) < (second, other.0.name)
+    }.map(\.0)
+    let heads = try sorted.flatMap { try existence(of: $0).prefix(1) }
+    guard let winner = heads.first else { return nil }
+    return Conflict(
+      record: sorted[0], field: nil, winner: winner, losers: Array(heads.dropFirst()), index: index,
+      records: sorted)
+  }
+
+  /// The conflict of a register with former names; nil if the write that shows had seen all others.
+  private func conflict(betweenNamesOf field: FieldDefinition, in record: RecordID) throws -> Conflict? {
+    let all = try field.names.flatMap { try heads(of: $0, in: record) }.sorted {
+      ($0.timestamp, $0.operation) > ($1.timestamp, $1.operation)
+    }
+    guard let winner = all.first else { return nil }
+    let losers = try all.dropFirst().filter { loser in
+      try !reader.hasSeen(loser.operation, by: winner.operation, in: record.zone)
+        && !reader.hasSeen(winner.operation, by: loser.operation, in: record.zone)
+    }
+    return losers.isEmpty
+      ? nil : Conflict(record: record, field: field.name, winner: winner, losers: Array(losers))
+  }
+}
+
+extension CellHead.Content {
+  /// Whether it says of a record's existence that the record is there.
+  var isAlive: Bool { if case .alive = self { true } else { false } }
+}
