@@ -8,19 +8,6 @@ import Tributary
 // ErrorAnswers.swift.
 
 // page
-/// How many writes wait here because the remote does not have them yet.
-func pendingWrites(_ store: Store) throws -> Int {
-  try store.read { tx in
-    var count = 0
-    for zone in try tx.zones() where try tx.attachment(of: zone) == .attached {
-      count += try tx.pendingCount(in: zone)
-    }
-    return count
-  }
-}
-// page end
-
-// page
 @MainActor @Observable
 final class SyncStatusLine {
   private(set) var text = "Not synced yet"
@@ -51,7 +38,7 @@ final class SyncStatusLine {
 
   private func show(_ report: SyncReport) {
     do {
-      pending = try pendingWrites(store)
+      pending = try store.pendingCount()
     } catch {
       return show(SyncFailure(error))
     }
@@ -89,18 +76,18 @@ struct SyncStatusPage {
       try tx.create(Chore.self, in: "home")
       try tx.create(Chore.self, in: "device")
     }
-    #expect(try pendingWrites(store) == 1)
+    #expect(try store.pendingCount() == 1)
     await line.syncNow()
     #expect(line.text == "Up to date" && line.pending == 0 && line.lastInSync != nil)
     try FileManager.default.moveItem(atPath: folder, toPath: folder + "2")
     try await store.write { tx in try tx.create(Chore.self, in: "home") }
     await line.syncNow()
-    #expect(try pendingWrites(store) == 1)
+    #expect(try store.pendingCount() == 1)
     #expect(line.text != "Up to date", "\(line.text)")
     try FileManager.default.moveItem(atPath: folder + "2", toPath: folder)
     let task = Task { await line.run() }
     while line.text != "Up to date" { try await Task.sleep(for: .milliseconds(5)) }
-    #expect(try pendingWrites(store) == 0)
+    #expect(try store.pendingCount() == 0)
     task.cancel()
   }
 }

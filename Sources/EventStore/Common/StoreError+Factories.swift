@@ -53,12 +53,14 @@ extension StoreError {
   }
 
   static func unknown(_ zone: ZoneID) -> StoreError {
-    StoreError(.zoneUnknown, "the store has no zone “\(zone)”", hint: "create it, or check its name")
+    StoreError(.zoneUnknown, "the store has no zone “\(zone)”",
+      hint: "create it, name it in `zones` when the store is opened, or check its name")
   }
 
   static func unknown(_ record: RecordID) -> StoreError {
     StoreError(
-      .recordUnknown, "there is no record \(record), or it was deleted", hint: "create it, or check its name")
+      .recordUnknown, "there is no record \(record), or it was deleted",
+      hint: "check its name, or create it; one that was deleted would start without its fields")
   }
 
   /// The error of a change that cannot be encoded.
@@ -100,7 +102,7 @@ extension StoreError {
     StoreError(
       .transactionTooLarge,
       "\(what) takes \(steps) steps to be folded, over the limit of \(Limits.foldStepsMax) in one zone",
-      hint: "split it into several writes: the page on transactions says how much one may do")
+      hint: "split it into several writes: the page *Transactions and durability* says how much one may do")
   }
 
   static func damagedAsset(_ asset: AssetReference, _ what: String) -> StoreError {

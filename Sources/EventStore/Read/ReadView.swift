@@ -16,6 +16,7 @@ final class ReadView: TableReading {
 
   // Accesses never overlap, so none is checked.
   @exclusivity(unchecked) private var knownZones = MetInOrder<ZoneID, KnownZone>()
+  @exclusivity(unchecked) private var lastReplica: (number: ReplicaNumber, id: ReplicaID)?
   /// The last sequences of lanes that the remote has.
   @exclusivity(unchecked) private var placedLanes = MetInOrder<PlacedLane, UInt64>()
   @exclusivity(unchecked) private var zonesOfStates = MetInOrder<StateNumber, ZoneID>()
@@ -70,6 +71,23 @@ final class ReadView: TableReading {
   func show(_ state: StateNumber) throws -> Int {
     let zone = try zone(of: state)
     return knownZones.index(of: zone) ?? knownZones.append(zone, KnownZone(state: state, log: nil))
+  }
+
+  /// As ``zoneIndex(of:)``; nil if there is no such zone.
+  func zoneIndexIfThere(of zone: ZoneID) throws -> Int? {
+    do {
+      return try zoneIndex(of: zone)
+    } catch let error as StoreError where error.code == .zoneUnknown {
+      return nil
+    }
+  }
+
+  /// The identity of a replica: most rows that are read have the same.
+  func replica(_ number: ReplicaNumber) throws -> ReplicaID {
+    if let lastReplica, lastReplica.number == number { return lastReplica.id }
+    let id = try replicaID(number)
+    lastReplica = (number, id)
+    return id
   }
 
   func zone(at index: Int) -> (id: ZoneID, state: StateNumber) {

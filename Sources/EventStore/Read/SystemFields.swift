@@ -15,10 +15,8 @@ public struct SystemFields: Hashable, Sendable {
       (transaction, timestamp) = (head.operation.transaction, head.timestamp)
     }
 
-    fileprivate init(_ head: Head, _ replicas: some ReplicaReading) throws {
-      transaction = TransactionID(
-        replica: try replicas.replicaID(head.id.replica), epoch: head.id.epoch, sequence: head.id.sequence)
-      timestamp = head.timestamp
+    fileprivate init(transaction: TransactionID, timestamp: Timestamp) {
+      (self.transaction, self.timestamp) = (transaction, timestamp)
     }
 
     /// The store that made it.
@@ -45,26 +43,59 @@ extension RecordView {
   public var system: SystemFields { get throws { try readSystem() } }
 }
 
+extension RecordReader {
+  /// A copy of a record, with who created and changed it; nil if the record or its zone does not exist. It is
+  /// not generic, so that typed reads need no closure for it.
+  package func recordWithSystem(_ id: RecordID) throws -> (record: Record, system: SystemFields)? {
+    guard let zone = try view.zoneIndexIfThere(of: id.zone) else { return nil }
+    return try view.withRow(of: id) { row, state in
+      guard let (type, fields) = try view.visible(row, state) else { return nil }
+      let record = try view.record(id, type, in: row, from: fields, state)
+      return (record, try view.system(of: row, state, inZoneAt: zone))
+    }
+  }
+}
+
 extension ReadView {
   /// Who created a row's record and changed it last.
   ///
   /// - Parameter zone: the index of its zone in the cache.
   func system(of row: StoredRow, _ state: StateNumber, inZoneAt zone: Int) throws -> SystemFields {
-    let heads = try row.heads(of: .existence)
-    guard heads.count > 0 else { throw PackedRow.damaged(at: 0) }
-    let last = heads[0].head
-    let others =
-      heads.total == 1
-      ? [] : try self.heads(of: .existence, in: row, state).lazy.map(\.head).filter { $0 != last }
-    let created = try creation(of: row, state).map { stamp in
-      Head(timestamp: min(stamp.timestamp, last.timestamp), id: stamp.head(0).id)
+    if row.isPacked, let packed = PackedRow(row.bytes), !packed.isExistenceInFull {
+      return try system(of: packed, in: row.bytes, inZoneAt: zone)
+    }
+    let heads = try heads(of: .existence, in: row, state).map(\.head)
+    guard let last = heads.first else { throw PackedRow.damaged(at: 0) }
+    return SystemFields(
+      created: try creation(of: row, state).map { try change($0, atMost: last.timestamp) },
+      modified: try change(last.id, last.timestamp),
+      concurrent: try heads.dropFirst().map { try change($0.id, $0.timestamp) },
+      isPending: try heads.contains { try isPending($0.id, inZoneAt: zone) })
+  }
+
+  /// The same of a record whose existence has one head, as nearly all.
+  private func system(of row: PackedRow, in bytes: RawSpan, inZoneAt zone: Int) throws -> SystemFields {
+    let last = try row.stamp(0, in: bytes).head(row.index)
+    let modified = try change(last.id, last.timestamp)
+    var created: SystemFields.Change?
+    if let number = row.creation {
+      created =
+        number == 0 ? modified : try change(row.stamp(number, in: bytes), atMost: last.timestamp)
     }
     return SystemFields(
-      created: try created.map { try SystemFields.Change($0, self) },
-      modified: try SystemFields.Change(last, self),
-      concurrent: try others.map { try SystemFields.Change($0, self) },
-      isPending: try isPending(last.id, inZoneAt: zone)
-        || others.contains { try isPending($0.id, inZoneAt: zone) })
+      created: created, modified: modified, concurrent: [],
+      isPending: try isPending(last.id, inZoneAt: zone))
+  }
+
+  private func change(_ stamp: Stamp, atMost last: Timestamp) throws -> SystemFields.Change {
+    try change(stamp.head(0).id, min(stamp.timestamp, last))
+  }
+
+  private func change(_ operation: HeadID, _ timestamp: Timestamp) throws -> SystemFields.Change {
+    SystemFields.Change(
+      transaction: TransactionID(
+        replica: try replica(operation.replica), epoch: operation.epoch, sequence: operation.sequence),
+      timestamp: timestamp)
   }
 
   private func creation(of row: StoredRow, _ state: StateNumber) throws -> Stamp? {

@@ -7,7 +7,17 @@ extension RecordReading where Self: ~Copyable {
   ///
   /// - Complexity: linear in the records of its zones; with a limit, no more memory than for twice as many.
   public func fetch<M: Model>(_ query: Query<M>) throws -> [Row<M>] {
-    try records(query.base).compactMap { try fetch(Ref<M>($0)) }
+    try rows(of: records(query.base))
+  }
+
+  private func rows<M: Model>(of records: [RecordID]) throws -> [Row<M>] {
+    let schema = ModelSchema.of(M.self)
+    var rows: [Row<M>] = []
+    rows.reserveCapacity(records.count)
+    for record in records {
+      if let row = try fetch(Ref<M>(record), schema) { rows.append(row) }
+    }
+    return rows
   }
 
   /// The first record of a query; nil if it has none.
@@ -20,7 +30,7 @@ extension RecordReading where Self: ~Copyable {
     let hits = try hits(query.base)
     let isFull = query.base.limit.map { hits.count >= $0 } ?? false
     return Page(
-      rows: try hits.compactMap { try fetch(Ref<M>($0.record)) }, next: isFull ? hits.last?.cursor : nil)
+      rows: try rows(of: hits.map(\.record)), next: isFull ? hits.last?.cursor : nil)
   }
 
   /// Which records a query has, in its order.

@@ -95,7 +95,7 @@ extension Model {
     var owners: [Name: Name] = [:]
     for definition in ModelSchema.of(Self.self).definitions {
       for name in Set(definition.names) {
-        try name.check("a field of the model “\(type)”", Limits.nameBytesMax)
+        try name.check("the name of the field “\(name)” of the model “\(type)”", Limits.nameBytesMax)
         guard owners.updateValue(definition.name, forKey: name) == nil else {
           throw StoreError(
             .nameInvalid, "two fields of the model “\(type)” have the name “\(name)”",

@@ -6,13 +6,13 @@ extension RecordReading where Self: ~Copyable {
   ///
   /// - Throws: `StoreError` `damaged`.
   public func fetch<M: Model>(_ ref: Ref<M>) throws -> Row<M>? {
-    try emptyIfThereIsNoZone {
-      let schema = ModelSchema.of(M.self)
-      return try withRecord(ref.record) { record -> Row<M>? in
-        guard try schema.types.contains(record.type) else { return nil }
-        return try Row(record, schema, in: self)
-      } ?? nil
-    }
+    try fetch(ref, .of(M.self))
+  }
+
+  func fetch<M: Model>(_ ref: Ref<M>, _ schema: ModelSchema<M>) throws -> Row<M>? {
+    guard let (record, system) = try reader.recordWithSystem(ref.record), schema.types.contains(record.type)
+    else { return nil }
+    return try Row(record, system, schema, in: self)
   }
 
   /// The records of a model in a zone, in the order of their names.
@@ -24,7 +24,7 @@ extension RecordReading where Self: ~Copyable {
       let schema = ModelSchema.of(model)
       var rows: [Row<M>] = []
       try scan(zone, types: schema.types) { record in
-        rows.append(try Row(record, schema, in: self))
+        rows.append(try Row(record.record(), record.system, schema, in: self))
         return true
       }
       return rows

@@ -17,12 +17,11 @@ public struct Row<M: Model>: Sendable, Identifiable {
   let contents: [any Sendable]
 
   init(
-    _ view: borrowing RecordView, _ schema: ModelSchema<M>,
+    _ record: Record, _ system: SystemFields, _ schema: ModelSchema<M>,
     in transaction: borrowing some RecordReading & ~Copyable
   ) throws {
-    let record = try view.record()
     id = Ref(record.id)
-    system = try view.system
+    self.system = system
     self.schema = schema
     registers = try schema.renamed.isEmpty ? record : record.inNewNames(schema.renamed, in: transaction)
     contents =

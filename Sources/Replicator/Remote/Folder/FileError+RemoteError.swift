@@ -30,6 +30,8 @@ extension FileError {
         hint: "it is foreign: move it away, or restore the folder from a backup")
     case EMFILE, ENFILE, ENOMEM, EAGAIN, EBUSY, ENOLCK:
       return RemoteError(.later, message, hint: "the machine lacks a resource for the moment; try again")
+    case ENOENT:
+      return RemoteError(.system, message, hint: "check that the directory above it exists, and is mounted")
     default:
       return RemoteError(.system, message, hint: "check the folder and its file system")
     }
