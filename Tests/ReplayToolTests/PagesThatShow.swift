@@ -201,6 +201,22 @@ struct PagesThatShow {
     #expect(found == page.text, "\(page.title)")
   }
 
+  @Test("an operation that only brings a record back is called so")
+  func revives() async throws {
+    let shopping = try await ShoppingStore()
+    let store = try ShoppingStore.open(shopping.path)
+    let conflict = try #require(
+      try store.read { try $0.conflicts(of: ShoppingStore.bread) }.first { $0.field == nil })
+    try await store.write { tx in
+      try tx.restore(conflict.losers[0].operation, of: ShoppingStore.bread)
+    }
+    store.close()
+    let log = await Tool().run("log", shopping.path, "--operations", "--reverse", "--limit", "1")
+    #expect(log.lines[1...] == ["    revive  bread  item", ""], "\(log.output)")
+    let explained = await Tool().run("explain", shopping.path, "shopping:bread", "--existence")
+    #expect(explained.output.contains("Revived on replica"), "\(explained.output)")
+  }
+
   @Test("many records are cut, with how many more there are; JSON has all")
   func cutRecords() async throws {
     let temporary = TemporaryDirectory()
