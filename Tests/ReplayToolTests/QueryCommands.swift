@@ -136,7 +136,7 @@ struct QueryCommands {
         "no record of the type “post” has the field “nofield”; they have by, date, draft, items, likes, map, "
           + "odd name, rank, tags, title"
       ),
-      ("post where rank = \"x\"", "“rank” has number in all records, never text"),
+      ("post where rank = \"x\"", "“rank” has a number in all records, never a text"),
       ("* where nofield = 1", "no record has the field “nofield”"),
     ] {
       let run = await tool.run("query", path, query)

@@ -149,17 +149,22 @@ extension Value {
 // MARK: Printing
 
 extension FoundSchema.Field {
-  fileprivate func kindsText(ofDeclared isDeclared: Bool) -> String {
+  /// - Parameters:
+  ///   - name: its name.
+  ///   - type: the fields of its type.
+  fileprivate func kindsText(_ name: Name, in type: FoundSchema.RecordType) -> String {
     let found = FieldKind.allCases.filter { kinds[$0] != nil && $0 != declared?.kind }
     guard let declared else {
-      return found.map { "\($0)" }.joined(separator: " and ") + (isDeclared ? ", not declared" : "")
+      let kinds = found.map { "\($0)" }.joined(separator: " and ")
+      if !type.isDeclared { return kinds }
+      let later = type.fields.filter { $0.value.declared?.formerNames.contains(name) ?? false }.keys.sorted()
+      return kinds
+        + (later.isEmpty
+          ? ", not declared" : ", former name of \(Display.list(later.map(Display.name), max: 4))")
     }
     let merging = declared.mergesMembers ? ", members merge" : ""
-    let former =
-      declared.formerNames.isEmpty
-      ? "" : ", formerly \(declared.formerNames.map { Display.name($0) }.joined(separator: ", "))"
     let others = found.map { "\($0) \(Display.count(kinds[$0] ?? 0))" }.joined(separator: ", ")
-    return "\(declared.kind)\(merging)\(former)" + (others.isEmpty ? "" : ", also \(others)")
+    return "\(declared.kind)\(merging)" + (others.isEmpty ? "" : ", also \(others)")
   }
 
   /// In how many records the field is: a declared one in its kind.
@@ -188,7 +193,7 @@ extension FoundSchema.RecordType {
     var columns = Columns(output, indent: 2)
     for (name, field) in fields.sorted(by: { $0.key < $1.key }) {
       try columns.add([
-        .init(Display.name(name)), .init(field.kindsText(ofDeclared: isDeclared)),
+        .init(Display.name(name)), .init(field.kindsText(name, in: self)),
         .init("\(field.recordCount)", right: true),
         .init(field.valuesText, .quiet),
       ])

@@ -31,6 +31,15 @@ struct ChangedMembers {
   /// What an element shows.
   func merged(_ element: Value) -> Value { MergedMembers.merge([element], entries)[0] }
 
+  /// What the element shows that a member belongs to; nil if the list does not have it any more.
+  func element(of member: CellHead.Content, in list: Explanation) -> Value? {
+    guard case .entry(let key, _) = member else { return nil }
+    for case .item(_, let value) in list.heads.map(\.head.content) {
+      if let prefix = MergedMembers.prefix(of: value), key.rawValue.hasPrefix(prefix) { return merged(value) }
+    }
+    return nil
+  }
+
   /// The heads of an element's members.
   func heads(of element: Value) -> [CellHead] {
     guard let prefix = MergedMembers.prefix(of: element) else { return [] }

@@ -254,9 +254,13 @@ struct ExplanationPage {
     try output.line()
     try output.line("Members of its elements, each set since its element was inserted:")
     var columns = Columns(output, indent: 2)
+    var last: Value?
     for (head, loss) in zip(changes.heads, changes.losses).prefix(Self.headsMax) {
       let maker = head.entry.transaction
+      let element = members?.element(of: head.head.content, in: explanation)
+      defer { last = element }
       try columns.add([
+        .init(element.map { element == last ? "" : Display.value($0) } ?? "of a removed element", .quiet),
         .init(ChangedMembers.text(head.head.content), loss == nil ? .winner : .loser),
         .init(loss.map { "lost: \(text($0.reason))" } ?? ""),
         .init(maker.author.map { Display.plain($0) } ?? "-"), .init(Display.writer(maker.id), .quiet),

@@ -98,12 +98,12 @@ struct QueryHints {
     guard isEmpty, field.path.isEmpty, field.members.isEmpty, !wanted.isEmpty else { return nil }
     let what = "“\(Display.name(name))”"
     switch field.kind {
-    case .counter where !wanted.contains("number"):
+    case .counter where !wanted.contains(Value.number):
       return "\(what) is a counter: it is compared with a number, not with \(list(wanted))"
-    case .text where !wanted.contains("text"):
+    case .text where !wanted.contains(Value.text):
       return "\(what) is a text: it is compared with a text, not with \(list(wanted))"
     case .set, .map, .list, .contributions:
-      guard !wanted.contains("number") else { return nil }
+      guard !wanted.contains(Value.number) else { return nil }
       return "\(what) is a \(field.kind), of which = and < compare the count: ask for an element with "
         + (field.kind == .map ? "contains or has ( )" : "contains, or has ( ) for a condition")
     case .counter, .text: return nil
@@ -123,7 +123,7 @@ struct QueryHints {
     Display.list(names.sorted().map { Display.name($0) }, max: Self.namesMax)
   }
 
-  private func list(_ words: Set<String>) -> String { words.sorted().joined(separator: ", ") }
+  private func list(_ words: Set<String>) -> String { words.sorted().joined(separator: " or ") }
 }
 
 extension QueryField {
@@ -148,20 +148,23 @@ extension QueryCondition {
 }
 
 extension Value {
-  /// What it is compared with, in a word. All numbers are one.
+  fileprivate static let number = "a number"
+  fileprivate static let text = "a text"
+
+  /// What it is, in a few words. All kinds of numbers are one.
   fileprivate var sort: String {
     switch self {
-    case .int, .double, .decimal: "number"
-    case .string: "text"
+    case .int, .double, .decimal: Self.number
+    case .string: Self.text
     case .null: "null"
     case .bool: "true or false"
     case .bytes: "bytes"
-    case .date: "date"
-    case .uuid: "UUID"
-    case .reference: "reference"
-    case .asset: "asset"
-    case .array: "array"
-    case .map: "map"
+    case .date: "a date"
+    case .uuid: "a UUID"
+    case .reference: "a reference"
+    case .asset: "an asset"
+    case .array: "an array"
+    case .map: "a map"
     }
   }
 }

@@ -115,7 +115,7 @@ struct QueryText {
       var values: [Value] = []
       repeat { values += try tokens.values() } while tokens.take(symbol: ",")
       guard tokens.take(symbol: ")") else { throw tokens.expected(", or )") }
-      return .oneOf(field.compared(with: values), values)
+      return Self.oneOf(field.compared(with: values), field.numbers(values))
     }
     if tokens.take(word: "between") {
       let least = try tokens.values()
@@ -164,20 +164,25 @@ struct QueryText {
       "=, !=, <, <=, >, >=, in, between, contains, starts with, ends with, matches or has")
   }
 
+  private static func oneOf(_ field: QueryField, _ values: [Value]) -> QueryCondition {
+    values.isEmpty ? .always(false) : .oneOf(field, values)
+  }
+
   /// Compares with a number as each kind of number that it may be.
   private static func compare(
     _ field: QueryField, _ comparison: QueryCondition.Comparison, _ values: [Value]
   ) -> QueryCondition {
     let field = field.compared(with: values)
-    if values.count == 1 { return .compare(field, comparison, values[0]) }
-    if comparison == .equal { return .oneOf(field, values) }
-    if comparison == .notEqual { return .not(.oneOf(field, values)) }
-    var ways: [QueryCondition] = values.map { .compare(field, comparison, $0) }
+    let kinds = field.numbers(values)
+    if kinds.count == 1 { return .compare(field, comparison, kinds[0]) }
+    if comparison == .equal { return oneOf(field, kinds) }
+    if comparison == .notEqual { return .not(oneOf(field, kinds)) }
+    var ways: [QueryCondition] = kinds.map { .compare(field, comparison, $0) }
     // A fraction, or a number that is too large for a whole one.
-    if case .double(let number) = values[0] {
+    if case .double(let number) = values[0], kinds.isEmpty || kinds.count == values.count {
       ways.append(wholeNumbers(of: field, comparison, number, values.last!))
     }
-    return .any(ways)
+    return ways.count == 1 ? ways[0] : .any(ways)
   }
 
   /// The whole numbers that a comparison with a number holds for which is none of them.
@@ -241,6 +246,18 @@ extension QueryField {
     var field = self
     field.fallback = .null
     return field
+  }
+
+  /// Of the kinds of number that a value may be, the one that the app has in the field, if its default is one. Other
+  /// values stay.
+  fileprivate func numbers(_ values: [Value]) -> [Value] {
+    guard kind == .register, members.isEmpty, upcast == nil else { return values }
+    return values.filter { value in
+      switch (fallback, value) {
+      case (.int, .double), (.int, .decimal), (.double, .int), (.double, .decimal): false
+      default: true
+      }
+    }
   }
 
   /// The field as another kind: a register stands for what a record shows under the name.
