@@ -133,7 +133,9 @@ let package = Package(
       name: "Family", dependencies: ["Tributary"], path: "Examples/Sources/Family", packageAccess: false),
     .testTarget(
       name: "ReplayToolTests",
-      dependencies: ["ChildProcesses", "ReplayTool", "EventStore", "OperationFormat", "StoreTesting"],
+      dependencies: [
+        "ChildProcesses", "ReplayTool", "Models", "EventStore", "OperationFormat", "StoreTesting",
+      ],
       swiftSettings: settings),
   ],
   swiftLanguageModes: [.v6]

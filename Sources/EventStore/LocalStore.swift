@@ -45,7 +45,10 @@ public final class LocalStore: Sendable {
     core = try StoreCore(directory, durability, configuration)
     identity = core.identity
     guard !configuration.isReadOnly else { return }
-    try StoreError.translating { try RebuildRun(core).foldKnownKinds() }
+    try StoreError.translating {
+      try RebuildRun(core).foldKnownKinds()
+      try core.keepDeclaredFields()
+    }
     do throws(FileError) {
       try core.assets.sweepIncoming()
     } catch {

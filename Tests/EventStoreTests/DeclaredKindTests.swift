@@ -1,7 +1,9 @@
-import EventStore
+import LMDB
 import OperationFormat
 import StoreTesting
 import Testing
+
+@testable import EventStore
 
 @Suite("The kinds of fields")
 struct DeclaredKindTests {
@@ -101,5 +103,123 @@ struct DeclaredKindTests {
       ($0 as? StoreError)?.code == .kindMismatch
     }
     #expect(try store.verify().problems == [])
+  }
+}
+
+@Suite("The declared fields that a store keeps")
+struct DeclaredFieldTests {
+  let directory = TemporaryDirectory()
+
+  private func open(
+    _ kinds: [Name: [Name: Set<FieldKind>]], _ fields: DeclaredFields = DeclaredFields(),
+    isReadOnly: Bool = false
+  ) throws -> LocalStore {
+    try directory.store {
+      ($0.fieldKinds, $0.declaredFields, $0.isReadOnly) = (kinds, fields, isReadOnly)
+    }
+  }
+
+  private func kept(by store: LocalStore) throws -> DeclaredFields {
+    try store.read { try $0.declaredFields() }
+  }
+
+  private func commits(_ store: LocalStore) throws -> UInt64 { try store.core.environment.beginRead().id }
+
+  @Test("are those of all apps that have opened it; an opening that says nothing else writes nothing")
+  func keeps() throws {
+    var expected = DeclaredFields()
+    expected.add(QueryField(.field("f", .counter)), to: "note")
+    var store = try open(["note": ["f": [.counter], "several": [.list, .map]]])
+    #expect(try kept(by: store) == expected)
+    let first = try commits(store)
+    store.close()
+    store = try open(["note": ["f": [.counter], "several": [.list, .map]]])
+    #expect(try commits(store) == first)
+    store.close()
+    // Another app.
+    var list = QueryField(.field("l", .list), formerNames: ["k"], fallback: ["x"], upcast: .values([1: 2]))
+    list.mergesMembers = true
+    var fields = DeclaredFields()
+    fields.add(list, to: "task")
+    expected.add(list, to: "task")
+    store = try open([:], fields)
+    #expect(try kept(by: store) == expected)
+    store.close()
+    for isReadOnly in [true, false] {
+      store = try open(["note": ["g": [.set]]], isReadOnly: isReadOnly)
+      if !isReadOnly {
+        expected.replaceTypes(by: DeclaredFields(["note": ["g": [.set]]]))
+      }
+      #expect(try kept(by: store) == expected)
+      #expect(try store.verify().problems == [])
+      store.close()
+    }
+    store = try open([:])
+    #expect(try kept(by: store) == expected)
+  }
+
+  @Test("are bounded: what is too much is left out, first what the app does not declare")
+  func bounded() throws {
+    func many(_ prefix: String, _ count: Int) -> [Name: [Name: Set<FieldKind>]] {
+      let fields = (0..<count).map { (Name("\(prefix)\($0)"), Set([FieldKind.set])) }
+      return [Name(prefix): Dictionary(uniqueKeysWithValues: fields)]
+    }
+    for (kinds, types) in [
+      (many("a", 6000), ["a"]), (many("b", 6000), ["a", "b"]), (many("c", 6000), ["c"]),
+      (many("d", 20_000), []), (many("e", 1), ["e"]),
+    ] as [([Name: [Name: Set<FieldKind>]], [Name])] {
+      let store = try open(kinds)
+      #expect(try kept(by: store).types.keys.sorted() == types)
+      let commit = try commits(store)
+      store.close()
+      let again = try open(kinds)
+      #expect(try commits(again) == commit)
+      again.close()
+    }
+  }
+
+  @Test("in a damaged row are an error, which a verification finds and the app's next opening replaces")
+  func damaged() throws {
+    let kinds: [Name: [Name: Set<FieldKind>]] = ["note": ["f": [.counter]]]
+    var store = try open(kinds)
+    let row = try #require(try store.rows(\.meta).first { $0.key == Array("kinds".utf8) })
+    for bit in 0..<row.value.count * 8 {
+      var value = row.value
+      value[bit / 8] ^= 1 << UInt8(bit % 8)
+      try store.overwrite(row.key, value, in: \.meta)
+      #expect {
+        try kept(by: store)
+      } throws: {
+        ($0 as? StoreError)?.code == .damaged && "\($0)".contains("kinds")
+      }
+      #expect(try store.verify().problems.map(\.location) == ["meta"])
+    }
+    store.close()
+    store = try open(kinds)
+    #expect(try kept(by: store) == DeclaredFields(kinds))
+    #expect(try store.verify().problems == [])
+  }
+
+  @Test("of random bytes are read or refused", arguments: 0..<20)
+  func random(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    var store = try open(["note": ["f": [.counter], "g": [.list]]])
+    let row = try #require(try store.rows(\.meta).first { $0.key == Array("kinds".utf8) })
+    for _ in 0..<20 {
+      var writer = ByteWriter()
+      var value = row.value.dropLast(CheckedRow.checksumBytes)
+      for _ in 0..<random.below(4) { value[random.below(value.count)] = UInt8(random.below(256)) }
+      writer.append(Array(value))
+      writer.appendChecksum(under: row.key.span.bytes)
+      try store.overwrite(row.key, writer.bytes, in: \.meta)
+      do {
+        _ = try kept(by: store)
+      } catch let error as StoreError {
+        #expect(error.code == .damaged || error.code == .newerFormat)
+      }
+    }
+    store.close()
+    store = try open(["note": ["f": [.counter], "g": [.list]]])
+    _ = try kept(by: store)
   }
 }

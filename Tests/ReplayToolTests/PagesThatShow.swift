@@ -1,3 +1,6 @@
+import EventStore
+import OperationFormat
+import StoreTesting
 import Testing
 
 @testable import ReplayTool
@@ -22,7 +25,7 @@ struct PagesThatShow {
       #"""
       store    STORE
       replica  3f2a1b4c000000013f2a1b4c00000001
-      format   4
+      format   5
       file     N bytes
       log      positions 1 to 4
       clock    2026-01-31T09:01:02.100Z, counter 0, 58.9 min before the wall clock
@@ -196,5 +199,53 @@ struct PagesThatShow {
     let page = Self.pages[index]
     let found = try await print(page)
     #expect(found == page.text, "\(page.title)")
+  }
+
+  @Test("an operation that only brings a record back is called so")
+  func revives() async throws {
+    let shopping = try await ShoppingStore()
+    let store = try ShoppingStore.open(shopping.path)
+    let conflict = try #require(
+      try store.read { try $0.conflicts(of: ShoppingStore.bread) }.first { $0.field == nil })
+    try await store.write { tx in
+      try tx.restore(conflict.losers[0].operation, of: ShoppingStore.bread)
+    }
+    store.close()
+    let log = await Tool().run("log", shopping.path, "--operations", "--reverse", "--limit", "1")
+    #expect(log.lines[1...] == ["    revive  bread  item", ""], "\(log.output)")
+    let explained = await Tool().run("explain", shopping.path, "shopping:bread", "--existence")
+    #expect(explained.output.contains("Revived on replica"), "\(explained.output)")
+  }
+
+  @Test("many records are cut, with how many more there are; JSON has all")
+  func cutRecords() async throws {
+    let temporary = TemporaryDirectory()
+    let path = temporary.path + "/many"
+    let store = try ShoppingStore.open(path)
+    try await store.write { tx in
+      for zone in ["a", "b"] as [ZoneID] {
+        try tx.createZone(zone)
+        for number in 0..<60 { try tx.create(RecordID(zone: zone, name: Name("r\(number)")), type: "t") }
+      }
+      try tx.delete(RecordID(zone: "b", name: "r0"))
+    }
+    store.close()
+    func count(_ arguments: String..., rest: String? = nil) async -> Int {
+      let run = await Tool().run(["state", path] + arguments)
+      #expect(run.exit == 0)
+      let last = run.lines.dropLast().last ?? ""
+      #expect(rest.map { last == $0 } ?? !last.hasPrefix("…"), "\(arguments): \(last)")
+      return run.lines.count { $0.hasPrefix("a:") || $0.hasPrefix("b:") || $0.hasPrefix("{") }
+    }
+    #expect(await count(rest: "… and 19 more records: --limit 119 or --json shows all") == 100)
+    #expect(await count("--hidden", rest: "… and 20 more records: --limit 120 or --json shows all") == 100)
+    #expect(
+      await count("--limit", "118", rest: "… and 1 more record: --limit 119 or --json shows all") == 118)
+    #expect(await count("--limit", "119") == 119)
+    #expect(await count("a") == 60)
+    #expect(
+      await count("a", "--limit", "3", rest: "… and 57 more records: --limit 60 or --json shows all") == 3)
+    #expect(await count("--json") == 119)
+    #expect(await count("--json", "--limit", "7") == 7)
   }
 }

@@ -116,12 +116,38 @@ struct QueryCommands {
     #expect(
       plan.output == """
         scan all records of blog, drafts
-        filter: (rank > 0) or (rank > 0.0) or (rank > 0)
+        filter: (rank > 0) or (rank > 0.0)
         sort: title desc
 
         """)
+    let reference = await tool.run(["query", path, "post where tags contains @blog:ann", "--explain"])
+    #expect(reference.lines[1] == "filter: tags contains → blog:ann", "\(reference.output)")
     let json = await tool.run(["query", path, "post where title = \"a\"", "--explain", "--json"])
     #expect(json.output == #"{"filter":"title = \"a\"","sort":[],"zones":["blog","drafts"]}"# + "\n")
+  }
+
+  @Test("that find nothing say what no record has")
+  func hints() async throws {
+    let path = try await makeStore()
+    for (query, hint) in [
+      ("posts where x = 1", "no record has the type “posts”; the store has person, post"),
+      (
+        "post where nofield = 1",
+        "no record of the type “post” has the field “nofield”; they have by, date, draft, items, likes, map, "
+          + "odd name, rank, tags, title"
+      ),
+      ("post where rank = \"x\"", "“rank” has a number in all records, never a text"),
+      ("* where nofield = 1", "no record has the field “nofield”"),
+    ] {
+      let run = await tool.run("query", path, query)
+      #expect(run.exit == 0 && run.output == "no records\n" && run.errors == "hint: \(hint)\n", "\(run)")
+    }
+    let explained = await tool.run("query", path, "posts where rank = 1", "--explain", "--json")
+    #expect(explained.output.contains(#""hints":["no record has the type “posts”"#), "\(explained)")
+    for query in ["post where rank = 4", "post where rank > 2", "post where not nothere = 1"] {
+      let run = await tool.run("query", path, query)
+      #expect(run.errors.isEmpty == !query.contains("nothere"), "\(run)")
+    }
   }
 
   @Test("that cannot be read say where, and what was expected")

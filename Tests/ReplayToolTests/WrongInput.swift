@@ -193,6 +193,17 @@ struct WrongInput {
     }
     let far = await tool.run(["frobnicate"])
     #expect(far.exit == 2 && far.errors.contains("hint: `replay --help` lists the commands"))
+    for (arguments, hint) in [
+      (["asset", "notes.store"], "did you mean `replay asset list notes.store`?"),
+      (["asset", "lits", "notes.store"], "did you mean `replay asset list`?"),
+    ] {
+      let asset = await tool.run(arguments)
+      #expect(
+        asset.errors == "error: `replay asset` has no command “\(arguments[1])”\n"
+          + "hint: it has list, export, policy, download, upload: \(hint)\n" && asset.exit == 2, "\(asset)")
+    }
+    #expect(await tool.run(["asset", "help"]).exit != 0)
+    #expect(await tool.run(["asset"]).exit == 0)
     let help = await tool.run(["help", "syn"])
     #expect(help.exit == 2 && help.errors.contains("hint: did you mean `replay sync`?"), "\(help)")
     #expect(await tool.run(["help", "sync"]).exit == 0)

@@ -20,7 +20,12 @@ public struct StoreConfiguration: Sendable {
   public var assetThresholdBytes = 64 << 10
   /// The kinds that fields have, by the type of their record. A write with a verb of another kind fails: the
   /// field would be two, of which the app sees one. Fields that are not named may be of any kind.
+  ///
+  /// The store keeps the kind of a field that has one, for `replay`.
   public var fieldKinds: [Name: [Name: Set<FieldKind>]] = [:]
+  /// The fields of models, as their queries look at them. The store keeps them for tools, in place of what
+  /// ``fieldKinds`` says of the same types.
+  package var declaredFields = DeclaredFields()
   /// Address space to reserve, in bytes; the file does not grow with it.
   public var mapBytes = 1 << 40
   /// The wall clock, in milliseconds since 1970.

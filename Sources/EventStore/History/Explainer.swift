@@ -19,12 +19,16 @@ extension ReadTransaction {
 
   /// Explains a record's existence and each of its fields, empty ones too.
   ///
+  /// - Parameter kinds: the kind of a field that is explained, if it has anything in it; nil for the first one
+  ///   that has.
   /// - Returns: existence first, then the fields in order; none if no operation in the store changed the
   ///   record.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the zone's transactions, however many fields there are.
-  package func explainAll(_ record: RecordID) throws -> [Explanation] {
-    try Explainer(self).explainAll(record)
+  package func explainAll(
+    _ record: RecordID, kinds: (Name) -> FieldKind? = { _ in nil }
+  ) throws -> [Explanation] {
+    try Explainer(self).explainAll(record, kinds)
   }
 
   /// The heads of a field's cell; of a text its runs, of contributions all of them, in their order.
@@ -56,9 +60,12 @@ struct Explainer: ~Copyable {
     return nil
   }
 
-  func explainAll(_ record: RecordID) throws -> [Explanation] {
+  func explainAll(_ record: RecordID, _ kinds: (Name) -> FieldKind?) throws -> [Explanation] {
     guard let existence = try cell(of: record, nil, as: nil) else { return [] }
-    let fields = try read.fieldsWithEmptied(of: record).compactMap { try cell(of: record, $0, as: nil) }
+    let fields = try read.fieldsWithEmptied(of: record).compactMap { field in
+      let chosen = try kinds(field).flatMap { try cell(of: record, field, as: $0) }
+      return try chosen ?? cell(of: record, field, as: nil)
+    }
     return try explain(record, [existence] + fields, nil)
   }
 

@@ -112,6 +112,15 @@ struct TableVerification {
     }
   }
 
+  /// The declared fields can be read.
+  mutating func checkDeclaredFields(_ source: borrowing ReadTransaction) {
+    do {
+      _ = try source.declaredFields()
+    } catch {
+      report.add(.table, "meta", Verification.text(error))
+    }
+  }
+
   /// Whether a zone was deleted; its row may be gone with it.
   private static func isGone(_ zone: ZoneNumber, _ source: borrowing ReadTransaction) throws -> Bool {
     do {

@@ -21,6 +21,7 @@ enum Verification {
       if tables.report.isSound { try tables.checkIdentities(source) }
       // Without keys and identities that can be read, nothing else can.
       guard tables.report.isSound else { return tables.report }
+      tables.checkDeclaredFields(source)
       let isFoldingAgain = try source.isFoldingAgain()
       var log = LogVerification(tables.report)
       try log.check(source, progress)

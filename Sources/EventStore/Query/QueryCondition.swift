@@ -164,6 +164,10 @@ extension QueryCondition: CustomStringConvertible {
   }
 
   private static func joined(_ conditions: [QueryCondition], _ word: String, empty: String) -> String {
-    conditions.isEmpty ? empty : conditions.map { "(\($0))" }.joined(separator: word)
+    // Several may read the same, as those of one field in several kinds.
+    var texts: [String] = []
+    for text in conditions.lazy.map({ "\($0)" }) where !texts.contains(text) { texts.append(text) }
+    if texts.count == 1, conditions.count > 1 { return texts[0] }
+    return texts.isEmpty ? empty : texts.map { "(\($0))" }.joined(separator: word)
   }
 }

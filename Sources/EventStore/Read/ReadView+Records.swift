@@ -97,6 +97,19 @@ extension ReadView {
     return entries
   }
 
+  /// What a row has in its cells of all kinds.
+  func cells(in row: StoredRow, _ state: StateNumber) throws -> [Name: [FieldKind: Value]] {
+    var cells: [Name: [FieldKind: Value]] = [:]
+    try row.forEachWinner(from: row.fields()) { cell, winner in
+      guard let kind = cell.kind, try cell.shows(winner, in: row) else { return }
+      let value =
+        try cell.isRegister
+        ? RegisterKind.value(winner, of: cell, in: row, state, self) : mergedValue(of: cell, in: row, state)
+      if let value { cells[try name(cell.field), default: [:]][kind] = value }
+    }
+    return cells
+  }
+
   /// The value of a cell that is not empty and no register.
   private func mergedValue(of cell: CellNumber, in row: StoredRow, _ state: StateNumber) throws -> Value? {
     let reader = CellReader(cell, in: row, state, self)

@@ -186,6 +186,8 @@ enum MetaName: String {
   /// Existence policies other than `latest`: for each, the number of the type's name (varint) and the policy
   /// (1 byte).
   case policies
+  /// The fields that apps have declared: version (1 byte), a map of types, checksum.
+  case kinds
   /// Identity of the store whose log was imported.
   case imported
   /// 1 (1 byte) while an import is unfinished: such a store cannot be opened.

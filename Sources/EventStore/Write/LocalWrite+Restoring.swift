@@ -1,4 +1,4 @@
-import OperationFormat
+package import OperationFormat
 
 extension LocalWrite {
   /// Makes a losing head of a record's existence the winner.
@@ -31,7 +31,7 @@ extension LocalWrite {
     let type = try internName(type)
     let field = try fieldWithoutSet(of: record, in: draft)
     var operand = ByteWriter()
-    try FieldChange.remove("deleted").encode(into: &operand)
+    try Revival.change.encode(into: &operand)
     focus(draft)
     let operation = try draft.beginOperation()
     _ = try store.fold.load(record, in: draft.state)
@@ -46,10 +46,28 @@ extension LocalWrite {
     guard try store.fold.load(record, in: draft.state) else { preconditionFailure("a record without a row") }
     var count = 0
     while true {
-      let field = try internName(count == 0 ? "existence" : Name("existence \(count)"))
+      let field = try internName(Revival.field(count))
       // Not only the row: a wide record has its fields elsewhere.
       if try store.fold.loaded.place(of: CellNumber(field, .set)).body.isEmpty { return field }
       count += 1
     }
+  }
+}
+
+/// The operation that makes a record alive, and changes no field.
+private enum Revival {
+  static let change = FieldChange.remove("deleted")
+
+  /// The names of its field: the first under which the record has no set.
+  static func field(_ count: Int) -> Name { count == 0 ? "existence" : Name("existence \(count)") }
+}
+
+extension LogOperation {
+  /// Whether it only makes its record alive: it takes from a set what the set does not have.
+  package var isRevival: Bool {
+    guard case .update(_, _, let field, Revival.change) = self else { return false }
+    if field == Revival.field(0) { return true }
+    let count = field.rawValue.split(separator: " ", maxSplits: 1).last.flatMap { Int($0) }
+    return count.map { $0 > 0 && field == Revival.field($0) } ?? false
   }
 }

@@ -117,12 +117,12 @@ public struct Field<T: Sendable>: RegisterField {
 }
 
 extension Field: IndexableField {
-  var indexPart: IndexPart { IndexPart(.value(queryField())) }
+  var indexPart: IndexPart { IndexPart(.value(queryField(path: []))) }
 
   /// The field as a query looks at it.
   ///
   /// - Parameter path: the fields with references that lead to its record.
-  func queryField(path: [Name] = []) -> QueryField {
+  func queryField(path: [Name]) -> QueryField {
     QueryField(
       .field(definition.name, .register), formerNames: definition.formerNames, path: path,
       fallback: (try? core.codec.encode(core.fallback, .nowhere)) ?? .null, upcast: core.upcast)
@@ -133,6 +133,11 @@ extension Field: IndexableField {
 protocol RegisterField: ModelField {
   /// What values of an earlier version of the app become.
   var upcast: ValueUpcast? { get }
+
+  /// The field as a query looks at it.
+  ///
+  /// - Parameter path: the fields with references that lead to its record.
+  func queryField(path: [Name]) -> QueryField
 
   func shownValue(_ value: Value?, in zone: ZoneID) throws -> Value
 

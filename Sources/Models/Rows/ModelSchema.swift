@@ -133,7 +133,31 @@ extension [any Model.Type] {
   }
 }
 
+extension [any Model.Type] {
+  /// The fields of models, as their queries look at them.
+  var declaredFields: DeclaredFields {
+    reduce(into: DeclaredFields()) { fields, model in
+      for field in model.fields { fields.add(field.declaration, to: model.type) }
+    }
+  }
+}
+
+extension ModelField {
+  /// The field as a query looks at it.
+  fileprivate var declaration: QueryField {
+    switch self {
+    case let field as any RegisterField: field.queryField(path: [])
+    case let field as DecimalCounterField: field.queryField(fallback: .decimal(.empty))
+    case let field as CounterField: field.queryField(fallback: .int(0))
+    case let field as ProseField: field.queryField(fallback: "")
+    case let field as any MergingField: field.queryField()
+    default: QueryField(.field(definition.name, definition.kind), formerNames: definition.formerNames)
+    }
+  }
+}
+
 extension Model {
+  fileprivate static var fields: [any ModelField] { ModelSchema.of(Self.self).properties.map(\.field) }
   fileprivate static var definitions: [FieldDefinition] { ModelSchema.of(Self.self).definitions }
 }
 

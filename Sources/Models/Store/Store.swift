@@ -37,6 +37,7 @@ public final class Store: Sendable {
     try Self.checkTypes(of: models)
     var configuration = configuration
     configuration.fieldKinds.merge(models.fieldKinds) { $1 }
+    configuration.declaredFields = models.declaredFields
     local = try LocalStore(directory: directory, durability: durability, configuration: configuration)
     (self.author, self.schema) = (author, schema)
     guard !configuration.isReadOnly else { return }

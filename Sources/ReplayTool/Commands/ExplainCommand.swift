@@ -8,7 +8,9 @@ struct ExplainCommand: StoreCommand {
     abstract: "Says why a value is what it is: what won, what lost, and who had seen what.",
     discussion: """
       An operation replaces the operations that it has seen. Of operations that have not seen each other, the later one \
-      wins. With a field it tells the field's history; without one, the record's existence and a summary of every field.
+      wins. With a field it tells the field's history; without one, the record's existence and a summary of every field. \
+      An element of a list whose members merge is shown with its members as they are now, and those that were changed \
+      follow it.
 
       Example: replay explain notes.store shopping:milk title
       """)
@@ -53,15 +55,21 @@ struct ExplainCommand: StoreCommand {
   private func explain(
     _ record: RecordID, _ field: Name?, _ transaction: borrowing ReadTransaction, _ console: Console
   ) throws {
-    guard let explanation = try transaction.explain(record, field: field, element: Inputs.element(element))
-    else {
-      throw try unknown(record, field, transaction)
+    let element = Inputs.element(element)
+    let declared = try field.flatMap { try declaration(of: record, transaction)($0) }
+    var found = try declared.flatMap {
+      try transaction.explain(record, field: field, as: $0.kind, element: element)
     }
+    if found == nil { found = try transaction.explain(record, field: field, element: element) }
+    guard let explanation = found else { throw try unknown(record, field, transaction) }
+    let members = try element == nil ? ChangedMembers(of: explanation, declared, transaction) : nil
     let nullified = try transaction.nullifiedTargets(explanation)
+    if store.json {
+      return try console.output.line(explanation.json(nullified: nullified, members: members))
+    }
     let page = ExplanationPage(
-      explanation: explanation, token: try transaction.token(of: record.zone),
+      explanation: explanation, members: members, token: try transaction.token(of: record.zone),
       writtenHere: try transaction.writtenHere(in: record.zone), nullified: nullified)
-    if store.json { return try console.output.line(explanation.json(nullified: nullified)) }
     try page.print(console.output)
   }
 
@@ -69,19 +77,22 @@ struct ExplainCommand: StoreCommand {
   private func explainAll(
     _ record: RecordID, _ transaction: borrowing ReadTransaction, _ console: Console
   ) throws {
+    let declaration = try declaration(of: record, transaction)
     if !store.json {
       guard let existence = try transaction.explain(record) else {
         throw try unknown(record, nil, transaction)
       }
-      var story = RecordStory(output: console.output, existence: existence)
+      var story = RecordStory(output: console.output, existence: existence, declaration: declaration)
       return try story.print(transaction)
     }
-    let explanations = try transaction.explainAll(record)
+    let explanations = try transaction.explainAll(record) { declaration($0)?.kind }
     guard let existence = explanations.first else { throw try unknown(record, nil, transaction) }
     var fields: [Name: JSON] = [:]
     for explanation in explanations {
       guard let field = explanation.field else { continue }
-      fields[field] = explanation.json(nullified: try transaction.nullifiedTargets(explanation))
+      let members = try ChangedMembers(of: explanation, declaration(field), transaction)
+      fields[field] = explanation.json(
+        nullified: try transaction.nullifiedTargets(explanation), members: members)
     }
     try console.output.line(
       .members([
@@ -89,6 +100,17 @@ struct ExplainCommand: StoreCommand {
         "hiddenWith": existence.missingTarget.map { .text($0) }, "existence": existence.json(),
         "fields": .object(fields),
       ]))
+  }
+
+  /// What the app has declared of the fields of a record, by its type.
+  private func declaration(
+    of record: RecordID, _ transaction: borrowing ReadTransaction
+  ) throws -> (Name) -> QueryField? {
+    let declared = try transaction.declaredFields()
+    for head in try transaction.existence(of: record) {
+      if case .alive(let type) = head.content { return { declared.field($0, of: type) } }
+    }
+    return { _ in nil }
   }
 
   private func unknown(

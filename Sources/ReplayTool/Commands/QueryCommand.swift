@@ -26,6 +26,10 @@ struct QueryCommand: StoreCommand {
       @zone:record. A date without a time is midnight, \
       in UTC without a zone.
 
+      A field that the app has declared is read as its queries read it: a list whose members merge with the members as \
+      they are now. A hint says if no record can have what the query names. JSON has hints in a member hints: of the \
+      result of --count and --explain, else of a line on standard error.
+
       Example: replay query notes.store 'post where date > 2026-01-01 and tags contains "swift" order by date desc limit 5'
       """)
 
@@ -41,47 +45,76 @@ struct QueryCommand: StoreCommand {
   var count = false
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
-    let query: RecordQuery
+    let opened = try store.openForReading(console)
+    defer { opened.close() }
+    try opened.read { transaction in
+      let declared = try transaction.declaredFields()
+      let query = try parse(declared)
+      for zone in query.zones ?? [] { try Inputs.check(zone, in: transaction) }
+      let hints = QueryHints(query, declared, isInterrupted: console.isInterrupted)
+      if explain {
+        let plan = try transaction.explain(query)
+        let found = try hints.all(isEmpty: false, transaction)
+        return try print(plan.jsonMembers, "\(plan)", found, console)
+      }
+      if count {
+        let count = try transaction.count(query)
+        let found = try hints.all(isEmpty: count == 0, transaction)
+        return try print(["records": .number(count)], "\(count)", found, console)
+      }
+      var page = StatePage(
+        output: console.output, printsJSON: store.json, isWhole: false, at: nil, limit: .max,
+        declared: declared, isInterrupted: console.isInterrupted)
+      let hits = try transaction.hits(query)
+      for hit in hits {
+        if console.isInterrupted() { throw Interrupted() }
+        try page.print(hit.record, showsHidden: false, transaction)
+      }
+      try page.end()
+      try printHints(try hints.all(isEmpty: hits.isEmpty, transaction), console)
+    }
+    return nil
+  }
+
+  private func parse(_ declared: DeclaredFields) throws -> RecordQuery {
     do throws(QueryTextError) {
-      query = try QueryText.parse(self.query)
+      return try QueryText.parse(query, declared: declared)
     } catch {
       throw ToolError.input(
         "queryInvalid",
         "the query cannot be read at column \(error.column): expected \(error.expected), found \(Display.plain(error.found))",
         hint: "`replay query --help` shows the form of queries")
     }
-    let opened = try store.openForReading(console)
-    defer { opened.close() }
-    try opened.read { transaction in
-      for zone in query.zones ?? [] { try Inputs.check(zone, in: transaction) }
-      if explain {
-        let plan = try transaction.explain(query)
-        return try store.json ? console.output.line(plan.json) : console.output.line("\(plan)")
-      }
-      if count {
-        let count = try transaction.count(query)
-        return try store.json
-          ? console.output.line(JSON.object(["records": .number(count)])) : console.output.line("\(count)")
-      }
-      var page = StatePage(
-        output: console.output, printsJSON: store.json, isWhole: false, at: nil, limit: .max,
-        isInterrupted: console.isInterrupted)
-      for hit in try transaction.hits(query) {
-        if console.isInterrupted() { throw Interrupted() }
-        try page.print(hit.record, showsHidden: false, transaction)
-      }
-      try page.end()
+  }
+
+  /// Prints one result. In JSON, hints are a member of it.
+  private func print(
+    _ members: [Name: JSON], _ text: String, _ hints: [String], _ console: Console
+  ) throws {
+    guard store.json else {
+      try console.output.line(text)
+      return try printHints(hints, console)
     }
-    return nil
+    var members = members
+    if !hints.isEmpty { members["hints"] = .array(hints.map { .string($0) }) }
+    try console.output.line(.object(members))
+  }
+
+  /// Prints hints beside the records, where errors go.
+  private func printHints(_ hints: [String], _ console: Console) throws {
+    if hints.isEmpty { return }
+    let errors = console.errors
+    if store.json { return try errors.line(.object(["hints": .array(hints.map { .string($0) })])) }
+    for hint in hints { try errors.line(errors.styled("hint:", .quiet) + " " + hint) }
   }
 }
 
 extension QueryPlan {
   /// `{"filter":"…","sort":["…"],"zones":["…"]}`.
-  fileprivate var json: JSON {
-    .object([
+  fileprivate var jsonMembers: [Name: JSON] {
+    [
       "zones": .array(zones.map { .string("\($0)") }), "filter": .string("\(filter)"),
       "sort": .array(sort.map { .string("\($0.field)\($0.isDescending ? " desc" : "")") }),
-    ])
+    ]
   }
 }

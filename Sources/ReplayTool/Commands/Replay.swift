@@ -1,4 +1,5 @@
 import ArgumentParser
+import EventStore
 
 /// The `replay` command: shows, runs and explains the log of a store.
 @main
@@ -125,20 +126,35 @@ struct Replay: AsyncParsableCommand {
     return code
   }
 
-  /// The error for an unknown command, with the one that may be meant; nil if the first argument is a known
-  /// command.
+  /// The error for an unknown command or subcommand, with the one that may be meant; nil if the first arguments
+  /// are known ones.
   static func unknownCommand(in arguments: [String]) -> ToolError? {
     guard let first = arguments.first, !first.hasPrefix("-") else { return nil }
-    var names = ["help"]
-    for command in configuration.subcommands {
-      if let name = command.configuration.commandName { names.append(name) }
+    let commands = configuration.subcommands
+    guard let command = commands.first(where: { $0.configuration.commandName == first }) else {
+      let names = ["help"] + commands.compactMap { $0.configuration.commandName }
+      guard first != "help" else { return nil }
+      return ToolError.input(
+        "usage", "there is no command “\(first)”",
+        hint: near(first, names).map { "did you mean `replay \($0)`?" }
+          ?? "`replay --help` lists the commands")
     }
-    guard !names.contains(first) else { return nil }
-    let near = names.map { (name: $0, distance: distance(first, $0)) }.filter { $0.distance <= 2 }
-    let meant = near.min { $0.distance < $1.distance }?.name
+    let names = command.configuration.subcommands.compactMap { $0.configuration.commandName }
+    guard let example = names.first, let second = arguments.dropFirst().first, !second.hasPrefix("-"),
+      !names.contains(second), second != "help"
+    else { return nil }
+    let meant =
+      near(second, names).map { "`replay \(first) \($0)`" }
+      ?? "`replay \(first) \(example) \(second.argument)`"
     return ToolError.input(
-      "usage", "there is no command “\(first)”",
-      hint: meant.map { "did you mean `replay \($0)`?" } ?? "`replay --help` lists the commands")
+      "usage", "`replay \(first)` has no command “\(second)”",
+      hint: "it has \(Display.list(names, max: 12)): did you mean \(meant)?")
+  }
+
+  /// The name that is nearly another one; nil if none is.
+  private static func near(_ text: String, _ names: [String]) -> String? {
+    let near = names.map { (name: $0, distance: distance(text, $0)) }.filter { $0.distance <= 2 }
+    return near.min { $0.distance < $1.distance }?.name
   }
 
   /// How many letters must be added, removed, changed or swapped with their neighbour to turn one word into

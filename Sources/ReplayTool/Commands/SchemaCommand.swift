@@ -11,6 +11,9 @@ struct SchemaCommand: StoreCommand {
       is, and what kinds of values it has, with their number. A field that is of two kinds, or has values of two kinds, \
       may come from two versions of the app.
 
+      A field that the app declares has the declared kind. Where records have other kinds of it too, those follow after \
+      “also”, with the number of records.
+
       Example: replay schema notes.store
       """)
 
@@ -25,7 +28,7 @@ struct SchemaCommand: StoreCommand {
     defer { opened.close() }
     let (types, indexes) = try opened.read { transaction in
       if let zone { try Inputs.check(zone, in: transaction) }
-      var found = FoundSchema()
+      var found = FoundSchema(try transaction.declaredFields(), isWhole: zone == nil)
       let progress = Progress(console)
       for zone in try zone.map({ [$0] }) ?? transaction.zones() {
         try transaction.forEachRecord(in: zone) { record in
@@ -59,23 +62,43 @@ private struct FoundSchema {
     var kinds: [FieldKind: Int] = [:]
     /// How many values of each kind it has, elements included.
     var values: [String: Int] = [:]
+    /// What the app has declared; nil if nothing.
+    var declared: QueryField?
   }
 
   struct RecordType {
     var recordCount = 0
+    /// Whether the app has declared any field of it.
+    var isDeclared = false
     var fields: [Name: Field] = [:]
   }
 
   var types: [Name: RecordType] = [:]
   var recordCount: UInt64 = 0
+  private let declared: DeclaredFields
+
+  /// - Parameter isWhole: whether types that no record has are shown too.
+  init(_ declared: DeclaredFields, isWhole: Bool) {
+    self.declared = declared
+    for type in isWhole ? Array(declared.types.keys) : [] { types[type] = made(type) }
+  }
+
+  private func made(_ name: Name) -> RecordType {
+    var type = RecordType()
+    guard let fields = declared.types[name] else { return type }
+    type.isDeclared = true
+    type.fields = fields.mapValues { Field(declared: $0) }
+    return type
+  }
 
   mutating func add(_ record: Record, _ transaction: borrowing ReadTransaction) throws {
     recordCount += 1
-    var type = types[record.type] ?? RecordType()
+    var type = types[record.type] ?? made(record.type)
     type.recordCount += 1
     for name in try transaction.fields(of: record.id) {
       var field = type.fields[name] ?? Field()
-      for kind in try transaction.kinds(of: name, in: record.id) {
+      let isMerging = field.declared?.mergesMembers ?? false
+      for kind in try transaction.kinds(of: name, in: record.id) where kind != .map || !isMerging {
         field.kinds[kind, default: 0] += 1
         for value in try transaction.values(of: name, in: record.id, as: kind) {
           field.values[value.kindText, default: 0] += 1
@@ -126,13 +149,40 @@ extension Value {
 // MARK: Printing
 
 extension FoundSchema.Field {
-  fileprivate var kindsText: String {
-    FieldKind.allCases.filter { kinds[$0] != nil }.map { "\($0)" }.joined(separator: " and ")
+  /// - Parameters:
+  ///   - name: its name.
+  ///   - type: the fields of its type.
+  fileprivate func kindsText(_ name: Name, in type: FoundSchema.RecordType) -> String {
+    let found = FieldKind.allCases.filter { kinds[$0] != nil && $0 != declared?.kind }
+    guard let declared else {
+      let kinds = found.map { "\($0)" }.joined(separator: " and ")
+      if !type.isDeclared { return kinds }
+      let later = type.fields.filter { $0.value.declared?.formerNames.contains(name) ?? false }.keys.sorted()
+      return kinds
+        + (later.isEmpty
+          ? ", not declared" : ", former name of \(Display.list(later.map(Display.name), max: 4))")
+    }
+    let merging = declared.mergesMembers ? ", members merge" : ""
+    let others = found.map { "\($0) \(Display.count(kinds[$0] ?? 0))" }.joined(separator: ", ")
+    return "\(declared.kind)\(merging)" + (others.isEmpty ? "" : ", also \(others)")
   }
+
+  /// In how many records the field is: a declared one in its kind.
+  fileprivate var recordCount: Int { declared.map { kinds[$0.kind] ?? 0 } ?? kinds.values.max() ?? 0 }
 
   fileprivate var valuesText: String {
     values.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { "\($0.key) \($0.value)" }
       .joined(separator: ", ")
+  }
+}
+
+extension FoundSchema.Field {
+  fileprivate var declaredJSON: JSON? {
+    guard let declared else { return nil }
+    return .object([
+      "kind": .text(declared.kind.name), "mergesMembers": .bool(declared.mergesMembers),
+      "formerNames": .array(declared.formerNames.map { .text($0) }),
+    ])
   }
 }
 
@@ -143,8 +193,8 @@ extension FoundSchema.RecordType {
     var columns = Columns(output, indent: 2)
     for (name, field) in fields.sorted(by: { $0.key < $1.key }) {
       try columns.add([
-        .init(Display.name(name)), .init(field.kindsText),
-        .init("\(field.kinds.values.max() ?? 0)", right: true),
+        .init(Display.name(name)), .init(field.kindsText(name, in: self)),
+        .init("\(field.recordCount)", right: true),
         .init(field.valuesText, .quiet),
       ])
     }
@@ -156,7 +206,8 @@ extension FoundSchema.RecordType {
     try columns.flush()
   }
 
-  /// `{"fields":{"name":{"kinds":{"register":2},"values":{"string":2}}},"indexes":[…],"records":2,"type":"…"}`.
+  /// `{"fields":{"name":{"kinds":{"register":2},"values":{"string":2}}},"indexes":[…],"records":2,"type":"…"}`;
+  /// a declared field has `"declared":{"formerNames":[…],"kind":"list","mergesMembers":true}` too.
   fileprivate func json(_ name: Name, _ indexes: [IndexInformation]) -> JSON {
     .object([
       "type": .text(name), "records": .number(recordCount),
@@ -165,7 +216,8 @@ extension FoundSchema.RecordType {
           uniqueKeysWithValues: fields.map { name, field in
             (
               name,
-              .object([
+              .members([
+                "declared": field.declaredJSON,
                 "kinds": .object(
                   Dictionary(uniqueKeysWithValues: field.kinds.map { (Name("\($0.key)"), .number($0.value)) })
                 ),

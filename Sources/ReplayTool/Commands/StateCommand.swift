@@ -6,7 +6,9 @@ struct StateCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "state", abstract: "Shows records, now or as they were at a position of the log.",
     discussion: """
-      Without a zone it shows all zones. Long values are cut, unless one record is asked for.
+      Without a zone it shows all zones: the first 100 records, or with --json all. Long values are cut, unless one \
+      record is asked for. A field is shown as the kind that the app declares for it; what is stored of other kinds \
+      follows after “also”.
 
       Example: replay state notes.store shopping:milk --at 12
       """)
@@ -25,8 +27,14 @@ struct StateCommand: StoreCommand {
   @Flag(help: "Also show records that were deleted or that a cascade hides, with their fields.")
   var hidden = false
 
-  @Option(parsing: .unconditional, help: ArgumentHelp("At most this many records.", valueName: "count"))
+  @Option(
+    parsing: .unconditional,
+    help: ArgumentHelp(
+      "At most this many records; 100 if it is not given, with --json all.", valueName: "count"))
   var limit: Int?
+
+  /// How many records are printed for people who do not say how many.
+  private static let recordsShown = 100
 
   func validate() throws {
     if let limit, limit < 0 { throw ValidationError("--limit must not be negative.") }
@@ -51,19 +59,28 @@ struct StateCommand: StoreCommand {
       if let zone { try Inputs.check(zone, in: transaction) }
       var page = StatePage(
         output: console.output, printsJSON: store.json, isWhole: record != nil, at: at,
-        limit: limit ?? .max,
+        limit: limit ?? (store.json ? .max : Self.recordsShown), declared: try transaction.declaredFields(),
         isInterrupted: console.isInterrupted)
       if let record {
         try page.print(record, showsHidden: hidden, transaction)
-      } else {
-        for zone in try zone.map({ [$0] }) ?? transaction.zones() {
-          // A walk over a zone's records skips hidden records.
-          try page.print(zone, hidden: hidden ? transaction.allRecordNames(in: zone) : [], transaction)
-        }
+        return try page.end()
       }
-      try page.end()
+      let zones = try zone.map { [$0] } ?? transaction.zones()
+      for zone in zones where !page.isFull {
+        // A walk over a zone's records skips hidden records.
+        try page.print(zone, hidden: hidden ? transaction.allRecordNames(in: zone) : [], transaction)
+      }
+      guard page.isFull, !store.json else { return try page.end() }
+      let count = try count(zones, transaction)
+      try page.end(of: count)
     }
     if let past { try past.read(show) } else { try opened.read(show) }
     return nil
+  }
+
+  /// How many records are shown without a limit.
+  private func count(_ zones: [ZoneID], _ transaction: borrowing ReadTransaction) throws -> Int {
+    guard hidden else { return try transaction.count(RecordQuery(zones: zones)) }
+    return try zones.reduce(0) { try $0 + transaction.allRecordNames(in: $1).count }
   }
 }

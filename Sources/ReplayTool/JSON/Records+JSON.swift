@@ -1,14 +1,5 @@
 import EventStore
 
-extension Record {
-  /// `{"fields":{…},"record":"zone:name","type":"…"}`.
-  var json: JSON {
-    .object([
-      "record": .text(id), "type": .text(type), "fields": .object(fields.mapValues(\.json)),
-    ])
-  }
-}
-
 extension CellHead {
   var json: JSON {
     var members = content.jsonMembers

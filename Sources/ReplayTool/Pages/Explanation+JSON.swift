@@ -1,9 +1,19 @@
 import EventStore
 
 extension Explanation {
-  /// - Parameter nullified: the targets of references that read as missing.
-  func json(nullified: [RecordID] = []) -> JSON {
+  /// - Parameters:
+  ///   - nullified: the targets of references that read as missing.
+  ///   - members: the changed members of a list's elements: an element has the value that they leave it with in
+  ///     `merged`, and what is explained of them is in `members`.
+  func json(nullified: [RecordID] = [], members: ChangedMembers? = nil) -> JSON {
     var heads = self.heads.map(\.jsonMembers)
+    if let members {
+      for (index, head) in self.heads.enumerated() {
+        if case .item(_, let value) = head.head.content {
+          heads[index]["merged"] = members.merged(value).json
+        }
+      }
+    }
     for (index, loss) in losses.enumerated() {
       guard let loss else { continue }
       heads[index]["lostTo"] = .text(loss.winner.head.operation)
@@ -44,6 +54,7 @@ extension Explanation {
             return .object(members)
           }),
       "movedFrom": movedFrom.map { .text($0) },
+      "members": members?.explanation?.json(),
     ])
   }
 }

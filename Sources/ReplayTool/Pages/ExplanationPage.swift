@@ -8,6 +8,8 @@ struct ExplanationPage {
   private static let headsMax = 50
 
   let explanation: Explanation
+  /// The changed members of a list's elements, if they merge one by one.
+  var members: ChangedMembers?
   /// The zone's present token; a base in another incarnation is marked as such.
   let token: Base?
   /// Which of the zone's transactions this store wrote.
@@ -26,12 +28,13 @@ struct ExplanationPage {
       return try printAll(output)
     }
     let winner = explanation.heads[0]
-    try output.line(output.styled(Self.quote(winner.head.content), .winner) + " " + verb)
+    try output.line(output.styled(quote(winner.head.content), .winner) + " " + verb)
     try output.line("  \(Self.capital(maker(winner.entry, winner.head.content))).")
     for line in try sight(winner) { try output.line("  \(line)") }
     try printNullified(output)
     try printVisibility(output)
     try printLosers(output)
+    try printMembers(output)
     try printReplaced(output)
     try printEdits(output)
     try printOrigin(output)
@@ -50,7 +53,7 @@ struct ExplanationPage {
       let stands = count == 1 ? "stands" : "stand, in the order in which they count"
       try output.line("\(Display.count(count, "contribution")) \(stands).")
     } else if explanation.agrees {
-      let content = output.styled(Self.quote(explanation.heads[0].head.content), .winner)
+      let content = output.styled(quote(explanation.heads[0].head.content), .winner)
       try output.line(
         "\(content) stands: \(Display.count(count)) concurrent changes agree on it.")
     } else if count == 0, explanation.element != nil {
@@ -70,14 +73,15 @@ struct ExplanationPage {
     try printVisibility(output)
     try output.line()
     for (head, loss) in zip(explanation.heads, losses).prefix(Self.headsMax) {
-      let content = output.styled(Self.quote(head.head.content), loss == nil ? .winner : .loser)
-      let to = loss.map { "  lost to \(Self.quote($0.winner.head.content))" } ?? ""
+      let content = output.styled(quote(head.head.content), loss == nil ? .winner : .loser)
+      let to = loss.map { "  lost to \(quote($0.winner.head.content))" } ?? ""
       try output.line("  " + content + to)
       try output.line("    \(Self.capital(maker(head.entry, head.head.content))).")
       for line in try sight(head) { try output.line("    \(line)") }
       if let loss { try output.line("    Neither had seen the other, and \(text(loss.reason)).") }
     }
     try printRest(explanation.heads.count, output)
+    try printMembers(output)
     try printReplaced(output)
     try printEdits(output)
     try printOrigin(output)
@@ -128,6 +132,7 @@ struct ExplanationPage {
         case .create(explanation.record.name, _): return "created"
         case .moveHere(explanation.record.name, _, let place):
           return "moved here from \(Display.record(place))"
+        case .update(explanation.record.name, _, _, _) where operation.isRevival: return "revived"
         case .create, .delete, .moveAway, .moveHere, .update, .unknown: continue
         }
       }
@@ -135,11 +140,12 @@ struct ExplanationPage {
     }
   }
 
-  private static func quote(_ content: CellHead.Content) -> String {
+  private func quote(_ content: CellHead.Content) -> String {
     switch content {
     case .addend(let value), .contribution(let value): Display.value(value)
-    case .value, .element, .entry, .item, .text: HeadText.content(content, limit: nil)
-    case .alive, .dead, .moved: capital(HeadText.content(content))
+    case .item(_, let value): Display.value(members?.merged(value) ?? value, limit: nil)
+    case .value, .element, .entry, .text: HeadText.content(content, limit: nil)
+    case .alive, .dead, .moved: Self.capital(HeadText.content(content))
     }
   }
 
@@ -213,7 +219,7 @@ struct ExplanationPage {
     try output.line()
     try output.line("Lost to it:")
     for (loser, reason) in zip(explanation.heads.dropFirst(), explanation.reasons).prefix(Self.headsMax) {
-      try output.line("  " + output.styled(Self.quote(loser.head.content), .loser))
+      try output.line("  " + output.styled(quote(loser.head.content), .loser))
       try output.line("    \(Self.capital(maker(loser.entry, loser.head.content))).")
       for line in try sight(loser) { try output.line("    \(line)") }
       try output.line("    Neither had seen the other, and \(text(reason)).")
@@ -240,6 +246,29 @@ struct ExplanationPage {
     case .greaterReplica: "its timestamp is the same; its replica's identity is the lesser"
     case .laterSequence: "its timestamp is the same; it comes before it in its replica's own count"
     }
+  }
+
+  /// Prints the members that were changed since their elements were inserted.
+  private func printMembers(_ output: Output) throws {
+    guard let changes = members?.explanation else { return }
+    try output.line()
+    try output.line("Members of its elements, each set since its element was inserted:")
+    var columns = Columns(output, indent: 2)
+    var last: Value?
+    for (head, loss) in zip(changes.heads, changes.losses).prefix(Self.headsMax) {
+      let maker = head.entry.transaction
+      let element = members?.element(of: head.head.content, in: explanation)
+      defer { last = element }
+      try columns.add([
+        .init(element.map { element == last ? "" : Display.value($0) } ?? "of a removed element", .quiet),
+        .init(ChangedMembers.text(head.head.content), loss == nil ? .winner : .loser),
+        .init(loss.map { "lost: \(text($0.reason))" } ?? ""),
+        .init(maker.author.map { Display.plain($0) } ?? "-"), .init(Display.writer(maker.id), .quiet),
+        .init(Display.time(maker.timestamp), .quiet), .init("position \(head.entry.position)", .quiet),
+      ])
+    }
+    try columns.flush()
+    try printRest(changes.heads.count, output)
   }
 
   private func printReplaced(_ output: Output) throws {

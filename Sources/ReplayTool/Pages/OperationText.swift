@@ -14,6 +14,8 @@ enum OperationText {
     case .moveAway(let record, let place): ["move", Display.name(record), "to \(Display.record(place))"]
     case .moveHere(let record, let type, let place):
       ["move here", Display.name(record), Display.name(type), "from \(Display.record(place))"]
+    case .update(let record, let type, _, _) where operation.isRevival:
+      ["revive", Display.name(record), Display.name(type)]
     case .update(let record, _, let field, let change):
       [verb(change), Display.name(record), Display.name(field), content(change)]
     case .unknown(let kind, let payload):

@@ -5,11 +5,12 @@ import EventStore
 struct RecordStory {
   let output: Output
   let existence: Explanation
+  /// What the app has declared of the record's fields.
+  let declaration: (Name) -> QueryField?
   private var makers = HeadMakers()
 
-  init(output: Output, existence: Explanation) {
-    self.output = output
-    self.existence = existence
+  init(output: Output, existence: Explanation, declaration: @escaping (Name) -> QueryField?) {
+    (self.output, self.existence, self.declaration) = (output, existence, declaration)
   }
 
   /// How many heads of a cell are printed.
@@ -28,12 +29,21 @@ struct RecordStory {
       "existence", existence.heads.map(\.head), showsAll: existence.agrees, to: &columns, transaction)
     for field in try transaction.fieldsWithEmptied(of: record) {
       var isEmpty = true
-      for kind in FieldKind.allCases {
+      let declared = declaration(field)
+      if let declared, declared.mergesMembers {
+        let members = try transaction.allHeads(of: field, in: record, as: .map)
+        let items = try transaction.allHeads(of: field, in: record, as: .list)
+        isEmpty = items.isEmpty
+        try add(Display.name(field), items, ChangedMembers(members), to: &columns, transaction)
+      }
+      let declaredKind = declared?.kind
+      let others = FieldKind.allCases.filter { $0 != declaredKind }
+      for kind in [declaredKind].compactMap(\.self) + others {
+        if let declared, declared.mergesMembers, kind == .list || kind == .map { continue }
         let heads = try transaction.allHeads(of: field, in: record, as: kind)
         if !heads.isEmpty { isEmpty = false }
-        try add(
-          Display.name(field), heads, showsAll: kind.words.showsAllHeads, to: &columns,
-          transaction)
+        let name = declaredKind == nil || kind == declaredKind ? Display.name(field) : "  also \(kind)"
+        try add(name, heads, showsAll: kind.words.showsAllHeads, to: &columns, transaction)
       }
       if isEmpty {
         try columns.add([.init(Display.name(field), .quiet), .init(""), .init("is empty", .quiet)])
@@ -56,9 +66,32 @@ struct RecordStory {
     return "is deleted"
   }
 
+  /// Adds the elements of a list whose members merge, each with its members that were changed.
+  private mutating func add(
+    _ name: String, _ items: [CellHead], _ members: ChangedMembers, to columns: inout Columns,
+    _ transaction: borrowing ReadTransaction
+  ) throws {
+    var (left, count) = (items[...], 0)
+    while let item = left.first, count < Self.headsMax {
+      let ofElement = left.prefix { $0.content.element == item.content.element }
+      left = left.dropFirst(ofElement.count)
+      try add(count == 0 ? name : "", Array(ofElement), to: &columns, transaction) { content in
+        guard case .item(_, let value) = content else { return HeadText.content(content) }
+        return Display.value(members.merged(value))
+      }
+      count += 1
+      guard case .item(_, let value) = item.content else { continue }
+      try add("", members.heads(of: value), to: &columns, transaction) { "  " + ChangedMembers.text($0) }
+    }
+    if !left.isEmpty {
+      try columns.add([.init(""), .init(""), .init("… \(left.count) more", .quiet)])
+    }
+  }
+
   private mutating func add(
     _ name: String, _ heads: [CellHead], showsAll: Bool = false, to columns: inout Columns,
-    _ transaction: borrowing ReadTransaction
+    _ transaction: borrowing ReadTransaction,
+    text: (CellHead.Content) -> String = { HeadText.content($0) }
   ) throws {
     for (index, head) in heads.prefix(Self.headsMax).enumerated() {
       let maker = try makers.maker(of: head, in: existence.record.zone, transaction)
@@ -73,7 +106,7 @@ struct RecordStory {
         ? "" : ", reads as missing"
       try columns.add([
         .init(index == 0 ? name : "", .quiet), .init(role, isLoser ? .loser : .winner),
-        .init(HeadText.content(head) + missing), .init(maker.author ?? "-"),
+        .init(text(head.content) + missing), .init(maker.author ?? "-"),
         .init(Display.writer(maker.transaction), .quiet), .init(Display.time(head.timestamp), .quiet),
         .init(maker.place, .quiet),
       ])

@@ -9,26 +9,33 @@ struct StatePage {
   /// The position of the shown state; nil for the present.
   private let position: UInt64?
   private let isInterrupted: () -> Bool
+  /// The fields that the app has declared.
+  private let declared: DeclaredFields
   private var left: Int
+  private var printed = 0
   private var isFirst = true
 
   init(
     output: Output, printsJSON: Bool, isWhole: Bool, at position: UInt64?, limit: Int,
-    isInterrupted: @escaping () -> Bool
+    declared: DeclaredFields, isInterrupted: @escaping () -> Bool
   ) {
     self.output = output
     self.printsJSON = printsJSON
     self.isWhole = isWhole
     self.position = position
     self.isInterrupted = isInterrupted
+    self.declared = declared
     left = limit
   }
+
+  /// Whether the limit is reached.
+  var isFull: Bool { left <= 0 }
 
   /// Prints one record. It must exist, unless hidden records are shown.
   mutating func print(
     _ id: RecordID, showsHidden: Bool, _ transaction: borrowing ReadTransaction
   ) throws {
-    if let record = try transaction.record(id) { return try print(record) }
+    if let record = try transaction.record(id) { return try print(record, transaction) }
     let existence = try transaction.existence(of: id)
     guard !existence.isEmpty else {
       throw ToolError(
@@ -62,7 +69,7 @@ struct StatePage {
       }
       if hidden.first == record.id.name { hidden.removeFirst() }
       guard page.left > 0 else { return false }
-      try page.print(record)
+      try page.print(record, transaction)
       return page.left > 0
     }
     for name in hidden { try page.print(hidden: RecordID(zone: zone, name: name), transaction) }
@@ -74,11 +81,23 @@ struct StatePage {
     if isFirst, !printsJSON { try output.line(output.styled("no records", .quiet)) }
   }
 
-  private mutating func print(_ record: Record) throws {
+  /// Prints a note of how many records were not printed, if there are any.
+  ///
+  /// - Parameter count: how many records there are.
+  func end(of count: Int) throws {
+    guard count > printed else { return try end() }
+    if !isFirst { try output.line() }
+    let rest = "… and \(Display.count(count - printed, "more record")): --limit \(count) or --json shows all"
+    try output.line(output.styled(rest, .quiet))
+  }
+
+  private mutating func print(_ record: Record, _ transaction: borrowing ReadTransaction) throws {
     left -= 1
-    if printsJSON { return try output.line(record.json) }
+    printed += 1
+    let fields = try declared.shownFields(of: record, transaction)
+    if printsJSON { return try output.line(record.json(fields)) }
     try heading(record.id, Display.name(record.type), isHidden: false)
-    try print(record.fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+    try print(fields)
   }
 
   private mutating func print(hidden id: RecordID, _ transaction: borrowing ReadTransaction) throws {
@@ -91,15 +110,15 @@ struct StatePage {
     hidden id: RecordID, _ existence: [CellHead], _ transaction: borrowing ReadTransaction
   ) throws {
     left -= 1
-    let held = try transaction.recordOrHidden(id)?.fields ?? [:]
-    let fields = held.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    printed += 1
+    let fields =
+      try transaction.recordOrHidden(id).map { try declared.shownFields(of: $0, transaction) } ?? []
     let missing = try transaction.missingTarget(of: id)
     if printsJSON {
       return try output.line(
         .members([
           "record": .text(id), "hidden": .bool(true), "hiddenWith": missing.map { .text($0) },
-          "existence": .array(existence.map(\.json)),
-          "fields": .object(Dictionary(uniqueKeysWithValues: fields.map { ($0, $1.json) })),
+          "existence": .array(existence.map(\.json)), "fields": fields.json, "also": fields.othersJSON,
         ]))
     }
     let gone = Self.end(existence)
@@ -121,11 +140,16 @@ struct StatePage {
       output.styled(Display.record(id), .heading) + "  " + output.styled(what, isHidden ? .loser : .quiet))
   }
 
-  private func print(_ fields: [(Name, Value)]) throws {
+  private func print(_ fields: [ShownField]) throws {
     var columns = Columns(output, indent: 2)
-    for (field, value) in fields {
-      let text = isWhole ? Display.value(value, limit: nil) : Display.value(value)
-      try columns.add([.init(Display.name(field), .quiet), .init(text)])
+    let limit: Int? = isWhole ? nil : 40
+    for field in fields {
+      let value = field.value.map { Display.value($0, limit: limit) }
+      let others = field.othersText(limit: limit)
+      try columns.add([
+        .init(Display.name(field.name), .quiet), .init(value ?? "not set", value == nil ? .quiet : .plain),
+        .init(others ?? "", .quiet),
+      ])
     }
     try columns.flush()
   }

@@ -14,25 +14,36 @@ import EventStore
 /// | field | `headline`; `author.name` follows a reference; `draft:text` is a member of a value; `name` in the record is written `.name`; `` `odd name` ``; `folded headline` without case and diacritics |
 /// | value | `"text"`, `12`, `1.5`, `true`, `false`, `null`, `2026-01-31`, `2026-01-31T09:05Z`, a UUID, `@zone:record` |
 ///
-/// Words of the form are read in any case.
+/// Words of the form are read in any case. A field that the app has declared is read as the app's queries read it; of
+/// another one nobody knows the kind, so a condition holds if it does for the field of any kind.
 struct QueryText {
   /// Conditions in conditions, at most.
   private static let depthMax = 64
 
   private var tokens: QueryTokens
+  private let declared: DeclaredFields
+  /// The type of the records; nil for all.
+  private var type: Name?
   private var depth = 0
   /// Whether fields are members of an element.
   private var isInElement = false
 
+  /// - Parameter declared: the fields that the app has declared.
   /// - Throws: ``QueryTextError``.
-  static func parse(_ text: String) throws(QueryTextError) -> RecordQuery {
-    var parser = QueryText(tokens: try QueryTokens(text))
+  static func parse(
+    _ text: String, declared: DeclaredFields = DeclaredFields()
+  ) throws(QueryTextError) -> RecordQuery {
+    var parser = QueryText(tokens: try QueryTokens(text), declared: declared)
     return try parser.query()
   }
 
   private mutating func query() throws(QueryTextError) -> RecordQuery {
     var query = RecordQuery()
-    if !tokens.take(symbol: "*") { query.types = [try tokens.name("a type of records, or *")] }
+    if !tokens.take(symbol: "*") {
+      let type = try tokens.name("a type of records, or *")
+      query.types = [type]
+      self.type = type
+    }
     if tokens.take(word: "in") {
       var zones: [ZoneID] = []
       repeat { zones.append(try tokens.zone()) } while tokens.take(symbol: ",")
@@ -94,7 +105,8 @@ struct QueryText {
   }
 
   private mutating func comparison() throws(QueryTextError) -> QueryCondition {
-    let field = try field()
+    let found = try fieldWithDeclaration()
+    let field = found.field
     for comparison in QueryCondition.Comparison.allCases where tokens.take(symbol: comparison.rawValue) {
       return try Self.compare(field, comparison, tokens.values())
     }
@@ -103,7 +115,7 @@ struct QueryText {
       var values: [Value] = []
       repeat { values += try tokens.values() } while tokens.take(symbol: ",")
       guard tokens.take(symbol: ")") else { throw tokens.expected(", or )") }
-      return .oneOf(field, values)
+      return Self.oneOf(field.compared(with: values), field.numbers(values))
     }
     if tokens.take(word: "between") {
       let least = try tokens.values()
@@ -114,10 +126,14 @@ struct QueryText {
     }
     if tokens.take(word: "contains") {
       let values = try tokens.values()
-      var ways = values.map { QueryCondition.contains(field, $0) }
-      if case .string(let part) = values[0] { ways.append(.text(field, .contains, part)) }
-      ways += [.set, .map, .list].flatMap { kind in values.map { .contains(field.as(kind), $0) } }
-      return .any(ways)
+      var ways: [QueryCondition] = field.kind == .text ? [] : values.map { .contains(field, $0) }
+      if case .string(let part) = values[0], [.register, .text].contains(field.kind) {
+        ways.append(.text(field, .contains, part))
+      }
+      if !found.isDeclared {
+        ways += [.set, .map, .list].flatMap { kind in values.map { .contains(field.as(kind), $0) } }
+      }
+      return ways.count == 1 ? ways[0] : .any(ways)
     }
     for (word, match) in [("starts", QueryCondition.TextMatch.prefix), ("ends", .suffix)]
     where tokens.take(word: word) {
@@ -140,6 +156,7 @@ struct QueryText {
       let condition = try condition()
       isInElement = wasInElement
       guard tokens.take(symbol: ")") else { throw tokens.expected("and, or, or )") }
+      if found.isDeclared { return .hasElement(field, condition) }
       return .any(
         [.hasElement(field, condition)] + [.list, .set, .map].map { .hasElement(field.as($0), condition) })
     }
@@ -147,19 +164,25 @@ struct QueryText {
       "=, !=, <, <=, >, >=, in, between, contains, starts with, ends with, matches or has")
   }
 
+  private static func oneOf(_ field: QueryField, _ values: [Value]) -> QueryCondition {
+    values.isEmpty ? .always(false) : .oneOf(field, values)
+  }
+
   /// Compares with a number as each kind of number that it may be.
   private static func compare(
     _ field: QueryField, _ comparison: QueryCondition.Comparison, _ values: [Value]
   ) -> QueryCondition {
-    if values.count == 1 { return .compare(field, comparison, values[0]) }
-    let isEqual = comparison == .notEqual ? .equal : comparison
-    var ways: [QueryCondition] = values.map { .compare(field, isEqual, $0) }
+    let field = field.compared(with: values)
+    let kinds = field.numbers(values)
+    if kinds.count == 1 { return .compare(field, comparison, kinds[0]) }
+    if comparison == .equal { return oneOf(field, kinds) }
+    if comparison == .notEqual { return .not(oneOf(field, kinds)) }
+    var ways: [QueryCondition] = kinds.map { .compare(field, comparison, $0) }
     // A fraction, or a number that is too large for a whole one.
-    if case .double(let number) = values[0] {
-      ways.append(wholeNumbers(of: field, isEqual, number, values.last!))
+    if case .double(let number) = values[0], kinds.isEmpty || kinds.count == values.count {
+      ways.append(wholeNumbers(of: field, comparison, number, values.last!))
     }
-    let any = QueryCondition.any(ways)
-    return comparison == .notEqual ? .not(any) : any
+    return ways.count == 1 ? ways[0] : .any(ways)
   }
 
   /// The whole numbers that a comparison with a number holds for which is none of them.
@@ -184,10 +207,14 @@ struct QueryText {
 
   // MARK: Fields
 
-  private mutating func field() throws(QueryTextError) -> QueryField {
+  private mutating func field() throws(QueryTextError) -> QueryField { try fieldWithDeclaration().field }
+
+  /// A field, and whether the app has declared it.
+  private mutating func fieldWithDeclaration() throws(QueryTextError) -> (field: QueryField, isDeclared: Bool)
+  {
     if tokens.take(symbol: ".") {
       guard tokens.take(word: "name") else { throw tokens.expected("name: .name is the record's name") }
-      return QueryField(.name)
+      return (QueryField(.name), false)
     }
     let isFolded = tokens.take(word: "folded")
     var names = [try tokens.name("a field")]
@@ -196,15 +223,43 @@ struct QueryText {
     while tokens.take(symbol: ":") { members.append(try tokens.name("a member of the value")) }
     if isInElement {
       names += members
-      return QueryField(
+      let field = QueryField(
         .field("", .register), members: names == ["element"] ? [] : names, isFolded: isFolded)
+      return (field, false)
     }
-    return QueryField(
-      .field(names.removeLast(), .register), path: names, members: members, isFolded: isFolded)
+    let name = names.removeLast()
+    // Of the record that a reference leads to nobody knows the type.
+    let declaration = declared.field(name, of: names.isEmpty ? type : nil)
+    var field = declaration ?? QueryField(.field(name, .register))
+    (field.path, field.members, field.isFolded) = (names, members, isFolded)
+    // A member of the value has no default of its own.
+    if !members.isEmpty { field.fallback = .null }
+    return (field, declaration != nil)
   }
 }
 
 extension QueryField {
+  /// The field for a comparison with some values: who asks for none means a field that was never set, whatever the app
+  /// shows then.
+  fileprivate func compared(with values: [Value]) -> QueryField {
+    guard values.contains(.null) else { return self }
+    var field = self
+    field.fallback = .null
+    return field
+  }
+
+  /// Of the kinds of number that a value may be, the one that the app has in the field, if its default is one. Other
+  /// values stay.
+  fileprivate func numbers(_ values: [Value]) -> [Value] {
+    guard kind == .register, members.isEmpty, upcast == nil else { return values }
+    return values.filter { value in
+      switch (fallback, value) {
+      case (.int, .double), (.int, .decimal), (.double, .int), (.double, .decimal): false
+      default: true
+      }
+    }
+  }
+
   /// The field as another kind: a register stands for what a record shows under the name.
   fileprivate func `as`(_ kind: FieldKind) -> QueryField {
     var field = self
