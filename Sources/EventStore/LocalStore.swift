@@ -47,7 +47,11 @@ public final class LocalStore: Sendable {
     guard !configuration.isReadOnly else { return }
     try StoreError.translating {
       try RebuildRun(core).foldKnownKinds()
-      try core.keepDeclaredFields()
+      do {
+        try core.keepDeclaredFields()
+      } catch let error as StoreError where error.code == .full {
+        // Only tools read it: the app opens also on a full disk.
+      }
     }
     do throws(FileError) {
       try core.assets.sweepIncoming()

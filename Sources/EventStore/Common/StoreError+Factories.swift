@@ -53,7 +53,8 @@ extension StoreError {
   }
 
   static func unknown(_ zone: ZoneID) -> StoreError {
-    StoreError(.zoneUnknown, "the store has no zone “\(zone)”",
+    StoreError(
+      .zoneUnknown, "the store has no zone “\(zone)”",
       hint: "create it, name it in `zones` when the store is opened, or check its name")
   }
 

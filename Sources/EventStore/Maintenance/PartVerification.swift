@@ -18,8 +18,8 @@ struct PartVerification {
         guard row.isWideBase || row.isDividedBase, let number = try? row.recordNumber() else { return true }
         let owner = Self.owner(ElementKey(state: state, record: number, cell: .existence))
         if row.isWideBase { wide.insert(owner) } else { divided.insert(owner) }
-        let existence = try? RecordRow.place(of: .existence, in: row.bytes)
-        if row.isWideBase, let existence, existence.entry.upperBound < row.bytes.byteCount {
+        let creation = try? RecordRow.place(of: .creation, in: row.bytes)
+        if row.isWideBase, let creation, creation.entry.upperBound < row.bytes.byteCount {
           report.add(.record, "\(name.bytes)", "the row has fields in it and in blocks")
         }
         return true

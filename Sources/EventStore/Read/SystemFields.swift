@@ -67,7 +67,7 @@ extension ReadView {
     let heads = try heads(of: .existence, in: row, state).map(\.head)
     guard let last = heads.first else { throw PackedRow.damaged(at: 0) }
     return SystemFields(
-      created: try creation(of: row, state).map { try change($0, atMost: last.timestamp) },
+      created: try creation(of: row).map { try change($0, atMost: last.timestamp) },
       modified: try change(last.id, last.timestamp),
       concurrent: try heads.dropFirst().map { try change($0.id, $0.timestamp) },
       isPending: try heads.contains { try isPending($0.id, inZoneAt: zone) })
@@ -98,22 +98,14 @@ extension ReadView {
       timestamp: timestamp)
   }
 
-  private func creation(of row: StoredRow, _ state: StateNumber) throws -> Stamp? {
+  private func creation(of row: StoredRow) throws -> Stamp? {
     if row.isPacked {
       let packed = try PackedRow(checked: row.bytes)
       return try packed.creation.map { try packed.stamp($0, in: row.bytes) }
     }
-    guard row.isWideBase else { return try row.plainCreation() }
-    return try withRow(row, ofFields: [NameNumber(rawValue: 0)], state) { try $0.plainCreation() }
-  }
-}
-
-extension StoredRow {
-  /// The creation of the record of a row of version 1; nil if it is not known.
-  fileprivate func plainCreation() throws -> Stamp? {
-    let body = try RecordRow.place(of: .creation, in: bytes).body
+    let body = try RecordRow.place(of: .creation, in: row.bytes).body
     if body.isEmpty { return nil }
-    guard let stamp = Creation.stamp(in: extracting(body)) else {
+    guard let stamp = Creation.stamp(in: row.extracting(body)) else {
       throw PackedRow.damaged(at: body.lowerBound)
     }
     return stamp

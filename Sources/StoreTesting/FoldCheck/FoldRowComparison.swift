@@ -42,8 +42,7 @@ struct FoldRowComparison {
     let blocks = driver.storage.elements(under: prefix)
     for (_, block) in blocks {
       let asRow = Array(row.bytes.prefix(6)) + block.dropFirst()
-      let creation = try RecordRow.place(of: .creation, in: asRow.span.bytes).entry
-      let count = try RecordRow.cells(of: asRow.span.bytes).count + (creation.isEmpty ? 0 : 1)
+      let count = try RecordRow.cells(of: asRow.span.bytes).count
       guard count == 1 || count > 0 && block.count <= 1 + 60 else {
         throw FoldMismatch(
           place: "a block of r\(record)", expected: ["at most 60 bytes, or one cell"],

@@ -5,7 +5,7 @@ import OperationFormat
 ///
 /// | part | table | bytes |
 /// |---|---|---|
-/// | base | `records` | a row with the flag `RowFlags.wide`: only the record's existence |
+/// | base | `records` | a row with the flag `RowFlags.wide`: only the record's existence and creation |
 /// | blocks | `elements` | version (1), 1; then cells, as in a row, from the number in its key to that in the next |
 ///
 /// The fold has the base and one block in its row at a time. A row that was divided so stays so.

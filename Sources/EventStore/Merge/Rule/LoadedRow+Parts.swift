@@ -38,7 +38,7 @@ extension LoadedRow {
   /// Brings the block of a cell into the bytes.
   mutating func openBlock(of cell: CellNumber) throws {
     let isInRow = blocks.current.map { blocks.read[$0].holds(cell) } ?? false
-    if cell == .existence || isInRow && bytes.count <= 3 * blockBytesMax { return }
+    if !cell.isOfField || isInRow && bytes.count <= 3 * blockBytesMax { return }
     try closeBlock()
     if blocks.byteCount > CellBlocks.bytesMax { try writeBlocks() }
     if let read = blocks.open(cell) { return bytes.append(contentsOf: read.bytes) }
@@ -54,7 +54,7 @@ extension LoadedRow {
   /// Takes the block that is in the bytes out of it.
   private mutating func closeBlock() throws {
     guard blocks.current != nil else { return }
-    let base = try RecordRow.place(of: .existence, in: bytes.span.bytes).entry.upperBound
+    let base = try RecordRow.place(of: .creation, in: bytes.span.bytes).entry.upperBound
     try blocks.close(bytes[base...]) { [blockBytesMax] in try WideRow.cut($0, blockBytesMax: blockBytesMax) }
     bytes.removeSubrange(base...)
   }
