@@ -111,7 +111,7 @@ struct DamagedRows {
         whole += 1
       }
     }
-    #expect(whole == 2)
+    #expect(whole == 3)
     var refused = 0
     for bit in 0..<row.count * 8 {
       var flipped = row

@@ -89,6 +89,9 @@ struct StoresOfFormerVersions {
       try tx.set("title", of: note("r0"), to: .string("other"))
       try tx.insert(1, into: "set", of: note("r1"))
     }
+    // What creates a record again is not what created it first.
+    try await store.write { try $0.delete(note("r2")) }
+    try await store.write { try $0.create(note("r2"), type: "note") }
     #expect(try created() == [nil, nil, nil])
     #expect(try store.verify().problems == [])
     _ = try await store.rebuild()

@@ -167,16 +167,60 @@ struct IndexedModels {
     #expect(conflict.records[1] == other.record && conflict.losers.count == 1)
     #expect(try store.conflicts(of: Meeting.all) == [conflict])
     #expect(try store.conflicts(of: Ref<Meeting>(conflict.records[0])) == [conflict])
-    // The conflict is of these records as they were.
+    // The conflict is of these records as they were, whichever of them is kept.
     try await store.write { tx in tx[other].title = "late" }
-    let error = await #expect(throws: StoreError.self) {
-      try await store.write { tx in try tx.keep(conflict.losers[0], of: conflict) }
+    for head in [conflict.winner, conflict.losers[0]] {
+      let error = await #expect(throws: StoreError.self) {
+        try await store.write { tx in try tx.keep(head, of: conflict) }
+      }
+      #expect(error?.code == .conflictUnknown)
     }
-    #expect(error?.code == .conflictUnknown)
+    #expect(try store.fetch(other)?.title == "late")
     let now = try #require(try store.conflicts(of: other).first)
     try await store.write { tx in try tx.keep(now.losers[0], of: now) }
     #expect(try store.fetch(other)?.title == "late" && store.conflicts(of: Meeting.all) == [])
     #expect(try !store.read { try $0.contains(now.record) })
+  }
+
+  private struct Contact: Model {
+    static let type: Name = "contact"
+    let email = Field<String>("email")
+    let note = Field<String>("note")
+    static let indexes: [Index] = [Index("email", isUnique: true) { [$0.email] }]
+  }
+
+  @Test(
+    "two devices that each keep another of two records end with one of them; records without a value are none"
+  )
+  func keptDifferently() async throws {
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 5))
+    let stores = try ["one", "two"].map {
+      try Store("\(directory.path)/\($0)", .consistent, models: [Contact.self], zones: [.synced("z")])
+    }
+    func sync() async throws {
+      for store in stores + stores { _ = try await LogReplicator(store: store, remote: remote).syncOnce() }
+    }
+    try await stores[0].write { tx in
+      for name in ["n1", "n2"] { try tx.create(Contact.self, in: "z", named: Name(name)) }
+    }
+    for (store, name) in zip(stores, ["b", "a"]) {
+      try await store.write { tx in
+        try tx.create(Contact.self, in: "z", named: Name(name)) { $0.email = "ann@example.org" }
+      }
+    }
+    try await sync()
+    let found = try stores.map { try $0.conflicts(of: Contact.all) }
+    #expect(found[0] == found[1] && found[0].count == 1 && found[0][0].records.map(\.name) == ["b", "a"])
+    for (store, place) in zip(stores, [0, 1]) {
+      let conflict = found[0][0]
+      try await store.write { tx in
+        try tx.keep(place == 0 ? conflict.winner : conflict.losers[0], of: conflict)
+      }
+      #expect(try store.count(Contact.where { $0.email == "ann@example.org" }) == 1)
+    }
+    try await sync()
+    let left = try stores.map { try $0.fetch(Contact.where { $0.email == "ann@example.org" }).map(\.id) }
+    #expect(left[0] == left[1] && left[0].count == 1)
   }
 
   @Test("an index that has all fields of a condition tells without the records")

@@ -34,6 +34,8 @@ public struct SystemFields: Hashable, Sendable {
   public let concurrent: [Change]
   /// Whether one of these changes is to be sent to the remote.
   public let isPending: Bool
+  /// When the record was created by the clock of the store that did it, however wrong that is.
+  package let claimedCreation: Timestamp?
 }
 
 extension RecordView {
@@ -66,25 +68,31 @@ extension ReadView {
     }
     let heads = try heads(of: .existence, in: row, state).map(\.head)
     guard let last = heads.first else { throw PackedRow.damaged(at: 0) }
+    let created = try creation(of: row)
     return SystemFields(
-      created: try creation(of: row).map { try change($0, atMost: last.timestamp) },
+      created: try created.map { try change($0, atMost: last.timestamp) },
       modified: try change(last.id, last.timestamp),
       concurrent: try heads.dropFirst().map { try change($0.id, $0.timestamp) },
-      isPending: try heads.contains { try isPending($0.id, inZoneAt: zone) })
+      isPending: try heads.contains { try isPending($0.id, inZoneAt: zone) },
+      claimedCreation: created?.timestamp)
   }
 
   /// The same of a record whose existence has one head, as nearly all.
   private func system(of row: PackedRow, in bytes: RawSpan, inZoneAt zone: Int) throws -> SystemFields {
-    let last = try row.stamp(0, in: bytes).head(row.index)
+    let first = try row.stamp(0, in: bytes)
+    let last = first.head(row.index)
     let modified = try change(last.id, last.timestamp)
-    var created: SystemFields.Change?
-    if let number = row.creation {
-      created =
-        number == 0 ? modified : try change(row.stamp(number, in: bytes), atMost: last.timestamp)
+    var (created, claimed): (SystemFields.Change?, Timestamp?)
+    switch row.creation {
+    case .unknown, .none: break
+    case .stamp(0): (created, claimed) = (modified, first.timestamp)
+    case .stamp(let number):
+      let stamp = try row.stamp(number, in: bytes)
+      (created, claimed) = (try change(stamp, atMost: last.timestamp), stamp.timestamp)
     }
     return SystemFields(
       created: created, modified: modified, concurrent: [],
-      isPending: try isPending(last.id, inZoneAt: zone))
+      isPending: try isPending(last.id, inZoneAt: zone), claimedCreation: claimed)
   }
 
   private func change(_ stamp: Stamp, atMost last: Timestamp) throws -> SystemFields.Change {
@@ -101,10 +109,11 @@ extension ReadView {
   private func creation(of row: StoredRow) throws -> Stamp? {
     if row.isPacked {
       let packed = try PackedRow(checked: row.bytes)
-      return try packed.creation.map { try packed.stamp($0, in: row.bytes) }
+      guard case .stamp(let number) = packed.creation else { return nil }
+      return try packed.stamp(number, in: row.bytes)
     }
     let body = try RecordRow.place(of: .creation, in: row.bytes).body
-    if body.isEmpty { return nil }
+    if body.isEmpty || Creation.isNone(row.extracting(body)) { return nil }
     guard let stamp = Creation.stamp(in: row.extracting(body)) else {
       throw PackedRow.damaged(at: body.lowerBound)
     }

@@ -25,13 +25,18 @@ extension WriteTransaction {
   }
 
   private mutating func keepOne(_ head: CellHead, of conflict: Conflict) throws {
-    let kept = try conflict.records.first { try existence(of: $0).first?.operation == head.operation }
-    guard let kept, try contains(kept) else {
-      throw StoreError(
-        .conflictUnknown, "none of the records in conflict was changed last by operation \(head.operation)",
-        hint: "list the conflicts again: a record may have been changed, or deleted")
+    let heads = [conflict.winner] + conflict.losers
+    let areAsListed = try zip(conflict.records, heads).allSatisfy { record, head in
+      try contains(record) && existence(of: record).first?.operation == head.operation
     }
-    for record in conflict.records where try record != kept && contains(record) { try delete(record) }
+    guard areAsListed, let place = heads.firstIndex(where: { $0.operation == head.operation }) else {
+      throw StoreError(
+        .conflictUnknown, "the records in conflict are not as they were: one was changed or deleted since",
+        hint: "list the conflicts again")
+    }
+    for (other, record) in conflict.records.enumerated() where other != place { try delete(record) }
+    // Where another device keeps another one, each is deleted by one and kept by the other: one of them stays.
+    try restore(head.operation, of: conflict.records[place])
   }
 
   /// Takes back a deletion that won over a change which had not seen it: the record is there again, with its fields

@@ -18,10 +18,18 @@ extension RecordReading where Self: ~Copyable {
   ///
   /// - Throws: `StoreError` `valueInvalid` for a query that compares with what cannot be stored; `damaged`.
   public func conflicts<M: Model>(of query: Query<M>) throws -> [Conflict] {
-    var met: Set<[RecordID]> = []
-    return try hits(query.base).flatMap { try conflicts(of: Ref<M>($0.record)) }.filter { conflict in
-      conflict.index == nil || met.insert(conflict.records).inserted
+    let indexes = M.indexDefinitions.filter(\.isUnique).map(\.name)
+    var met: [Name: Set<RecordID>] = [:]
+    var found: [Conflict] = []
+    for hit in try hits(query.base) {
+      found += try conflictsOfCells(Ref<M>(hit.record))
+      for index in indexes where met[index]?.contains(hit.record) != true {
+        guard let conflict = try conflict(of: hit.record, in: index) else { continue }
+        met[index, default: []].formUnion(conflict.records)
+        found.append(conflict)
+      }
     }
+    return found
   }
 
   private func conflictsOfCells<M: Model>(_ ref: Ref<M>) throws -> [Conflict] {
@@ -39,13 +47,20 @@ extension RecordReading where Self: ~Copyable {
   /// The conflict of a record and others with the same values in a unique index; nil if there is none.
   private func conflict(of record: RecordID, in index: Name) throws -> Conflict? {
     let records = try emptyIfThereIsNoZone { try duplicates(of: record, in: index) } ?? []
-    let made = try records.map { record in
-      (record, created: try withRecord(record) { try $0.system.created?.timestamp } ?? nil)
+    let systems = try records.map { record in try withRecord(record) { try $0.system } ?? nil }
+    // By what never changes, so that all devices say the same.
+    let keys = systems.map { system in
+      system?.claimedCreation.map { ($0, system?.created?.transaction) } ?? nil
     }
-    let sorted = made.sorted { one, other in
-      let (first, second) = (one.created?.rawValue ?? 0, other.created?.rawValue ?? 0)
-      return (first, one.0.name) < (second, other.0.name)
-    }.map(\.0)
+    var sorted = records.sorted { $0.name < $1.name }
+    if !keys.contains(where: { $0 == nil }) {
+      sorted = zip(records, keys.compactMap(\.self)).sorted { one, other in
+        let (a, b) = (one.1, other.1)
+        if a.0 != b.0 { return a.0 < b.0 }
+        guard let first = a.1, let second = b.1, first != second else { return one.0.name < other.0.name }
+        return first < second
+      }.map(\.0)
+    }
     let heads = try sorted.flatMap { try existence(of: $0).prefix(1) }
     guard let winner = heads.first else { return nil }
     return Conflict(

@@ -25,14 +25,16 @@ struct CellIndex {
     var entries: [Entry] = []
     var reader = try RecordRow.cellReader(of: row)
     var existenceEnd = reader.position
+    var last: CellNumber?
     while reader.remaining > 0 {
       let start = reader.position
       let (cell, body) = try RecordRow.nextCell(&reader)
-      if let last = entries.last?.cell, last >= cell {
+      if let last, last >= cell {
         throw FormatError(
           .damaged, at: start, in: "record row", expected: "cells in ascending order",
           found: "\(cell.rawValue) after \(last.rawValue)")
       }
+      last = cell
       if cell == .existence { existenceEnd = body.upperBound }
       if cell == .creation { continue }
       entries.append(Entry(cell: cell, bytes: start..<body.upperBound, body: body))

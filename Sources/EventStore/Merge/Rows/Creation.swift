@@ -9,8 +9,15 @@ import OperationFormat
 /// | varint | epoch |
 /// | varint | sequence |
 ///
-/// A record whose creation was folded by an earlier version has no such cell, until a rebuild.
+/// Of a record that only has operations of others yet, it is one byte, 0. A record that an earlier version has
+/// folded has no such cell until a rebuild: it may have been created, whatever comes later.
 package enum Creation {
+  static let none: [UInt8] = [0]
+
+  static func isNone(_ cell: RawSpan) -> Bool {
+    cell.byteCount == 1 && cell.unsafeLoad(fromByteOffset: 0, as: UInt8.self) == 0
+  }
+
   /// Nil if the cell is damaged.
   static func stamp(in cell: RawSpan) -> Stamp? {
     var reader = PlainReader(cell, at: 0)

@@ -5,11 +5,11 @@ import OperationFormat
 ///
 /// | bytes | what |
 /// |---|---|
-/// | 1 | 0x20, 0x50 or 0x90 + flags: 1 and 2 as `RowFlags`, 4 if there are further stamps, 8 if the existence is in full |
+/// | 1 | 0x20, 0x50, 0x90 or 0xe0 + flags: 1 and 2 as `RowFlags`, 4 if there are further stamps, 8 if the existence is in full |
 /// | varint | record number in its state |
 /// | … | the first stamp: see ``Stamp`` |
 /// | varint, count | only with flag 4: further stamps |
-/// | varint | only with 0x90: the number of the stamp of the record's ``Creation``. With 0x50 it is the first, with 0x20 it is not known |
+/// | varint | only with 0x90: the number of the stamp of the record's ``Creation``. With 0x50 it is the first, with 0xe0 there is none yet, with 0x20 it is not known |
 /// | … | the record's existence |
 /// | … | cells, ascending by cell number: see ``PackedCells`` |
 ///
@@ -44,15 +44,24 @@ struct PackedRow {
     case unknown = 0x20
     case first = 0x50
     case follows = 0x90
+    case none = 0xe0
   }
 
   /// A bit for each of them. Two of them differ in two bits, so that a flipped one is detected.
-  private static let forms: UInt16 = 1 << 2 | 1 << 5 | 1 << 9
+  private static let forms: UInt16 = 1 << 2 | 1 << 5 | 1 << 9 | 1 << 14
 
   /// All flags.
   let flags: UInt8
-  /// The number of the stamp of the record's creation; nil if it is not known.
-  let creation: Int?
+  enum RowCreation {
+    case unknown
+    /// No operation has created the record yet.
+    case none
+    /// The number of its stamp.
+    case stamp(Int)
+  }
+
+  /// The record's creation.
+  let creation: RowCreation
   let recordNumber: UInt32
   /// Where the first stamp is.
   let stamp: Int
@@ -92,9 +101,10 @@ struct PackedRow {
       reader.offset = stamps.upperBound
     }
     switch form {
-    case .unknown: creation = nil
-    case .first: creation = 0
-    case .follows: creation = Int(reader.number())
+    case .unknown: creation = .unknown
+    case .none: creation = .none
+    case .first: creation = .stamp(0)
+    case .follows: creation = .stamp(Int(reader.number()))
     }
     if flags & Self.hasFullExistence == 0 {
       let start = reader.offset

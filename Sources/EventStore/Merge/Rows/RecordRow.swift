@@ -289,11 +289,14 @@ package enum RecordRow {
     return InlineHead(head: head, entry: start..<payload.upperBound, payload: payload, isApart: isApart)
   }
 
-  /// A new row, without cells.
+  /// A new row, without cells but for the creation, which is none yet.
   static func makeHeader(recordNumber: UInt32, into row: inout [UInt8]) {
     row.removeAll(keepingCapacity: true)
     row.append(1)
     row.append(0)
     withUnsafeBytes(of: recordNumber.littleEndian) { row.append(contentsOf: $0) }
+    row.append(UInt8(CellNumber.creation.rawValue))
+    row.append(UInt8(Creation.none.count))
+    row.append(contentsOf: Creation.none)
   }
 }

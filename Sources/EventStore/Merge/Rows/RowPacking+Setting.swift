@@ -56,9 +56,14 @@ extension RowPacking {
     let (new, index) = (Stamp(head), head.id.index)
     writer.begin(with: new, packed.type, index, isThere ? count : count + 1)
     var size = PlainSize()
-    if let creation = packed.creation {
-      guard creation < stampCount else { return nil }
-      writer.creation = stamps[creation]
+    switch packed.creation {
+    case .unknown: break
+    case .none:
+      writer.hasNoCreation = true
+      size.addNoCreation()
+    case .stamp(let number):
+      guard number < stampCount else { return nil }
+      writer.creation = stamps[number]
       size.addCreation()
     }
     var expected = PackedCells.expected(after: packed.type &<< 4)
@@ -137,6 +142,11 @@ private struct PlainSize {
   mutating func addCreation() {
     least += 13
     most += 30
+  }
+
+  mutating func addNoCreation() {
+    least += 3
+    most += 3
   }
 
   @inline(__always)

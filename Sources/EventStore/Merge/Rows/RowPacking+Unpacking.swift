@@ -67,7 +67,11 @@ private struct UnpackedRowWriter {
       pen.write(1)
       pen.write(varint: type)
     }
-    if let creation = packed.creation {
+    if case .none = packed.creation {
+      pen.write(UInt8(CellNumber.creation.rawValue))
+      pen.write(UInt8(Creation.none.count))
+      for byte in Creation.none { pen.write(byte) }
+    } else if case .stamp(let creation) = packed.creation {
       let stamp = try stamp(creation, at: packed.stamp)
       pen.write(UInt8(CellNumber.creation.rawValue))
       pen.write(0)

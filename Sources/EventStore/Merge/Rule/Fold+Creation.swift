@@ -4,13 +4,11 @@ extension Fold {
   /// Notes that an operation created the loaded record. Of several creations the least counts: by the timestamp
   /// that its transaction has itself, then as heads. The effective timestamp may change later, when another one
   /// that was greater is forgotten.
+  ///
+  /// A row that an earlier version has folded stays as it is: it does not tell of earlier creations.
   mutating func noteCreation(by head: Head) throws {
     let place = try loaded.place(of: .creation)
-    if !place.body.isEmpty {
-      let cell = loaded.bytes.span.bytes.extracting(place.body)
-      guard let known = Creation.stamp(in: cell) else { throw PackedRow.damaged(at: place.body.lowerBound) }
-      guard try storage.isGreater(known.head(head.id.index), head) else { return }
-    }
+    guard try !place.body.isEmpty && isFirst(head, beforeCreationAt: place.body) else { return }
     // The writer is lent, so that nothing is allocated.
     var edited = ByteWriter()
     swap(&edited, &self.edited)
@@ -21,5 +19,12 @@ extension Fold {
     loaded.splice(edited.span, as: .creation, at: place)
     // It comes before the cell.
     loaded.existence = existence
+  }
+
+  private func isFirst(_ head: Head, beforeCreationAt body: Range<Int>) throws -> Bool {
+    let cell = loaded.bytes.span.bytes.extracting(body)
+    if Creation.isNone(cell) { return true }
+    guard let known = Creation.stamp(in: cell) else { throw PackedRow.damaged(at: body.lowerBound) }
+    return try storage.isGreater(known.head(head.id.index), head)
   }
 }

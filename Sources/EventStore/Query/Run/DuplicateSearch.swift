@@ -54,7 +54,9 @@ struct DuplicateSearch: ~Escapable {
       for field in fields { values.append(try record.value(of: field, reader)) }
       return values
     }
-    guard let values = values ?? nil, !values.contains(.null) else { return [] }
+    guard let values = values ?? nil, !zip(fields, values).contains(where: { $0.isUnset($1) }) else {
+      return []
+    }
     let query = RecordQuery(
       types: index.definition.types, zones: [id.zone],
       condition: .all(zip(fields, values).map { .compare($0, .equal, $1) }))
@@ -66,18 +68,24 @@ struct DuplicateSearch: ~Escapable {
   /// the entries.
   private func same(_ records: [RecordID], in index: StoredIndex) throws -> [[RecordID]] {
     if records.count < 2 { return [] }
+    let fields = index.definition.parts.filter { !$0.makesSeveral }.map(\.queryField)
     var groups: [[Value]: [RecordID]] = [:]
     for record in records {
       let values = try reader.withRecord(record) { record in
         var values: [Value] = []
-        for part in index.definition.parts where !part.makesSeveral {
-          values.append(try record.value(of: part.queryField, reader))
-        }
+        for field in fields { values.append(try record.value(of: field, reader)) }
         return values
       }
-      guard let values, !values.contains(.null) else { continue }
+      guard let values, !zip(fields, values).contains(where: { $0.isUnset($1) }) else { continue }
       groups[values, default: []].append(record)
     }
     return groups.values.filter { $0.count > 1 }.sorted { $0[0] < $1[0] }
+  }
+}
+
+extension QueryField {
+  /// Whether what it reads as may be but its default: many records without a value are no duplicates.
+  fileprivate func isUnset(_ value: Value) -> Bool {
+    value == .null || value == (isFolded ? fallback.folded : fallback)
   }
 }

@@ -55,20 +55,22 @@ extension IndexUse {
     of indexes: [StoredIndex], for query: RecordQuery, isOrdered: Bool, count: (IndexUse, Int) throws -> Int
   ) rethrows -> IndexUse? {
     guard let types = query.types, !types.isEmpty else { return nil }
-    let uses = indexes.compactMap { index -> IndexUse? in
+    let found = indexes.compactMap { index -> IndexUse? in
       guard index.status == .built, Set(types).isSubset(of: index.definition.types),
         index.definition.parts.lazy.map(\.each).first(where: { !$0.isEmpty }) ?? [] == query.each
       else { return nil }
       return IndexUse(index, query, isOrdered: isOrdered)
-    }.sorted { $0.rank > $1.rank }
+    }
+    if found.count < 2 { return found.first }
+    let uses = found.sorted { $0.rank > $1.rank }
     let ordered = uses.first { $0.isReverse != nil }
-    guard let found = try fewest(of: uses, count) else { return ordered }
+    guard let best = try fewest(of: uses, count) else { return ordered }
     // An index that has the order and nothing else reads all records in the worst case, and few in the best.
-    guard found.isReverse == nil, isOrdered, let limit = query.limit, !query.order.isEmpty, let ordered else {
-      return found
+    guard best.isReverse == nil, isOrdered, let limit = query.limit, !query.order.isEmpty, let ordered else {
+      return best
     }
     let few = max(countedMin, min(limit, 4 * countedMin))
-    return try count(found, few) < few ? found : ordered
+    return try count(best, few) < few ? best : ordered
   }
 
   /// How many entries are counted at first, and at last, to choose between indexes.
