@@ -206,8 +206,8 @@ struct PackedRows {
   func newer() throws {
     var random = RandomRow(seed: 3)
     let packed = try #require(packedRow(try random.make()))
-    for first in 0...255 as ClosedRange<UInt8> where ![0x20, 0x50, 0x90, 0xe0].contains(first & 0xf0) && first != 1
-    {
+    for first in 0...255 as ClosedRange<UInt8>
+    where ![0x20, 0x50, 0x90, 0xe0].contains(first & 0xf0) && first != 1 {
       var changed = packed
       changed[0] = first
       let error = #expect(throws: FormatError.self) { try version(ofRow: changed) }
