@@ -63,34 +63,30 @@ public struct RecordReader: ~Escapable {
 
   /// The names of the fields of a record with a cell that a closure chooses, in the order of their bytes.
   func fields(of record: RecordID, where isChosen: (CellNumber, StoredRow) throws -> Bool) throws -> [Name] {
-    try Set(cells(of: record, where: isChosen).map(\.field)).map { try view.name($0) }.sorted()
+    try view.withRow(of: record) { row, _ in
+      try row.withUnpacked { row in
+        let index = try CellIndex(row)
+        let chosen = try index.entries.filter { entry in
+          try entry.cell != .existence
+            && index.withRow(of: entry, in: row) { try isChosen(entry.cell, StoredRow($0)) }
+        }
+        return try Set(chosen.map(\.cell.field)).map { try view.name($0) }.sorted()
+      }
+    } ?? []
   }
 
   /// The kinds of the cells of each field of a record that are not empty. The record need not exist any more.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   package func kinds(of record: RecordID) throws -> [Name: Set<FieldKind>] {
-    let shown = try cells(of: record) { cell, row in
-      try row.winner(of: cell).map { try cell.shows($0, in: row) } ?? false
-    }
-    return try shown.reduce(into: [:]) { kinds, cell in
-      if let kind = cell.kind { kinds[try view.name(cell.field), default: []].insert(kind) }
-    }
-  }
-
-  /// The cells of a record's fields that a closure chooses.
-  private func cells(
-    of record: RecordID, where isChosen: (CellNumber, StoredRow) throws -> Bool
-  ) throws -> [CellNumber] {
-    try view.withRow(of: record) { row, _ in
-      try row.withUnpacked { row in
-        let index = try CellIndex(row)
-        return try index.entries.filter { entry in
-          try entry.cell != .existence
-            && index.withRow(of: entry, in: row) { try isChosen(entry.cell, StoredRow($0)) }
-        }.map(\.cell)
+    var kinds: [Name: Set<FieldKind>] = [:]
+    _ = try view.withRow(of: record) { row, _ in
+      try row.forEachWinner(from: row.fields()) { cell, winner in
+        guard let kind = cell.kind, try cell.shows(winner, in: row) else { return }
+        kinds[try view.name(cell.field), default: []].insert(kind)
       }
-    } ?? []
+    }
+    return kinds
   }
 
   /// All heads of a field, greatest first. The record need not be visible.

@@ -96,8 +96,13 @@ public struct RecordView: ~Copyable, ~Escapable {
     return Value.shortTextBytes(in: row.extracting(winner.payload))
   }
 
-  func readSystem() throws -> SystemFields {
-    try readView._withUnsafeGuaranteedRef { try $0.system(of: row, state, inZoneAt: zoneIndex) }
+  /// Who created the record and changed it last, and when.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  public var system: SystemFields {
+    get throws {
+      try readView._withUnsafeGuaranteedRef { try $0.system(of: row, state, inZoneAt: zoneIndex) }
+    }
   }
 
   /// A copy of the record.

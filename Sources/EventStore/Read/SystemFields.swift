@@ -25,24 +25,23 @@ public struct SystemFields: Hashable, Sendable {
     public var milliseconds: Int64 { Int64(timestamp.milliseconds) }
   }
 
-  /// The first change that created the record, or moved it to its zone, also if it was deleted since and is
-  /// back. Nil if an earlier version of this library folded it, until a rebuild.
-  public let created: Change?
   /// The change that came last; of concurrent ones, the one that wins.
   public let modified: Change
   /// The changes that are concurrent with the last one, greatest first.
   public let concurrent: [Change]
   /// Whether one of these changes is to be sent to the remote.
   public let isPending: Bool
-  /// When the record was created by the clock of the store that did it, however wrong that is.
-  package let claimedCreation: Timestamp?
-}
+  /// The first change that created the record, with the time by the clock of the store that did it, however wrong
+  /// that is.
+  package let claimedCreation: Change?
 
-extension RecordView {
-  /// Who created the record and changed it last, and when.
-  ///
-  /// - Throws: ``StoreError`` `damaged`.
-  public var system: SystemFields { get throws { try readSystem() } }
+  /// The first change that created the record, or moved it to its zone, also if it was deleted since and is
+  /// back. Nil if an earlier version of this library folded it, until a rebuild.
+  public var created: Change? {
+    claimedCreation.map {
+      Change(transaction: $0.transaction, timestamp: min($0.timestamp, modified.timestamp))
+    }
+  }
 }
 
 extension RecordReader {
@@ -68,55 +67,29 @@ extension ReadView {
     }
     let heads = try heads(of: .existence, in: row, state).map(\.head)
     guard let last = heads.first else { throw PackedRow.damaged(at: 0) }
-    let created = try creation(of: row)
     return SystemFields(
-      created: try created.map { try change($0, atMost: last.timestamp) },
-      modified: try change(last.id, last.timestamp),
-      concurrent: try heads.dropFirst().map { try change($0.id, $0.timestamp) },
+      modified: try change(last), concurrent: try heads.dropFirst().map { try change($0) },
       isPending: try heads.contains { try isPending($0.id, inZoneAt: zone) },
-      claimedCreation: created?.timestamp)
+      claimedCreation: try row.creation().stamp.map { try change($0.head(0)) })
   }
 
   /// The same of a record whose existence has one head, as nearly all.
   private func system(of row: PackedRow, in bytes: RawSpan, inZoneAt zone: Int) throws -> SystemFields {
     let first = try row.stamp(0, in: bytes)
-    let last = first.head(row.index)
-    let modified = try change(last.id, last.timestamp)
-    var (created, claimed): (SystemFields.Change?, Timestamp?)
-    switch row.creation {
-    case .unknown, .none: break
-    case .stamp(0): (created, claimed) = (modified, first.timestamp)
-    case .stamp(let number):
-      let stamp = try row.stamp(number, in: bytes)
-      (created, claimed) = (try change(stamp, atMost: last.timestamp), stamp.timestamp)
+    let modified = try change(first.head(row.index))
+    var created: SystemFields.Change?
+    if let stamp = try row.creationForm == .first ? first : row.creation(in: bytes).stamp {
+      created = stamp == first ? modified : try change(stamp.head(0))
     }
     return SystemFields(
-      created: created, modified: modified, concurrent: [],
-      isPending: try isPending(last.id, inZoneAt: zone), claimedCreation: claimed)
+      modified: modified, concurrent: [], isPending: try isPending(first.head(row.index).id, inZoneAt: zone),
+      claimedCreation: created)
   }
 
-  private func change(_ stamp: Stamp, atMost last: Timestamp) throws -> SystemFields.Change {
-    try change(stamp.head(0).id, min(stamp.timestamp, last))
-  }
-
-  private func change(_ operation: HeadID, _ timestamp: Timestamp) throws -> SystemFields.Change {
+  private func change(_ head: Head) throws -> SystemFields.Change {
     SystemFields.Change(
       transaction: TransactionID(
-        replica: try replica(operation.replica), epoch: operation.epoch, sequence: operation.sequence),
-      timestamp: timestamp)
-  }
-
-  private func creation(of row: StoredRow) throws -> Stamp? {
-    if row.isPacked {
-      let packed = try PackedRow(checked: row.bytes)
-      guard case .stamp(let number) = packed.creation else { return nil }
-      return try packed.stamp(number, in: row.bytes)
-    }
-    let body = try RecordRow.place(of: .creation, in: row.bytes).body
-    if body.isEmpty || Creation.isNone(row.extracting(body)) { return nil }
-    guard let stamp = Creation.stamp(in: row.extracting(body)) else {
-      throw PackedRow.damaged(at: body.lowerBound)
-    }
-    return stamp
+        replica: try replica(head.id.replica), epoch: head.id.epoch, sequence: head.id.sequence),
+      timestamp: head.timestamp)
   }
 }

@@ -47,20 +47,13 @@ extension RecordReading where Self: ~Copyable {
   /// The conflict of a record and others with the same values in a unique index; nil if there is none.
   private func conflict(of record: RecordID, in index: Name) throws -> Conflict? {
     let records = try emptyIfThereIsNoZone { try duplicates(of: record, in: index) } ?? []
-    let systems = try records.map { record in try withRecord(record) { try $0.system } ?? nil }
     // By what never changes, so that all devices say the same.
-    let keys = systems.map { system in
-      system?.claimedCreation.map { ($0, system?.created?.transaction) } ?? nil
-    }
-    var sorted = records.sorted { $0.name < $1.name }
-    if !keys.contains(where: { $0 == nil }) {
-      sorted = zip(records, keys.compactMap(\.self)).sorted { one, other in
-        let (a, b) = (one.1, other.1)
-        if a.0 != b.0 { return a.0 < b.0 }
-        guard let first = a.1, let second = b.1, first != second else { return one.0.name < other.0.name }
-        return first < second
-      }.map(\.0)
-    }
+    let claims = try records.map { record in try withRecord(record) { try $0.system.claimedCreation } ?? nil }
+    let areKnown = !claims.contains(nil)
+    let sorted = zip(records, claims).sorted { one, other in
+      guard areKnown, let a = one.1, let b = other.1, a != b else { return one.0.name < other.0.name }
+      return (a.timestamp, a.transaction) < (b.timestamp, b.transaction)
+    }.map(\.0)
     let heads = try sorted.flatMap { try existence(of: $0).prefix(1) }
     guard let winner = heads.first else { return nil }
     return Conflict(

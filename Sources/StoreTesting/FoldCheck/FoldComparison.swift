@@ -119,7 +119,7 @@ struct FoldComparison {
     let expected = history.creation(
       of: record, folded: driver.folded, received: driver.knowledge.received)
     let body = try RecordRow.place(of: .creation, in: row.span.bytes).body
-    let found = body.isEmpty ? nil : Creation.head(in: row.span.bytes.extracting(body))
+    let found = try RecordRow.creation(in: row.span.bytes)
     if let found, let expected, isSame(found, expected, driver, anyIndex: true) { return }
     if Array(row[body]) == [0] && expected == nil { return }
     throw FoldMismatch(

@@ -52,16 +52,9 @@ struct PackedRow {
 
   /// All flags.
   let flags: UInt8
-  enum RowCreation {
-    case unknown
-    /// No operation has created the record yet.
-    case none
-    /// The number of its stamp.
-    case stamp(Int)
-  }
-
-  /// The record's creation.
-  let creation: RowCreation
+  let creationForm: CreationForm
+  /// The number of the stamp of the record's creation, if it is known.
+  let creationStamp: Int
   let recordNumber: UInt32
   /// Where the first stamp is.
   let stamp: Int
@@ -89,6 +82,7 @@ struct PackedRow {
     var reader = PlainReader(row, at: 0)
     let first = reader.byte()
     guard let form = CreationForm(rawValue: first & 0xf0) else { return nil }
+    creationForm = form
     flags = first & 0xf
     recordNumber = reader.number()
     stamp = reader.offset
@@ -100,12 +94,7 @@ struct PackedRow {
       stamps = Range(uncheckedBounds: (reader.offset, reader.offset &+ byteCount))
       reader.offset = stamps.upperBound
     }
-    switch form {
-    case .unknown: creation = .unknown
-    case .none: creation = .none
-    case .first: creation = .stamp(0)
-    case .follows: creation = .stamp(Int(reader.number()))
-    }
+    creationStamp = form == .follows ? Int(reader.number()) : 0
     if flags & Self.hasFullExistence == 0 {
       let start = reader.offset
       type = reader.number()

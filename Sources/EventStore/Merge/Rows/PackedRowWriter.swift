@@ -8,10 +8,7 @@ struct PackedRowWriter {
   private let start: Int
   private var pen: Pen
   private var order = HeadOrderInRow()
-  /// The stamp of the record's creation; nil if it is not known, or there is none yet.
-  var creation: Stamp?
-  /// Whether there is none yet.
-  var hasNoCreation = false
+  var creation = Creation.unknown
 
   init(_ memory: UnsafeMutableRawBufferPointer, cellsAt start: Int) {
     self.memory = memory
@@ -33,11 +30,10 @@ struct PackedRowWriter {
     if let first { second.offset += first }
     if second.isAtByte(UInt8(CellNumber.creation.rawValue)) {
       let (_, byteCount) = second.cell()
-      guard !second.failed else { return nil }
-      let cell = row.extracting(second.offset..<second.offset + byteCount)
-      hasNoCreation = Creation.isNone(cell)
-      creation = Creation.stamp(in: cell)
-      guard hasNoCreation || creation != nil else { return nil }
+      guard !second.failed,
+        let found = try? Creation(cell: row.extracting(second.offset..<second.offset + byteCount))
+      else { return nil }
+      creation = found
       second.offset += byteCount
       fieldCount -= 1
     }
@@ -222,10 +218,10 @@ struct PackedRowWriter {
   ///
   /// - Returns: where the row is; nil if there are too many stamps.
   mutating func finish(_ flags: UInt8, recordNumber: UInt32) -> Range<Int>? {
-    var form = hasNoCreation ? PackedRow.CreationForm.none : .unknown
+    var form = creation == .none ? PackedRow.CreationForm.none : .unknown
     var number = 0
-    if let creation {
-      guard let found = self.number(of: creation) else { return nil }
+    if let stamp = creation.stamp {
+      guard let found = self.number(of: stamp) else { return nil }
       (form, number) = (found == 0 ? .first : .follows, found)
     }
     let areaStart = RowPacking.stampsBytes

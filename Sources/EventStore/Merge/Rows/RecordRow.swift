@@ -296,7 +296,7 @@ package enum RecordRow {
     row.append(0)
     withUnsafeBytes(of: recordNumber.littleEndian) { row.append(contentsOf: $0) }
     row.append(UInt8(CellNumber.creation.rawValue))
-    row.append(UInt8(Creation.none.count))
-    row.append(contentsOf: Creation.none)
+    row.append(UInt8(Creation.noneBytes.count))
+    row.append(contentsOf: Creation.noneBytes)
   }
 }

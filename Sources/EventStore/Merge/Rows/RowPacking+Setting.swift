@@ -56,16 +56,9 @@ extension RowPacking {
     let (new, index) = (Stamp(head), head.id.index)
     writer.begin(with: new, packed.type, index, isThere ? count : count + 1)
     var size = PlainSize()
-    switch packed.creation {
-    case .unknown: break
-    case .none:
-      writer.hasNoCreation = true
-      size.addNoCreation()
-    case .stamp(let number):
-      guard number < stampCount else { return nil }
-      writer.creation = stamps[number]
-      size.addCreation()
-    }
+    guard let creation = try? packed.creation(in: row) else { return nil }
+    writer.creation = creation
+    size.add(creation)
     var expected = PackedCells.expected(after: packed.type &<< 4)
     // No stamp is searched for twice.
     var known = -1
@@ -139,14 +132,12 @@ private struct PlainSize {
   }
 
   /// Adds the record's creation: 11 to 28 bytes behind the cell's number and its byte count.
-  mutating func addCreation() {
-    least += 13
-    most += 30
-  }
-
-  mutating func addNoCreation() {
-    least += 3
-    most += 3
+  mutating func add(_ creation: Creation) {
+    switch creation {
+    case .unknown: break
+    case .none: (least, most) = (least + 3, most + 3)
+    case .made: (least, most) = (least + 13, most + 30)
+    }
   }
 
   @inline(__always)

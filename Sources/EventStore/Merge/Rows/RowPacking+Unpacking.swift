@@ -67,16 +67,15 @@ private struct UnpackedRowWriter {
       pen.write(1)
       pen.write(varint: type)
     }
-    if case .none = packed.creation {
-      pen.write(UInt8(CellNumber.creation.rawValue))
-      pen.write(UInt8(Creation.none.count))
-      for byte in Creation.none { pen.write(byte) }
-    } else if case .stamp(let creation) = packed.creation {
-      let stamp = try stamp(creation, at: packed.stamp)
+    if packed.creationForm != .unknown {
       pen.write(UInt8(CellNumber.creation.rawValue))
       pen.write(0)
       let start = pen.offset
-      stamp.writeHead(to: &pen)
+      if packed.creationForm == .none {
+        for byte in Creation.noneBytes { pen.write(byte) }
+      } else {
+        try stamp(packed.creationStamp, at: packed.stamp).writeHead(to: &pen)
+      }
       pen.replace(byteAt: start - 1, by: UInt64(pen.offset - start))
     }
     var cells = PackedCells(row, from: packed.fields)

@@ -8,7 +8,12 @@ extension Fold {
   /// A row that an earlier version has folded stays as it is: it does not tell of earlier creations.
   mutating func noteCreation(by head: Head) throws {
     let place = try loaded.place(of: .creation)
-    guard try !place.body.isEmpty && isFirst(head, beforeCreationAt: place.body) else { return }
+    switch try Creation(cell: loaded.bytes.span.bytes.extracting(place.body)) {
+    case .unknown: return
+    case .none: break
+    case .made(let known):
+      guard try storage.isGreater(known.head(head.id.index), head) else { return }
+    }
     // The writer is lent, so that nothing is allocated.
     var edited = ByteWriter()
     swap(&edited, &self.edited)
@@ -19,12 +24,5 @@ extension Fold {
     loaded.splice(edited.span, as: .creation, at: place)
     // It comes before the cell.
     loaded.existence = existence
-  }
-
-  private func isFirst(_ head: Head, beforeCreationAt body: Range<Int>) throws -> Bool {
-    let cell = loaded.bytes.span.bytes.extracting(body)
-    if Creation.isNone(cell) { return true }
-    guard let known = Creation.stamp(in: cell) else { throw PackedRow.damaged(at: body.lowerBound) }
-    return try storage.isGreater(known.head(head.id.index), head)
   }
 }

@@ -46,15 +46,8 @@ struct DuplicateSearch: ~Escapable {
   ///
   /// - Complexity: O(log n) in the entries, and linear in the records that are found.
   func group(of id: RecordID, in index: StoredIndex) throws -> [RecordID] {
-    let fields = index.definition.parts.filter { !$0.makesSeveral }.map(\.queryField)
-    guard fields.count == index.definition.parts.count else { return [] }
-    let values = try reader.withRecord(id) { record -> [Value]? in
-      guard try index.definition.types.contains(record.type) else { return nil }
-      var values: [Value] = []
-      for field in fields { values.append(try record.value(of: field, reader)) }
-      return values
-    }
-    guard let values = values ?? nil, !zip(fields, values).contains(where: { $0.isUnset($1) }) else {
+    let fields = index.valueFields
+    guard fields.count == index.definition.parts.count, let values = try values(of: id, in: index) else {
       return []
     }
     let query = RecordQuery(
@@ -64,28 +57,37 @@ struct DuplicateSearch: ~Escapable {
     return found.count > 1 ? found : []
   }
 
+  /// What a record has in the parts of an index that have one value; nil if one of them has none, or but its
+  /// default: many records without a value are no duplicates.
+  private func values(of id: RecordID, in index: StoredIndex) throws -> [Value]? {
+    try reader.withRecord(id) { record in
+      guard try index.definition.types.contains(record.type) else { return nil }
+      var values: [Value] = []
+      for field in index.valueFields {
+        let value = try record.value(of: field, reader)
+        if value == .null || value == (field.isFolded ? field.fallback.folded : field.fallback) { return nil }
+        values.append(value)
+      }
+      return values
+    } ?? nil
+  }
+
   /// The groups of some records, whose entries are the same, that have the same values. They may be cut in
   /// the entries.
   private func same(_ records: [RecordID], in index: StoredIndex) throws -> [[RecordID]] {
     if records.count < 2 { return [] }
-    let fields = index.definition.parts.filter { !$0.makesSeveral }.map(\.queryField)
     var groups: [[Value]: [RecordID]] = [:]
     for record in records {
-      let values = try reader.withRecord(record) { record in
-        var values: [Value] = []
-        for field in fields { values.append(try record.value(of: field, reader)) }
-        return values
-      }
-      guard let values, !zip(fields, values).contains(where: { $0.isUnset($1) }) else { continue }
+      guard let values = try values(of: record, in: index) else { continue }
       groups[values, default: []].append(record)
     }
     return groups.values.filter { $0.count > 1 }.sorted { $0[0] < $1[0] }
   }
 }
 
-extension QueryField {
-  /// Whether what it reads as may be but its default: many records without a value are no duplicates.
-  fileprivate func isUnset(_ value: Value) -> Bool {
-    value == .null || value == (isFolded ? fallback.folded : fallback)
+extension StoredIndex {
+  /// The fields of the parts that have one value for a record.
+  fileprivate var valueFields: [QueryField] {
+    definition.parts.filter { !$0.makesSeveral }.map(\.queryField)
   }
 }
