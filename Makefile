@@ -20,6 +20,8 @@ BUGS ?= all
 # The repository whose history the demo runs.
 REPO ?= .
 DEMO := .build/demo
+# Where `make install` puts `replay`: in its folder bin.
+PREFIX ?= $(HOME)/.local
 
 REPLAY = "$$($(SWIFT) build -c release --show-bin-path)/replay"
 HOUSE = "$$($(SWIFT) build --show-bin-path)/House"
@@ -29,7 +31,7 @@ BENCH = $(SWIFT) build -c release --package-path Benchmarks --scratch-path .buil
 PLANTED_PATH ?= .build-planted
 PLANTED = $(SWIFT) build -c release --package-path $(PLANTED_PATH)/tributary --scratch-path $(PLANTED_PATH) --product replay
 
-.PHONY: help setup build test test-debug test-macros damage foldcheck foldcheck-some simulate simulate-check planted house face bench bench-smoke instructions demo example lint docs soak clean
+.PHONY: help setup build install test test-debug test-macros damage foldcheck foldcheck-some simulate simulate-check planted house face bench bench-smoke instructions demo example lint docs soak clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +41,10 @@ setup: ## Installs missing packages for the build (liblmdb, libzstd, pkg-config)
 
 build: setup ## Builds `replay` for release, in .build/release.
 	$(SWIFT) build -c release --product replay
+
+install: build ## Builds `replay` and puts it into PREFIX/bin: PREFIX=~/.local
+	mkdir -p "$(PREFIX)/bin"
+	install $(REPLAY) "$(PREFIX)/bin/replay"
 
 test: test-debug foldcheck-some simulate-check ## Runs all tests, then FoldCheck and simulated worlds in the release build.
 
@@ -111,7 +117,7 @@ docs: setup ## Builds the documentation as one site, in .build/docs; warnings ar
 	@mkdir -p .build/docs
 	$(SWIFT) package --allow-writing-to-directory .build/docs generate-documentation \
 	  --enable-experimental-combined-documentation \
-	  $(addprefix --target ,OperationFormat EventStore Replicator Models Tributary StoreTesting) \
+	  $(addprefix --target ,OperationFormat EventStore Replicator Models Tributary StoreTesting Internals) \
 	  --output-path .build/docs --warnings-as-errors
 
 soak: build ## Runs the tests that take days: 10⁸ sequences of FoldCheck, 10⁷ simulated worlds, 1,000 histories.

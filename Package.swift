@@ -62,6 +62,8 @@ let package = Package(
     .target(
       name: "Tributary", dependencies: ["Models", "Replicator", "EventStore", "OperationFormat"],
       swiftSettings: settings),
+    // Pages for those who change Tributary, without code.
+    .target(name: "Internals"),
     // Runs other programs, for the tool and the tests.
     .target(name: "ChildProcesses", swiftSettings: settings),
     .target(

@@ -9,6 +9,8 @@ package struct Cursor: ~Copyable {
 
   private let handle: Calls.Handle
   private let transaction: TransactionState
+  /// The transaction keeps them alive.
+  private let calls: Unmanaged<Calls>
   private var position = Position.nowhere
 
   /// Whether LMDB may have marked its cursor as being at the end. The mark stays, even if a later put adds
@@ -22,6 +24,7 @@ package struct Cursor: ~Copyable {
   init(handle: Calls.Handle, transaction: TransactionState) {
     self.handle = handle
     self.transaction = transaction
+    calls = .passUnretained(transaction.calls)
   }
 
   deinit {
@@ -96,25 +99,46 @@ package struct Cursor: ~Copyable {
     return try body(entry.key.bytes, entry.value.bytes)
   }
 
-  /// Passes the cursor's entry and those after it to a closure, without copies, until it returns false or
-  /// there are no more. Then the cursor is nowhere. The closure must not use the transaction.
-  /// (mdb_cursor_get)
+  /// Passes the cursor's entry and those after it to a closure, without copies, while it returns true. Then the
+  /// cursor is on the entry for which it returned false; if there is none, at the end, and false is returned.
+  /// The closure must not use the transaction. (mdb_cursor_get)
   ///
   /// It is a loop of ``withEntry(_:)`` and ``next()`` with less work for each entry.
-  package mutating func forEachEntry(
-    _ body: (_ key: RawSpan, _ value: RawSpan) -> Bool
-  ) throws(LMDBError) {
+  @inlinable
+  package mutating func skip(
+    while body: (_ key: RawSpan, _ value: RawSpan) -> Bool
+  ) throws(LMDBError) -> Bool {
     var found = current()
-    stand(.nowhere)
     while body(found.key.bytes, found.value.bytes) {
-      guard let next = try transaction.calls.move(handle, .next) else {
-        isEndMarked = true
-        return
-      }
-      try transaction.guardBytes(next.key)
-      try transaction.guardBytes(next.value)
+      guard let next = try following() else { return false }
       found = next
     }
+    stand(at: found)
+    return true
+  }
+
+  /// The entry behind the one that the cursor is on.
+  @usableFromInline
+  mutating func following() throws(LMDBError) -> Entry? {
+    let found = calls._withUnsafeGuaranteedRef { calls in
+      Result { () throws(LMDBError) in try calls.moveToNext(handle) }
+    }
+    guard let next = try found.get() else {
+      stand(.end)
+      isEndMarked = true
+      return nil
+    }
+    try transaction.guardBytes(next.key)
+    try transaction.guardBytes(next.value)
+    return next
+  }
+
+  @usableFromInline
+  mutating func stand(at found: Entry) {
+    entry = found
+    changeCount = transaction.changeCount
+    position = .entry
+    isEndMarked = false
   }
 
   /// Deletes the entry; `next` and `previous` then move to its neighbours, unless something was put
@@ -143,10 +167,7 @@ package struct Cursor: ~Copyable {
     }
     try transaction.guardBytes(found.key)
     try transaction.guardBytes(found.value)
-    entry = found
-    changeCount = transaction.changeCount
-    position = .entry
-    isEndMarked = false
+    stand(at: found)
     return true
   }
 

@@ -360,6 +360,19 @@ struct QueryTests {
     #expect(throws: StoreError.self) { try store.read { try $0.sum(of: \.number, Thing.all) } }
   }
 
+  @Test("a cursor of another order is an error")
+  func cursorOfAnotherOrder() async throws {
+    let store = try store()
+    try await fill(store, 1)
+    let ordered = Thing.all.sorted(by: \.number).sorted(by: \.text)
+    let cursor = try #require(try store.page(ordered.limit(1)).next)
+    #expect(try store.fetch(ordered.after(cursor)).count == store.count(Thing.all) - 1)
+    for other in [Thing.all, Thing.all.sorted(by: \.number)] {
+      #expect(throws: StoreError.self) { try store.fetch(other.after(cursor)) }
+      #expect(throws: StoreError.self) { try store.count(other.after(cursor)) }
+    }
+  }
+
   @Test("what cannot be stored is an error, and queries are values")
   func invalid() throws {
     struct Big: Model {

@@ -107,6 +107,10 @@ struct RowTests {
     }
     let none = Ref<Post>(in: "blog", "none")
     #expect(try await code { $0[none].headline = "b" } == .recordUnknown)
+    // The record is of another model.
+    #expect(try await code { $0[Ref<Tag>(post.record)].name = "b" } == .recordUnknown)
+    #expect(try await code { $0[Ref<Thing>(post.record)].prose.append("b") } == .recordUnknown)
+    #expect(try await code { $0[Ref<Thing>(post.record)].words.insert("b") } == .recordUnknown)
     let first = try await code { tx in
       tx[post].headline = "b"
       tx[post].items.remove(at: 0)
@@ -180,6 +184,10 @@ struct RowTests {
       }
       #expect(error?.code == .nameInvalid)
     }
+    let error = #expect(throws: StoreError.self) {
+      try Store(directory.path + "/none", .consistent, zones: [.synced("a"), .local("b"), .local("a")])
+    }
+    #expect(error?.code == .nameInvalid)
     #expect(!FileManager.default.fileExists(atPath: directory.path + "/none"))
     var store = try directory.store(schema: 2)
     let zones = try store.read { tx in try tx.zones().map { ($0, try tx.attachment(of: $0)) } }
@@ -332,8 +340,10 @@ struct RowTests {
 
   @Test("conflicts are listed and settled; a deletion that won is taken back with the fields as they were")
   func conflicts() async throws {
-    let remote = MemoryRemote(identity: RemoteID(rawValue: 5))
-    let (one, other) = (try directory.store("one"), try directory.store("other"))
+    let (remote, clock) = (MemoryRemote(identity: RemoteID(rawValue: 5)), TickingClock())
+    let (one, other) = (
+      try directory.store("one", clock: clock), try directory.store("other", clock: clock)
+    )
     func sync() async throws {
       for _ in 0..<2 {
         for store in [one, other] { _ = try await LogReplicator(store: store, remote: remote).syncOnce() }

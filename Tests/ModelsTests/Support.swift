@@ -1,5 +1,6 @@
 import Foundation
 import StoreTesting
+import Synchronization
 import Tributary
 
 struct Item: Codable, Hashable {
@@ -32,11 +33,26 @@ struct Post: Model {
   let stars = ReducedField<Int, Int>("stars", initial: 0) { $0 += $1 }
 }
 
+/// What is written later in a test has a later time.
+final class TickingClock: Sendable {
+  private let milliseconds = Mutex<Int64>(1_800_000_000_000)
+
+  func tick() -> Int64 {
+    milliseconds.withLock { now in
+      now += 1
+      return now
+    }
+  }
+}
+
 extension TemporaryDirectory {
-  func store(_ name: String = "store", schema: UInt64? = nil) throws -> Store {
-    try Store(
+  /// - Parameter clock: ticks with each look at it; nil for the machine's, by which two stores may write at one time.
+  func store(_ name: String = "store", schema: UInt64? = nil, clock: TickingClock? = nil) throws -> Store {
+    var configuration = StoreConfiguration()
+    if let clock { configuration.wallMilliseconds = { clock.tick() } }
+    return try Store(
       path + "/" + name, .consistent, models: [Post.self, Tag.self],
       zones: [.synced("blog"), .local("notes")],
-      author: name, schema: schema)
+      author: name, schema: schema, configuration: configuration)
   }
 }

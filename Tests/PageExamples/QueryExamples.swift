@@ -70,6 +70,12 @@ func agenda(_ store: Store, from day: Date) throws -> [String] {
 }
 // page end
 
+// page
+func inOrder(_ rows: [Row<Book>], of locale: Locale) -> [Row<Book>] {
+  rows.sorted { $0.title.compare($1.title, locale: locale) == .orderedAscending }
+}
+// page end
+
 @Suite("The example of the page of queries")
 struct QueryExamples {
   @Test("finds what the page says")
@@ -94,6 +100,8 @@ struct QueryExamples {
       return author
     }
     #expect(try books(store, by: author) == ["Owls", "eggs", "Über Vögel"])
+    let rows = try store.fetch(Book.all)
+    #expect(inOrder(rows, of: Locale(identifier: "de_DE")).map(\.title) == ["eggs", "Owls", "Über Vögel"])
     #expect(
       try store.fetch(list("pict", byTitle: true, isShort: false)).map(\.title) == [
         "eggs", "Owls", "Über Vögel",

@@ -11,7 +11,7 @@ struct Instructions {
     let arguments = CommandLine.arguments
     guard arguments.count == 4, let times = Int(arguments[2]) else {
       print(
-        "usage: Instructions commit-SIZE|typed-SIZE|indexed-SIZE|field|row|record|scan|view|found|counted|built TIMES DIRECTORY"
+        "usage: Instructions commit-SIZE|typed-SIZE|indexed-SIZE|field|row|record|scan|view|passed|found|counted|built TIMES DIRECTORY"
       )
       exit(64)
     }
@@ -49,6 +49,14 @@ struct Instructions {
             found += try tx.count(Item.where { $0.field0.hasPrefix(String(start.prefix(1))) })
           }
         }
+      }
+      precondition(found > 0)
+    case "passed":
+      // Without an index all records are read for each query.
+      let query = Item.where { $0.field0 > "m" && $0.field1.hasPrefix("b") }
+      var found = 0
+      try engine.store.read { tx in
+        for _ in 0..<times / dataset.names.count { found += try tx.fetch(query).count }
       }
       precondition(found > 0)
     case "typed":

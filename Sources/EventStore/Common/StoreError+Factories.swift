@@ -64,6 +64,13 @@ extension StoreError {
       hint: "check its name, or create it; one that was deleted would start without its fields")
   }
 
+  static func unknown(_ record: RecordID, asOneOf types: [Name], _ type: Name) -> StoreError {
+    let wanted = types.map { "“\($0)”" }.joined(separator: " or ")
+    return StoreError(
+      .recordUnknown, "the record \(record) is a “\(type)”, not a \(wanted)",
+      hint: "use a reference to a record of its own model")
+  }
+
   /// The error of a change that cannot be encoded.
   static func unstorable(_ field: Name, _ record: RecordID, _ error: FormatError) -> StoreError {
     StoreError(

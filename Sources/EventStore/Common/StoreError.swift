@@ -142,9 +142,12 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
       case .accessDenied, .readOnlyFileSystem: .readOnly
       default: .system
       }
+    let place = error.path.map { " “\($0)”" } ?? ""
     let (message, hint) =
       switch error.code {
-      case .closed: ("the store is closed", "open it again")
+      case .closed: ("the store\(place) is closed", "open it again")
+      case .alreadyOpen:
+        ("this process has the store\(place) open already, perhaps by another path", error.hint)
       default: (error.message, code == .damaged ? Self.damageHint : error.hint)
       }
     self.init(code, message, hint: hint, underlying: error)

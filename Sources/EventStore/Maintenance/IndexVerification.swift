@@ -27,7 +27,7 @@ struct IndexVerification {
       // An own view: the zone may have two states while it is folded again.
       let shown = ReadView(
         source.transaction.alias(), tables: source.tables, interned: source.readView.interned, showsAll: true)
-      let zone = try shown.show(state)
+      let zone = try shown.show(state, of: shown.zone(of: state))
       try view.forEachStoredRow(in: state, after: nil) { name, row in
         done += 1
         if done % 4096 == 0 { try progress(VerificationProgress(step: .compare, done: done, total: total)) }

@@ -129,24 +129,36 @@ extension ReadView {
   /// Calls a closure with each row of a zone's records, in the order of their names, until it returns false.
   func forEachRow(in zone: ZoneID, _ body: (Name, StoredRow, StateNumber) throws -> Bool) throws {
     let state = try state(of: zone)
-    try forEachRow(in: state, after: nil) { name, row in try body(try Name(utf8: name), row, state) }
-  }
-
-  /// Calls a closure with the name and row of each record of a state, in the order of their names, until it
-  /// returns false.
-  func forEachRow(
-    in state: StateNumber, after name: Name?, _ body: (_ name: RawSpan, _ row: StoredRow) throws -> Bool
-  ) throws {
-    try forEachStoredRow(in: state, after: name) { name, row in
-      try withWhole(row, state) { try body(name, $0) }
+    try forEachStoredRow(in: state, after: nil) { name, row in
+      try withWhole(row, state) { try body(try Name(utf8: name), $0, state) }
     }
   }
 
-  /// As ``forEachRow(in:after:_:)``, with rows as the table of records has them: whole, or without their
-  /// registers.
+  /// Calls a closure with the name and row of each record of a state, in the order of their names, until it
+  /// returns false. Rows are as the table of records has them: whole, or without their registers.
   func forEachStoredRow(
     in state: StateNumber, after name: Name?, _ body: (_ name: RawSpan, _ row: StoredRow) throws -> Bool
   ) throws {
+    guard var cursor = try rows(of: state, after: name) else { return }
+    while try read(cursor, state, body), try cursor.next() {}
+  }
+
+  /// As ``forEachStoredRow(in:after:_:)``, without the rows that a closure chooses: it passes over them faster. It
+  /// must not read.
+  func forEachStoredRow(
+    in state: StateNumber, after name: Name?, skipping isSkipped: (StoredRow) -> Bool,
+    _ body: (_ name: RawSpan, _ row: StoredRow) throws -> Bool
+  ) throws {
+    guard var cursor = try rows(of: state, after: name) else { return }
+    repeat {
+      guard try cursor.skip(while: { key, row in key.isOf(state) && isSkipped(StoredRow(row)) }),
+        try read(cursor, state, body)
+      else { return }
+    } while try cursor.next()
+  }
+
+  /// On the first row of a state, or of a later one; nil if there is none.
+  private func rows(of state: StateNumber, after name: Name?) throws -> Cursor? {
     var start = TableKey.state(state)
     if let name {
       for byte in name.rawValue.utf8.prefix(Limits.recordNameBytesMax) { start.append(byte) }
@@ -156,14 +168,20 @@ extension ReadView {
     if name != nil, isThere, cursor.withEntry({ key, _ in equalBytes(key, start.span) }) {
       isThere = try cursor.next()
     }
-    while isThere {
-      let wantsMore = try cursor.withEntry { key, row in
-        guard try key.bigEndian32(at: 0) == state.rawValue else { return false }
-        let name = key.extracting(4...)
-        return try naming(name) { try body(name, StoredRow(row)) }
-      }
-      guard wantsMore else { return }
-      isThere = try cursor.next()
+    guard isThere else { return nil }
+    return consume cursor
+  }
+
+  /// Passes a cursor's row to a closure; false if it is not one of the state.
+  @inline(__always)
+  private func read(
+    _ cursor: borrowing Cursor, _ state: StateNumber,
+    _ body: (_ name: RawSpan, _ row: StoredRow) throws -> Bool
+  ) throws -> Bool {
+    try cursor.withEntry { key, row in
+      guard key.isOf(state) else { return false }
+      let name = key.extracting(4...)
+      return try naming(name) { try body(name, StoredRow(row)) }
     }
   }
 
@@ -180,5 +198,14 @@ extension ReadView {
           "keep a copy of the directory, and run `replay verify`; if the log is sound, `replay rebuild` folds "
           + "the records again from it", underlying: error)
     }
+  }
+}
+
+extension RawSpan {
+  /// Whether it is the key of a record of a state.
+  @inline(__always)
+  fileprivate func isOf(_ state: StateNumber) -> Bool {
+    byteCount >= 4
+      && UInt32(bigEndian: unsafeLoadUnaligned(fromByteOffset: 0, as: UInt32.self)) == state.rawValue
   }
 }

@@ -68,9 +68,8 @@ final class ReadView: TableReading {
   /// Lets a zone's records be those of a state, which need not be its present one.
   ///
   /// - Returns: the index of the zone in the cache.
-  func show(_ state: StateNumber) throws -> Int {
-    let zone = try zone(of: state)
-    return knownZones.index(of: zone) ?? knownZones.append(zone, KnownZone(state: state, log: nil))
+  func show(_ state: StateNumber, of zone: ZoneID) -> Int {
+    knownZones.index(of: zone) ?? knownZones.append(zone, KnownZone(state: state, log: nil))
   }
 
   /// As ``zoneIndex(of:)``; nil if there is no such zone.

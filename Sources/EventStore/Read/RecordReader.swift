@@ -43,10 +43,27 @@ public struct RecordReader: ~Escapable {
     let index = try view.zoneIndex(of: zone)
     let state = view.zone(at: index).state
     let only = try type.map { try view.number(of: $0) ?? .none }
-    try view.forEachRow(in: state, after: name) { name, row in
-      guard let found = try RecordView(row, name: name, zone: index, state, view) else { return true }
-      if let only, !found.isOf(only) { return true }
-      return try body(found)
+    try view.forEachStoredRow(in: state, after: name) { name, row in
+      try view.withWhole(row, state) { row in
+        guard let found = try RecordView(row, name: name, zone: index, state, view) else { return true }
+        if let only, !found.isOf(only) { return true }
+        return try body(found)
+      }
+    }
+  }
+
+  /// As ``scan(_:type:after:_:)``, without the rows that a closure chooses before anything else is read of them.
+  func scan(
+    _ zone: ZoneID, after name: Name?, skipping isSkipped: (StoredRow) -> Bool,
+    _ body: (borrowing RecordView) throws -> Bool
+  ) throws {
+    let index = try view.zoneIndex(of: zone)
+    let state = view.zone(at: index).state
+    try view.forEachStoredRow(in: state, after: name, skipping: isSkipped) { name, row in
+      try view.withWhole(row, state) { row in
+        guard let found = try RecordView(row, name: name, zone: index, state, view) else { return true }
+        return try body(found)
+      }
     }
   }
 

@@ -4,7 +4,7 @@ public import OperationFormat
 ///
 /// It is valid until the closure that got it returns. To keep the record, make a copy with ``record()``.
 public struct RecordView: ~Copyable, ~Escapable {
-  private let row: StoredRow
+  let row: StoredRow
   private let state: StateNumber
   private let nameBytes: RawSpan
   private let zoneIndex: Int

@@ -114,6 +114,7 @@ extension LocalWrite {
     _ field: Name, of record: RawSpan, _ kind: OperationKind, operand: RawSpan, in draft: ZoneDraft
   ) throws -> Bool {
     guard let type = try aliveType(of: record, in: draft) else { return false }
+    try check(type, of: record, in: draft)
     let fieldNumber = try internName(field)
     if !takesAnyKind { try store.checkKind(kind, fieldNumber, of: type) }
     focus(draft)

@@ -30,6 +30,10 @@ final class LocalWrite {
     /// Whether fields are changed whatever kind they are declared to be: what is there is copied, cleared or
     /// restored.
     var takesAnyKind = false
+    /// The types of which a record must be that is changed; empty for all.
+    var types: [Name] = []
+    /// A type that the write has found to be one of some.
+    var taken: (type: NameNumber, types: [Name])?
     /// What the write sees, until its next mutation.
     var view: ReadView?
   }
@@ -52,6 +56,7 @@ final class LocalWrite {
   func begin() {
     current.number += 1
     current.madeNames = 0
+    current.taken = nil
     current.timestamp = store.clock.tick(wallMilliseconds: store.wallMilliseconds())
     removeKept()
     current.failure = nil
@@ -151,6 +156,32 @@ final class LocalWrite {
     current.takesAnyKind = true
     defer { current.takesAnyKind = before }
     return try body()
+  }
+
+  // MARK: Types of records
+
+  /// Runs a closure that changes only records of some types.
+  func taking<R>(_ types: [Name], _ body: () throws -> R) rethrows -> R {
+    let before = current.types
+    current.types = types
+    defer { current.types = before }
+    return try body()
+  }
+
+  /// - Throws: ``StoreError`` `recordUnknown` if a record that is to be changed is of a type that is not taken.
+  @inline(__always)
+  func check(_ type: NameNumber, of record: RawSpan, in draft: ZoneDraft) throws {
+    if !current.types.isEmpty { try checkIsTaken(type, of: record, in: draft) }
+  }
+
+  private func checkIsTaken(_ type: NameNumber, of record: RawSpan, in draft: ZoneDraft) throws {
+    if let taken = current.taken, taken.type == type, taken.types == current.types { return }
+    let name = try store.name(type)
+    guard current.types.contains(name) else {
+      let id = RecordID(zone: draft.id!, name: try Name(utf8: record))
+      throw StoreError.unknown(id, asOneOf: current.types, name)
+    }
+    current.taken = (type, current.types)
   }
 
   // MARK: Drafts

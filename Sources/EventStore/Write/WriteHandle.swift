@@ -7,17 +7,22 @@ import OperationFormat
 package struct WriteHandle {
   private let write: LocalWrite
   private let number: UInt64
+  private let types: [Name]
 
-  package init(_ transaction: borrowing WriteTransaction) {
+  /// - Parameters:
+  ///   - transaction: the write.
+  ///   - types: those of the records that it changes; empty for all.
+  package init(_ transaction: borrowing WriteTransaction, types: [Name] = []) {
     write = transaction.write
     number = write.number
+    self.types = types
   }
 
-  /// Runs a change. After an error of the write it does nothing.
+  /// Runs a change. After an error of the write it does nothing. That a record is of another type is such an error.
   ///
   /// - Precondition: the closure of the write has not returned.
   package func change(_ body: (inout WriteTransaction) throws -> Void) {
-    _ = run { transaction in try body(&transaction) }
+    _ = run { transaction in try write.taking(types) { try body(&transaction) } }
   }
 
   /// Runs a read; nil after an error.

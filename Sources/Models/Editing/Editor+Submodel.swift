@@ -1,7 +1,7 @@
 extension Editor where M: Submodel {
   /// The record as one of the parent.
   public var parent: Editor<M.Parent> {
-    Editor<M.Parent>(id: Ref(id), write: write, schema: .of(M.Parent.self))
+    Editor<M.Parent>(id: Ref(id), write: write, schema: M.Parent.schema)
   }
 
   public subscript<Found>(dynamicMember path: KeyPath<Editor<M.Parent>, Found>) -> Found {

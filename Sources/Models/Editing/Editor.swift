@@ -79,7 +79,7 @@ public struct Editor<M: Model> {
 
   private func set<T>(_ field: Field<T>, to value: T) {
     write.change { tx in
-      let value = try field.core.codec.encode(value, id.zone)
+      let value = try field.core.codec.encode(value, id.record.zone)
       try tx.setWithoutAsset(field.definition.name, of: id.record, to: value)
     }
   }

@@ -4,7 +4,8 @@ public import OperationFormat
 extension WriteTransaction {
   /// A record to edit. It need not be read before.
   public subscript<M: Model>(ref: Ref<M>) -> Editor<M> {
-    Editor(id: ref, write: WriteHandle(self), schema: .of(M.self))
+    let schema = M.schema
+    return Editor(id: ref, write: WriteHandle(self, types: schema.types), schema: schema)
   }
 
   /// Creates a record of a model.

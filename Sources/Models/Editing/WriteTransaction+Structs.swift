@@ -18,7 +18,7 @@ extension WriteTransaction {
       throw StoreError(
         .recordUnknown, "there is no \(ref)", hint: "create it first, or check its zone and name")
     }
-    let schema = ModelSchema.of(M.self)
+    let schema = M.schema
     guard case .map(var entries) = try ValueEncoder.encode(values, in: ref.zone) else {
       throw StoreError(
         .valueInvalid, "\(type(of: values)) has no properties", hint: "use a struct with properties")
@@ -45,7 +45,7 @@ extension WriteTransaction {
     guard let field = field as? any MergingField else {
       guard let field = field as? any RegisterField, let stored = try field.stored(value, in: record.zone)
       else {
-        throw refused(value, name)
+        throw refused(value, name, record)
       }
       // Setting what a default shows already would say nothing new.
       if try field.shownValue(row.registers[name], in: record.zone) != stored {
@@ -54,14 +54,14 @@ extension WriteTransaction {
       return
     }
     func stored(_ value: Value) throws -> Value {
-      guard let stored = try field.stored(value, in: record.zone) else { throw refused(value, name) }
+      guard let stored = try field.stored(value, in: record.zone) else { throw refused(value, name, record) }
       return stored
     }
     switch (field.definition.kind, value) {
     case (.counter, .int(let wanted)):
       let now = CounterField.number(try shown(by: field, in: record))
       let (difference, isOver) = wanted.subtractingReportingOverflow(Int64(now))
-      if isOver { throw refused(value, name) }
+      if isOver { throw refused(value, name, record) }
       if difference != 0 { try add(.int(difference), to: name, of: record) }
     case (.counter, .decimal(let wanted)):
       guard case .decimal(wanted) = try shown(by: field, in: record) else {
@@ -73,7 +73,7 @@ extension WriteTransaction {
     case (.list, .array(let wanted)): try update(list: field, of: record, to: wanted.map(stored))
     case (.text, .string(let wanted)): ProseEditor(cell: EditedCell(self, record, name)).set(wanted)
     case (.set, .null), (.map, .null), (.list, .null), (.text, .null), (.counter, .null): break
-    default: throw refused(value, name)
+    default: throw refused(value, name, record)
     }
   }
 
@@ -81,9 +81,9 @@ extension WriteTransaction {
     try field.value(of: field.content(of: record, in: self), in: record.zone)
   }
 
-  private func refused(_ value: Value, _ name: Name) -> StoreError {
+  private func refused(_ value: Value, _ name: Name, _ record: RecordID) -> StoreError {
     StoreError(
-      .valueInvalid, "the field “\(name)” cannot be made \(value)",
+      .valueInvalid, "the field “\(name)” of \(record) cannot be made \(value)",
       hint: "use a property of the type that the field shows; contribute to a field with a rule of its own")
   }
 

@@ -28,7 +28,7 @@ public struct MigrationStep: Sendable {
   public static func records<M: Model>(
     of model: M.Type, _ body: @escaping @Sendable (inout WriteTransaction, Ref<M>) throws -> Void
   ) -> MigrationStep {
-    MigrationStep(work: .records(ModelSchema.of(model).types) { tx, record in try body(&tx, Ref(record)) })
+    MigrationStep(work: .records(model.schema.types) { tx, record in try body(&tx, Ref(record)) })
   }
 }
 

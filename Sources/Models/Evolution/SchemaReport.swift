@@ -29,7 +29,7 @@ public struct SchemaReport: Hashable, Sendable {
 
 extension SchemaReport {
   mutating func add<M: Model>(_ model: M.Type, _ tx: borrowing ReadTransaction) throws {
-    let schema = ModelSchema.of(model)
+    let schema = model.schema
     for zone in try tx.zones() {
       try tx.forEachRecord(in: zone, type: M.type) { record in
         recordCount += 1

@@ -3,7 +3,7 @@ public import OperationFormat
 /// The fields of a model, as a query looks at them: by the properties of the model.
 @dynamicMemberLookup
 public struct Columns<M: Model> {
-  private let schema = ModelSchema.of(M.self)
+  private let schema = M.schema
   /// The fields with references that lead from the queried record to this one.
   let path: [Name]
 

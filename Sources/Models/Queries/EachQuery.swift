@@ -19,7 +19,7 @@ public struct EachQuery<M: Model, T: FieldValue>: Hashable, Sendable {
   public private(set) var base: RecordQuery
 
   init(_ columns: [any QueryColumn]) {
-    base = RecordQuery(types: ModelSchema.of(M.self).types, each: columns.map(\.field))
+    base = RecordQuery(types: M.schema.types, each: columns.map(\.field))
   }
 
   /// Only entries that fulfil one more condition.

@@ -74,7 +74,7 @@ extension Model {
 
   /// The indexes of the model in the terms of the store: of single fields first.
   static var indexDefinitions: [IndexDefinition] {
-    let fields = ModelSchema.of(Self.self).ownFields.compactMap { $0 as? any IndexableField }
+    let fields = schema.ownFields.compactMap { $0 as? any IndexableField }
     let single = fields.filter(\.definition.isIndexed).map { index(nil, [$0.indexPart], isUnique: false) }
     return single + indexes.map(\.definition)
   }
@@ -82,7 +82,7 @@ extension Model {
   fileprivate static func index(_ name: Name?, _ parts: [IndexPart], isUnique: Bool) -> IndexDefinition {
     let fields = parts.map(\.text).joined(separator: ", ")
     return IndexDefinition(
-      name ?? Name("\(type): \(fields)"), of: ModelSchema.of(Self.self).types, by: parts, isUnique: isUnique)
+      name ?? Name("\(type): \(fields)"), of: schema.types, by: parts, isUnique: isUnique)
   }
 }
 

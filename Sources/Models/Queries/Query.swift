@@ -14,7 +14,7 @@ public struct Query<M: Model>: Hashable, Sendable {
   /// The query in the terms of the store.
   public private(set) var base: RecordQuery
 
-  init() { base = RecordQuery(types: ModelSchema.of(M.self).types) }
+  init() { base = RecordQuery(types: M.schema.types) }
 
   /// Only records that fulfil one more condition.
   public func `where`(_ condition: (Columns<M>) -> QueryCondition) -> Query {

@@ -35,7 +35,7 @@ extension RecordReading where Self: ~Copyable {
   private func conflictsOfCells<M: Model>(_ ref: Ref<M>) throws -> [Conflict] {
     try emptyIfThereIsNoZone {
       let found = try conflicts(of: ref.record)
-      let renamed = ModelSchema.of(M.self).renamed
+      let renamed = M.schema.renamed
       if renamed.isEmpty { return found }
       let names = Set(renamed.flatMap(\.names))
       let others = found.filter { conflict in conflict.field.map { !names.contains($0) } ?? true }

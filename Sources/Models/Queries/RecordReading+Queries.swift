@@ -11,7 +11,7 @@ extension RecordReading where Self: ~Copyable {
   }
 
   private func rows<M: Model>(of records: [RecordID]) throws -> [Row<M>] {
-    let schema = ModelSchema.of(M.self)
+    let schema = M.schema
     var rows: [Row<M>] = []
     rows.reserveCapacity(records.count)
     for record in records {

@@ -16,7 +16,7 @@ final class ModelSchema<M: Model>: Sendable {
   /// The registers that have former names.
   let renamed: [FieldDefinition]
 
-  private init() {
+  fileprivate init() {
     let model = M()
     self.model = model
     types = [M.self].withSubmodels.map { $0.type }
@@ -26,16 +26,6 @@ final class ModelSchema<M: Model>: Sendable {
     definitions = properties.map(\.field.definition)
     merging = properties.compactMap { $0.field as? any MergingField }
     renamed = definitions.filter { $0.kind == .register && !$0.formerNames.isEmpty }
-  }
-
-  /// The one of a model.
-  static func of(_ model: M.Type) -> ModelSchema<M> {
-    ModelSchemas.all.withLock { schemas in
-      if let known = schemas[ObjectIdentifier(model)] { return known as! ModelSchema<M> }
-      let made = ModelSchema<M>()
-      schemas[ObjectIdentifier(model)] = made
-      return made
-    }
   }
 
   /// The field that a property of a struct stands for: by the model's property, or by the field's name.
@@ -54,6 +44,19 @@ private enum ModelSchemas {
 }
 
 extension Model {
+  /// What is known of the model. It is looked up for each change of a field, so nothing in it asks for the type's
+  /// metadata, which would cost as much as the rest.
+  static var schema: ModelSchema<Self> {
+    ModelSchemas.all.withLock { schemas in
+      if let known = schemas[ObjectIdentifier(Self.self)] {
+        return unsafeDowncast(known, to: ModelSchema<Self>.self)
+      }
+      let made = ModelSchema<Self>()
+      schemas[ObjectIdentifier(Self.self)] = made
+      return made
+    }
+  }
+
   fileprivate var ownProperties: [(label: String, field: any ModelField)] {
     Mirror(reflecting: self).children.compactMap { child in
       (child.value as? any ModelField).map { (child.label ?? "", $0) }
@@ -87,13 +90,13 @@ extension Model {
         .nameInvalid, "\(self) has the parent \(parent), which does not name it as a submodel",
         hint: "add \(self).self to `static let submodels` of \(parent)")
     }
-    for (_, field) in ModelSchema.of(Self.self).properties {
+    for (_, field) in schema.properties {
       if let upcast = (field as? any RegisterField)?.upcast {
         try upcast.check(of: field.definition.name, type)
       }
     }
     var owners: [Name: Name] = [:]
-    for definition in ModelSchema.of(Self.self).definitions {
+    for definition in schema.definitions {
       for name in Set(definition.names) {
         try name.check("the name of the field “\(name)” of the model “\(type)”", Limits.nameBytesMax)
         guard owners.updateValue(definition.name, forKey: name) == nil else {
@@ -157,8 +160,8 @@ extension ModelField {
 }
 
 extension Model {
-  fileprivate static var fields: [any ModelField] { ModelSchema.of(Self.self).properties.map(\.field) }
-  fileprivate static var definitions: [FieldDefinition] { ModelSchema.of(Self.self).definitions }
+  fileprivate static var fields: [any ModelField] { schema.properties.map(\.field) }
+  fileprivate static var definitions: [FieldDefinition] { schema.definitions }
 }
 
 extension Submodel {

@@ -6,7 +6,7 @@ extension RecordReading where Self: ~Copyable {
   ///
   /// - Throws: `StoreError` `damaged`.
   public func fetch<M: Model>(_ ref: Ref<M>) throws -> Row<M>? {
-    try fetch(ref, .of(M.self))
+    try fetch(ref, M.schema)
   }
 
   func fetch<M: Model>(_ ref: Ref<M>, _ schema: ModelSchema<M>) throws -> Row<M>? {
@@ -21,7 +21,7 @@ extension RecordReading where Self: ~Copyable {
   /// - Complexity: linear in the zone's records.
   public func fetch<M: Model>(_ model: M.Type, in zone: ZoneID) throws -> [Row<M>] {
     try emptyIfThereIsNoZone {
-      let schema = ModelSchema.of(model)
+      let schema = model.schema
       var rows: [Row<M>] = []
       try scan(zone, types: schema.types) { record in
         rows.append(try Row(record.record(), record.system, schema, in: self))
@@ -36,7 +36,7 @@ extension RecordReading where Self: ~Copyable {
   /// - Throws: `StoreError` `damaged`.
   public func contains<M: Model>(_ ref: Ref<M>) throws -> Bool {
     try emptyIfThereIsNoZone {
-      try withRecord(ref.record) { try ModelSchema.of(M.self).types.contains($0.type) }
+      try withRecord(ref.record) { try M.schema.types.contains($0.type) }
     }
       ?? false
   }

@@ -30,13 +30,13 @@ public struct Row<M: Model>: Sendable, Identifiable {
 
   /// The row of a record, as one of its model's parent. The parent's fields come first.
   init<S: Submodel>(_ row: Row<S>) where S.Parent == M {
-    (id, system, schema) = (Ref(row.id), row.system, .of(M.self))
+    (id, system, schema) = (Ref(row.id), row.system, M.schema)
     (registers, contents) = (row.registers, row.contents)
   }
 
   public subscript<T>(dynamicMember path: KeyPath<M, Field<T>>) -> T {
     let field = schema.model[keyPath: path]
-    return field.shown(registers[field.definition.name], in: id.zone)
+    return field.shown(registers[field.definition.name], in: id.record.zone)
   }
 
   public subscript(dynamicMember path: KeyPath<M, CounterField>) -> Int {

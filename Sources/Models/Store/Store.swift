@@ -27,7 +27,7 @@ public final class Store: Sendable {
   ///   - schema: the version of the app's models, which each change names.
   ///   - configuration: what else may be chosen.
   /// - Throws: as `LocalStore.init(directory:durability:configuration:)`; `StoreError` `nameInvalid` for a
-  ///   model with a name that is invalid, or twice there.
+  ///   model with a name that is invalid, or twice there, and for a zone that is declared in two ways.
   public init(
     _ directory: String, _ durability: Durability, models: [any Model.Type] = [], zones: [DeclaredZone] = [],
     author: String? = nil, schema: UInt64? = nil, configuration: StoreConfiguration = StoreConfiguration()
@@ -35,6 +35,7 @@ public final class Store: Sendable {
     let models = models.withSubmodels
     for model in models { try model.check() }
     try Self.checkTypes(of: models)
+    try Self.check(zones)
     var configuration = configuration
     configuration.fieldKinds.merge(models.fieldKinds) { $1 }
     configuration.declaredFields = models.declaredFields
@@ -52,6 +53,13 @@ public final class Store: Sendable {
       throw StoreError(
         .nameInvalid, "\(other) and \(model) are both models of the type “\(model.type)”",
         hint: "give each model a type of its own")
+    }
+  }
+
+  private static func check(_ zones: [DeclaredZone]) throws {
+    for zone in zones where zone.isSynced && zones.contains(.local(zone.id)) {
+      throw StoreError(
+        .nameInvalid, "the zone “\(zone.id)” is declared as synced and as local", hint: "declare it once")
     }
   }
 
@@ -155,6 +163,6 @@ public struct DeclaredZone: Hashable, Sendable {
   /// A zone that is synced.
   public static func synced(_ id: ZoneID) -> DeclaredZone { DeclaredZone(id: id, isSynced: true) }
 
-  /// A zone that stays on this device.
+  /// A zone that stays on this device. One that is synced already stays so.
   public static func local(_ id: ZoneID) -> DeclaredZone { DeclaredZone(id: id, isSynced: false) }
 }

@@ -148,7 +148,7 @@ struct Oracle: Sendable {
   }
 
   /// At most 5 minutes after the time of receipt, whatever the counter (*effective timestamp* in
-  /// the Glossary of EventStore).
+  /// the Glossary of Internals).
   static func effective(_ timestamp: Timestamp, _ received: Int64) -> Timestamp {
     if received == .max { return timestamp }
     let milliseconds = min(UInt64(max(received, 0)) + 300_000, Timestamp.millisecondsMax)

@@ -2,7 +2,7 @@ import Foundation
 
 /// The order of each target's folders, from the page Architecture: arrows run only from right to left.
 struct FolderOrder {
-  static let page = "Sources/EventStore/EventStore.docc/Architecture.md"
+  static let page = "Sources/Internals/Internals.docc/Architecture.md"
 
   /// The folders of each target, lowest first. The target's own folder is `.` on the page, and empty here.
   var folders: [String: [String]] = [:]

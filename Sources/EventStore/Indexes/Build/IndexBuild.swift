@@ -216,7 +216,7 @@ struct IndexPartReader {
       view.transaction.alias(), tables: view.tables, interned: view.interned, showsAll: true)
     let prepared = try PreparedIndex(index, view)
     let types = Set(prepared.types)
-    let zone = try view.show(state)
+    let zone = try view.show(state, of: view.zone(of: state))
     let reader = RecordReader(view)
     var bytes = ByteWriter()
     var maker = IndexedRecord()

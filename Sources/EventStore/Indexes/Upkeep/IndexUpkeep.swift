@@ -14,14 +14,17 @@ final class IndexUpkeep: RecordUpkeep {
   private let fields: [NameNumber]
   private let all: [Int]
 
-  private var changes: [RecordKey: Change] = [:]
+  // Accesses never overlap, so none is checked.
+  @exclusivity(unchecked) private var changes: [RecordKey: Change] = [:]
   /// The change that was looked at last, and its fields.
-  private var last: (key: [UInt8], places: [Int]) = ([], [])
-  private var maker = IndexedRecord()
-  /// What the records of a state are read by.
-  private var views: [StateNumber: ReadView] = [:]
+  @exclusivity(unchecked) private var last: (key: [UInt8], places: [Int]) = ([], [])
+  @exclusivity(unchecked) private var maker = IndexedRecord()
+  /// What records are read by: those of the state that was read last.
+  @exclusivity(unchecked) private var reading: (state: StateNumber, view: ReadView)?
+  /// The zones of states: they stay what they are, and reading them for each commit would cost more than the rest.
+  @exclusivity(unchecked) private var zones: [StateNumber: ZoneID] = [:]
   /// The parts of indexes that have references since the last writing.
-  private var referenceParts: [Int: UInt8] = [:]
+  @exclusivity(unchecked) private var referenceParts: [Int: UInt8] = [:]
 
   /// The key of a record's row.
   private struct RecordKey: Hashable {
@@ -44,7 +47,7 @@ final class IndexUpkeep: RecordUpkeep {
   }
 
   /// How many bytes the changes have.
-  private var foundBytes = 0
+  @exclusivity(unchecked) private var foundBytes = 0
 
   /// After so many records, or bytes of entries, it is time to write.
   private static let (recordsMax, bytesMax) = (4096, 4 << 20)
@@ -111,7 +114,7 @@ final class IndexUpkeep: RecordUpkeep {
     referenceParts.removeAll()
   }
 
-  func dropViews() { views.removeAll(keepingCapacity: true) }
+  func dropViews() { reading = nil }
 
   private func write(_ old: [Found], _ new: [Found]) throws {
     // Most records have few.
@@ -141,7 +144,7 @@ final class IndexUpkeep: RecordUpkeep {
     return try storage.transaction.withValue(of: key, in: storage.tables.records) { row -> [Found]? in
       let row = StoredRow(row)
       guard let type = try view.alive(row, state)?.type, let places = byType[type] else { return nil }
-      let zone = try view.show(state)
+      let zone = try show(state, in: view)
       return try view.withRow(row, ofFields: fields, state) { row in
         guard let record = try RecordView(row, name: key.extracting(4...), zone: zone, state, view) else {
           return nil
@@ -161,10 +164,20 @@ final class IndexUpkeep: RecordUpkeep {
   }
 
   private func view(of state: StateNumber) -> ReadView {
-    if let view = views[state] { return view }
+    if let reading, reading.state == state { return reading.view }
     let view = ReadView(
       storage.transaction.alias(), tables: storage.tables, interned: storage.interned, showsAll: true)
-    views[state] = view
+    reading = (state, view)
     return view
+  }
+
+  /// Lets a view have the records of a state.
+  ///
+  /// - Returns: the index of their zone in it.
+  private func show(_ state: StateNumber, in view: ReadView) throws -> Int {
+    if let zone = zones[state] { return view.show(state, of: zone) }
+    let zone = try view.zone(of: state)
+    zones[state] = zone
+    return view.show(state, of: zone)
   }
 }

@@ -50,9 +50,7 @@ struct PackedRow {
   /// A bit for each of them. Two of them differ in two bits, so that a flipped one is detected.
   private static let forms: UInt16 = 1 << 2 | 1 << 5 | 1 << 9 | 1 << 14
 
-  /// All flags.
-  let flags: UInt8
-  let creationForm: CreationForm
+  private let first: UInt8
   /// The number of the stamp of the record's creation, if it is known.
   let creationStamp: Int
   let recordNumber: UInt32
@@ -80,10 +78,9 @@ struct PackedRow {
   @inline(__always)
   init?(_ row: RawSpan) {
     var reader = PlainReader(row, at: 0)
-    let first = reader.byte()
-    guard let form = CreationForm(rawValue: first & 0xf0) else { return nil }
-    creationForm = form
-    flags = first & 0xf
+    guard Self.isPacked(row) else { return nil }
+    first = reader.byte()
+    let flags = first
     recordNumber = reader.number()
     stamp = reader.offset
     Stamp.skipFirst(&reader)
@@ -94,7 +91,7 @@ struct PackedRow {
       stamps = Range(uncheckedBounds: (reader.offset, reader.offset &+ byteCount))
       reader.offset = stamps.upperBound
     }
-    creationStamp = form == .follows ? Int(reader.number()) : 0
+    creationStamp = first & 0xf0 == CreationForm.follows.rawValue ? Int(reader.number()) : 0
     if flags & Self.hasFullExistence == 0 {
       let start = reader.offset
       type = reader.number()
@@ -115,6 +112,9 @@ struct PackedRow {
     self = packed
   }
 
+  /// All flags.
+  @inline(__always) private var flags: UInt8 { first & 0xf }
+  var creationForm: CreationForm { CreationForm(rawValue: first & 0xf0)! }
   @inline(__always) var isExistenceInFull: Bool { flags & Self.hasFullExistence != 0 }
 
   var rowFlags: RowFlags { RowFlags(rawValue: flags).intersection(.ofReferences) }

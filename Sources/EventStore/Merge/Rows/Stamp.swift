@@ -38,7 +38,8 @@ struct Stamp: Equatable {
   }
 
   private static let millisecondBits: UInt64 = 42
-  private static let (longCounter, noCounter): (UInt64, UInt64) = (62, 63)
+  private static let longCounter: UInt64 = 62
+  private static let noCounter: UInt64 = 63
 
   private func isOfLane(_ other: Stamp) -> Bool { replica == other.replica && epoch == other.epoch }
 }

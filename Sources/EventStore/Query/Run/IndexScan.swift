@@ -50,7 +50,7 @@ struct IndexScan {
     let upper = keys.upper.span.bytes
     var cursor = try view.transaction.openCursor(table)
     guard try cursor.seek(atOrAfter: keys.lower.span.bytes) else { return found }
-    try cursor.forEachEntry { key, row in
+    _ = try cursor.skip { key, row in
       guard found.count < max, compareBytes(key, upper) < 0 else { return false }
       if row.byteCount == 1 { found.count += 1 } else { found.hasOthers = true }
       return true

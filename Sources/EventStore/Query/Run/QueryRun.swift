@@ -12,6 +12,12 @@ struct QueryRun: ~Escapable {
   @_lifetime(copy reader)
   init(_ query: RecordQuery, _ reader: RecordReader, isOrdered: Bool = true) throws {
     try query.condition.check()
+    if let start = query.start, start.values.count != query.order.count {
+      throw StoreError(
+        .valueInvalid,
+        "the cursor is a place in another order: it has \(start.values.count) values, and the query is ordered by "
+          + "\(query.order.count)", hint: "continue a query in the order in which its cursor was found")
+    }
     var query = query
     query.condition = query.condition.folded
     self.reader = reader
@@ -199,21 +205,18 @@ struct QueryRun: ~Escapable {
   /// Calls a closure with each record of a zone that fulfils the query's condition, in the order of names,
   /// until it returns false. The order and the limit do not count, but the start does.
   private func visitAll(_ zone: ZoneID, _ body: (QueryPlace) throws -> Bool) throws {
-    let plain = try PlainTests(query.condition, reader.view)
+    let plain = try PlainTests(query, reader.view)
     let start = query.start?.place(in: query.order)
     // Without an order the start is a name: what comes before need not be read.
     if query.order.isEmpty, query.each.isEmpty, let start, zone < start.record.zone { return }
     let after =
       query.order.isEmpty && query.each.isEmpty && start?.record.zone == zone ? start?.record.name : nil
-    try reader.scan(zone, type: query.types?.count == 1 ? query.types?[0] : nil, after: after) { view in
-      if let types = query.types, types.count != 1, try !types.contains(view.type) { return true }
+    func fails(_ row: StoredRow) -> Bool { plain.hold(in: row) == false }
+    try reader.scan(zone, after: after, skipping: fails) { view in
+      if let types = query.types, try !types.contains(view.type) { return true }
       if !query.each.isEmpty { return try visitEach(view, zone, start, body) }
-      switch try plain.hold(for: view) {
-      case false?: return true
-      case true?:
-        guard try plain.rest == .always(true) || view.fulfils(plain.rest, reader) else { return true }
-      case nil: guard try view.fulfils(query.condition, reader) else { return true }
-      }
+      let rest = plain.hold(in: view.row) == true ? plain.rest : query.condition
+      guard try rest == .always(true) || view.fulfils(rest, reader) else { return true }
       let place = QueryPlace(values: try orderValues(of: view), record: try view.id, order: query.order)
       if let start, !start.precedes(place) { return true }
       return try body(place)
@@ -361,11 +364,9 @@ struct QueryPlace {
 }
 
 extension QueryCursor {
-  /// The place it names. One of another order has no values for this one: they count as null.
+  /// The place it names.
   fileprivate func place(in order: [QueryOrder]) -> QueryPlace {
-    let padding = [Value](repeating: .null, count: max(0, order.count - values.count))
-    return QueryPlace(
-      values: Array((values + padding).prefix(order.count)), record: record, each: each, order: order)
+    QueryPlace(values: values, record: record, each: each, order: order)
   }
 }
 
