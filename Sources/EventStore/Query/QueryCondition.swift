@@ -109,29 +109,59 @@ extension QueryCondition.TextMatch {
     case .prefix: return equalBytes(text.extracting(..<count), part)
     case .suffix: return equalBytes(text.extracting(rest...), part)
     case .contains:
+      if count > 16 { return Self.find(part, in: text) }
       for start in 0...rest where equalBytes(text.extracting(start..<start + count), part) { return true }
       return false
     }
   }
+
+  /// Whether a part is in a text (Knuth, Morris, Pratt: Fast pattern matching in strings, 1977).
+  ///
+  /// - Complexity: O(n) in both.
+  private static func find(_ part: RawSpan, in text: RawSpan) -> Bool {
+    func byte(_ bytes: RawSpan, _ offset: Int) -> UInt8 {
+      bytes.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+    }
+    // For each place of the part: how much of its beginning ends there.
+    var ends = [0]
+    var matched = 0
+    for offset in 1..<part.byteCount {
+      while matched > 0, byte(part, offset) != byte(part, matched) { matched = ends[matched - 1] }
+      if byte(part, offset) == byte(part, matched) { matched += 1 }
+      ends.append(matched)
+    }
+    matched = 0
+    for offset in 0..<text.byteCount {
+      while matched > 0, byte(text, offset) != byte(part, matched) { matched = ends[matched - 1] }
+      if byte(text, offset) == byte(part, matched) { matched += 1 }
+      if matched == part.byteCount { return true }
+    }
+    return false
+  }
 }
 
 extension QueryCondition {
-  /// The condition with what is compared folded where case and diacritics do not count.
-  var folded: QueryCondition {
+  /// The condition as it is run: with what is compared folded where case and diacritics do not count, and lists of
+  /// values in order.
+  var prepared: QueryCondition {
     func fold(_ value: Value, _ field: QueryField) -> Value {
-      guard field.isFolded, case .string(let text) = value else { return value }
-      return .string(FoldedText.fold(text))
+      switch value {
+      case .string(let text) where field.isFolded: .string(FoldedText.fold(text))
+      case .double(let number) where number.isNaN: .double(.nan)
+      default: value
+      }
     }
     return switch self {
-    case .not(let condition): .not(condition.folded)
-    case .all(let conditions): .all(conditions.map(\.folded))
-    case .any(let conditions): .any(conditions.map(\.folded))
+    case .not(let condition): .not(condition.prepared)
+    case .all(let conditions): .all(conditions.map(\.prepared))
+    case .any(let conditions): .any(conditions.map(\.prepared))
     case .compare(let field, let comparison, let value): .compare(field, comparison, fold(value, field))
-    case .oneOf(let field, let values): .oneOf(field, values.map { fold($0, field) })
+    case .oneOf(let field, let values):
+      .oneOf(field, values.map { fold($0, field) }.sorted { $0.precedes($1) })
     case .text(let field, let match, let text):
       .text(field, match, field.isFolded ? FoldedText.fold(text) : text)
     case .word(let field, let word, let isPrefix): .word(field, FoldedText.fold(word), isPrefix: isPrefix)
-    case .hasElement(let field, let condition): .hasElement(field, condition.folded)
+    case .hasElement(let field, let condition): .hasElement(field, condition.prepared)
     case .always, .contains, .invalid: self
     }
   }

@@ -10,7 +10,7 @@ extension Value {
     switch (self, other) {
     case (.bool(let a), .bool(let b)): !a && b
     case (.int(let a), .int(let b)): a < b
-    case (.double(let a), .double(let b)): !b.isTotallyOrdered(belowOrEqualTo: a)
+    case (.double(let a), .double(let b)): !b.orderable.isTotallyOrdered(belowOrEqualTo: a.orderable)
     case (.decimal(let a), .decimal(let b)): a < b
     case (.string(let a), .string(let b)): Name(a) < Name(b)
     case (.bytes(let a), .bytes(let b)): a.lexicographicallyPrecedes(b)
@@ -73,4 +73,9 @@ extension AssetReference {
     hash == other.hash
       ? byteCount < other.byteCount : hash.bytes.lexicographicallyPrecedes(other.hash.bytes)
   }
+}
+
+extension Double {
+  /// Values have one NaN, but what a query compares with may be any.
+  fileprivate var orderable: Double { isNaN ? .nan : self }
 }

@@ -50,4 +50,14 @@ extension RecordReader {
   package func withMembers(_ elements: [Value], of field: Name, in record: RecordID) throws -> [Value] {
     MergedMembers.merge(elements, try entries(of: field, in: record) ?? [:])
   }
+
+  /// As ``withMembers(_:of:in:)``, with one element.
+  ///
+  /// - Complexity: linear in its members, not in the list.
+  package func withMembers(_ element: Value, of field: Name, in record: RecordID) throws -> Value {
+    guard let prefix = MergedMembers.prefix(of: element) else {
+      return MergedMembers.merge([element], [:])[0]
+    }
+    return MergedMembers.merge([element], try entries(of: field, keysFrom: prefix, in: record))[0]
+  }
 }

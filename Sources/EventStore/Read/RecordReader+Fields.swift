@@ -49,6 +49,13 @@ extension RecordReader {
     try withCell(.map, of: field, in: record) { try MapKind.entries(of: $0) }
   }
 
+  /// The entries of a map whose keys begin with a text.
+  ///
+  /// - Complexity: linear in what is found.
+  package func entries(of field: Name, keysFrom start: String, in record: RecordID) throws -> [Name: Value] {
+    try withCell(.map, of: field, in: record) { try MapKind.entries(of: $0, keysFrom: start) } ?? [:]
+  }
+
   func value(at key: Name, of field: Name, in record: RecordID) throws -> Value? {
     try key.withBytes { key in
       try withCell(.map, of: field, in: record) { cell in

@@ -68,9 +68,14 @@ struct LogTable<Source: TableReading>: TableView {
     case .entry(let result): return result
     case .removed: return nil
     case .nothing:
+      let last = try lastPosition()
+      if position.rawValue > 0, position <= last {
+        throw StoreError(
+          .damaged, "the log has nothing at position \(position), although its last is \(last)",
+          hint: StoreError.damageHint)
+      }
       throw StoreError(
-        .positionUnknown, "the log has no position \(position)",
-        hint: "the last is \(try lastPosition())")
+        .positionUnknown, "the log has no position \(position)", hint: "the last is \(last)")
     }
   }
 

@@ -20,6 +20,8 @@ struct PageWalk {
   private var visited: PageSet
   private(set) var visitedCount: UInt64 = 0
 
+  private var packing = PagePacking()
+
   /// How many of the tree's lowest levels are skipped.
   private var levelsSkipped = 0
 
@@ -143,7 +145,9 @@ struct PageWalk {
     }
     let span = bytes.span.bytes
     var nodes: [PageNode] = []
-    var used = 0
+    // LMDB packs entries end to end, each at an even place, and moves them by their sizes: one wrong size would make
+    // it write elsewhere.
+    packing.clear()
     for index in 0..<header.entryCount {
       let offset = Int(span.number(at: PageHeader.byteCount + 2 * index, as: UInt16.self))
       guard offset >= upper, let node = PageNode(span, at: offset, pageBytes: file.pageBytes) else {
@@ -159,10 +163,10 @@ struct PageWalk {
         note(page, end > file.pageBytes ? .nodeOutsidePage : .wrongKeySize)
         return nil
       }
-      used += end - offset
+      packing.add(offset..<end)
       nodes.append(node)
     }
-    if used > file.pageBytes - upper {
+    guard packing.isWhole(from: upper, to: file.pageBytes) else {
       note(page, .nodesOverlap)
       return nil
     }

@@ -32,7 +32,7 @@ public struct ListEditor<T: Sendable> {
     cell.change { tx in
       if field.definition.mergesMembers {
         let list = try tx.list(cell.name, of: cell.record) ?? []
-        for place in range where list.indices.contains(place) {
+        for place in range.clamped(to: list.indices) {
           try tx.removeMembers(of: list[place], in: field, of: cell.record)
         }
       }

@@ -38,20 +38,31 @@ public struct SetEditor<Element: Hashable & Sendable> {
 
   public func contains(_ element: Element) -> Bool {
     if !field.definition.formerNames.isEmpty { return elements.contains(element) }
-    return cell.read(or: false) { try $0.contains(stored(element), in: cell.name, of: cell.record) }
+    return cell.read(or: false) { tx in
+      let value = try stored(element)
+      if value.mayHaveEquivalents { return try !field.forms(of: element, in: cell.record, tx).isEmpty }
+      return try tx.contains(value, in: cell.name, of: cell.record)
+    }
   }
 
   public func insert(_ element: Element) {
     cell.change { tx in
       try tx.takeOverRegisters(of: field, in: cell.record)
-      try tx.insert(stored(element), into: cell.name, of: cell.record)
+      let value = try stored(element)
+      // One that is equal for Swift is inserted again, not another one beside it.
+      let forms = value.mayHaveEquivalents ? try field.forms(of: element, in: cell.record, tx) : []
+      let form = forms.contains(value) ? value : forms.first ?? value
+      try tx.insert(form, into: cell.name, of: cell.record)
     }
   }
 
   public func remove(_ element: Element) {
     cell.change { tx in
       try tx.takeOverRegisters(of: field, in: cell.record)
-      try tx.remove(stored(element), from: cell.name, of: cell.record)
+      let value = try stored(element)
+      let forms = value.mayHaveEquivalents ? try field.forms(of: element, in: cell.record, tx) : []
+      for form in forms where form != value { try tx.remove(form, from: cell.name, of: cell.record) }
+      try tx.remove(value, from: cell.name, of: cell.record)
     }
   }
 
@@ -80,12 +91,20 @@ public struct MapEditor<T: Sendable> {
   public subscript(key: String) -> T? {
     get {
       cell.read(or: nil) { tx in
+        if key.mayHaveEquivalents { return try field.entries(of: cell.record, in: tx)[key] }
         let value = try tx.value(at: Name(key), of: cell.name, in: cell.record)
         return value.flatMap { field.codec.decode($0, cell.record.zone) }
       }
     }
     nonmutating set {
       cell.change { tx in
+        if key.mayHaveEquivalents {
+          // Keys that are equal for Swift are one.
+          for other in try (tx.entries(of: cell.name, in: cell.record) ?? [:]).keys.sorted()
+          where other != Name(key) && other.rawValue == key {
+            try tx.removeValue(at: other, from: cell.name, of: cell.record)
+          }
+        }
         guard let newValue else {
           return try tx.removeValue(at: Name(key), from: cell.name, of: cell.record)
         }

@@ -34,7 +34,14 @@ extension WriteTransaction {
         .conflictUnknown, "the records in conflict are not as they were: one was changed or deleted since",
         hint: "list the conflicts again")
     }
-    for (other, record) in conflict.records.enumerated() where other != place { try delete(record) }
+    do {
+      for (other, record) in conflict.records.enumerated() where other != place { try delete(record) }
+    } catch let error as StoreError where error.code == .transactionTooLarge {
+      throw StoreError(
+        .transactionTooLarge, "\(conflict.records.count) records are in conflict, too many for one write",
+        hint: "delete records that are not wanted in several writes, then list the conflicts again",
+        underlying: error)
+    }
     // Where another device keeps another one, each is deleted by one and kept by the other: one of them stays.
     try restore(head.operation, of: conflict.records[place])
   }

@@ -4,7 +4,7 @@ import OperationFormat
 extension WriteTransaction {
   /// An element with the members that were changed since it was inserted.
   func merged(_ element: Value, of field: some MergingField, in record: RecordID) throws -> Value {
-    try reader.withMembers([element], of: field.name, in: record)[0]
+    try reader.withMembers(element, of: field.name, in: record)
   }
 
   /// Changes the members of an element that differ.
@@ -33,8 +33,7 @@ extension WriteTransaction {
   /// Removes the changed members of an element that goes.
   mutating func removeMembers(of element: Value, in field: some MergingField, of record: RecordID) throws {
     guard field.definition.mergesMembers, let prefix = MergedMembers.prefix(of: element) else { return }
-    for key in try (entries(of: field.name, in: record) ?? [:]).keys.sorted()
-    where key.rawValue.hasPrefix(prefix) {
+    for key in try reader.entries(of: field.name, keysFrom: prefix, in: record).keys.sorted() {
       try removeValue(at: key, from: field.name, of: record)
     }
   }

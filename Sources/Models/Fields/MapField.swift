@@ -55,11 +55,8 @@ public struct MapField<T: Sendable>: CodedField {
   func entries(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> [String: T] {
-    var entries: [String: T] = [:]
-    for (key, value) in try transaction.entries(of: name, in: record) ?? [:] {
-      if let value = codec.decode(value, record.zone) { entries[key.rawValue] = value }
-    }
-    return entries
+    let zone = record.zone
+    return try Dictionary(transaction.entries(of: name, in: record) ?? [:]) { codec.decode($0, zone) }
   }
 }
 

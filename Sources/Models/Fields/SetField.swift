@@ -56,7 +56,24 @@ public struct SetField<Element: Hashable & Sendable>: CodedField {
   ) throws -> Set<Element> {
     let zone = record.zone
     let stored = try transaction.reader.elements(of: name, withRegisters: definition.formerNames, of: record)
-    return Set(stored.compactMap { codec.decode($0, zone) })
+    let shown = stored.compactMap { codec.decode($0, zone) }
+    let elements = Set(shown)
+    if elements.count == shown.count { return elements }
+    // Of those that are equal for Swift, the least in the order of values, so that all devices show the same.
+    var ordered = Set<Element>(minimumCapacity: elements.count)
+    for value in stored.sorted(by: { $0.precedes($1) }) {
+      if let element = codec.decode(value, zone) { ordered.insert(element) }
+    }
+    return ordered
+  }
+
+  /// What is stored for elements that are equal to one for Swift.
+  func forms(
+    of element: Element, in record: RecordID, _ transaction: borrowing some RecordReading & ~Copyable
+  ) throws -> [Value] {
+    let zone = record.zone
+    return try transaction.reader.elements(of: name, withRegisters: definition.formerNames, of: record)
+      .filter { codec.decode($0, zone) == element }.sorted { $0.precedes($1) }
   }
 }
 

@@ -10,7 +10,11 @@ extension RecordReading where Self: ~Copyable {
   /// - Throws: `StoreError` `damaged`.
   public func conflicts<M: Model>(of ref: Ref<M>) throws -> [Conflict] {
     try conflictsOfCells(ref)
-      + M.indexDefinitions.filter(\.isUnique).compactMap { try conflict(of: ref.record, in: $0.name) }
+      + M.indexDefinitions.filter(\.isUnique).compactMap { index in
+        try nonEmptyDuplicates(of: ref.record, in: index.name).flatMap {
+          try conflict(of: $0, in: index.name)
+        }
+      }
   }
 
   /// The conflicts of the records of a query, in its order. Records that should be one are listed once. A record
@@ -21,10 +25,16 @@ extension RecordReading where Self: ~Copyable {
     let indexes = M.indexDefinitions.filter(\.isUnique).map(\.name)
     var met: [Name: Set<RecordID>] = [:]
     var found: [Conflict] = []
-    for hit in try hits(query.base) {
+    let hits = try hits(query.base)
+    // For many records one look at the whole index costs less than one for each.
+    let duplicates = try hits.count > 64 ? indexes.map { try allDuplicates(in: $0) } : []
+    for hit in hits {
       found += try conflictsOfCells(Ref<M>(hit.record))
-      for index in indexes where met[index]?.contains(hit.record) != true {
-        guard let conflict = try conflict(of: hit.record, in: index) else { continue }
+      for (place, index) in indexes.enumerated() where met[index]?.contains(hit.record) != true {
+        let records =
+          try duplicates.isEmpty
+          ? nonEmptyDuplicates(of: hit.record, in: index) : duplicates[place][hit.record]
+        guard let records, let conflict = try conflict(of: records, in: index) else { continue }
         met[index, default: []].formUnion(conflict.records)
         found.append(conflict)
       }
@@ -44,9 +54,13 @@ extension RecordReading where Self: ~Copyable {
     } ?? []
   }
 
-  /// The conflict of a record and others with the same values in a unique index; nil if there is none.
-  private func conflict(of record: RecordID, in index: Name) throws -> Conflict? {
-    let records = try emptyIfThereIsNoZone { try duplicates(of: record, in: index) } ?? []
+  private func nonEmptyDuplicates(of record: RecordID, in index: Name) throws -> [RecordID]? {
+    let found = try emptyIfThereIsNoZone { try duplicates(of: record, in: index) } ?? []
+    return found.isEmpty ? nil : found
+  }
+
+  /// The conflict of records with the same values in a unique index; nil if there is none.
+  private func conflict(of records: [RecordID], in index: Name) throws -> Conflict? {
     // By what never changes, so that all devices say the same.
     let claims = try records.map { record in try withRecord(record) { try $0.system.claimedCreation } ?? nil }
     let areKnown = !claims.contains(nil)

@@ -174,13 +174,13 @@ extension Array: EmptyFieldValue where Element: FieldValue {
 extension Dictionary: FieldValue where Key == String, Value: FieldValue {
   public init?(_ value: OperationFormat.Value, in zone: ZoneID) {
     guard case .map(let entries) = value else { return nil }
-    var found: [String: Value] = [:]
-    found.reserveCapacity(entries.count)
-    for (key, entry) in entries {
-      guard let entry = Value(entry, in: zone) else { return nil }
-      found[key.rawValue] = entry
+    var areAll = true
+    self.init(entries) { entry in
+      let value = Value(entry, in: zone)
+      if value == nil { areAll = false }
+      return value
     }
-    self = found
+    if !areAll { return nil }
   }
 
   public func value(in zone: ZoneID) throws -> OperationFormat.Value {

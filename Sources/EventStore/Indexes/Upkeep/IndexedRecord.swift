@@ -112,15 +112,18 @@ private struct EntryWriter: ~Copyable {
 }
 
 extension RecordView {
-  /// The different words of a text; nil if they are too many, or the text is too long to look for them at
-  /// each change.
+  /// The different words of a text; nil if they are too many, the text is too long to look for them at each
+  /// change, or there is a reference in its place.
   fileprivate func indexedWords(of field: QueryField, _ reader: RecordReader) throws -> [Value]? {
     if case .field(let name, .text) = field.subject,
       try reader.count(of: name, in: id, as: .text) > IndexEntry.unitsMax
     {
       return nil
     }
-    guard case .string(let text) = try value(of: field, reader) else { return [] }
+    let value = try value(of: field, reader)
+    // What it reads as depends on another record.
+    if value.namesRecords { return nil }
+    guard case .string(let text) = value else { return [] }
     // By their bytes: folding keeps some that are canonically equivalent apart.
     var words: Set<Value> = []
     FoldedText.forEachWord(of: text) { word in

@@ -240,6 +240,17 @@ package struct ElementKey: Hashable, Comparable, Sendable {
     ElementKey(state: state, record: record, cell: cell, .element)
   }
 
+  /// Prefixes of the rows of all elements of a map whose keys begin with some bytes, and of others.
+  static func elements(
+    of state: StateNumber, record: UInt32, cell: CellNumber, keysFrom start: RawSpan
+  ) -> [ElementKey] {
+    ElementName.prefixes(ofKeysFrom: start).map { name in
+      var key = elements(of: state, record: record, cell: cell)
+      key.bytes += name
+      return key
+    }
+  }
+
   /// The row of an element of a set or a map.
   package init(state: StateNumber, record: UInt32, cell: CellNumber, element: ElementName) {
     self.init(state: state, record: record, cell: cell, .element)

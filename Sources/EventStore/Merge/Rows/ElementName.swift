@@ -23,6 +23,12 @@ package struct ElementName: Hashable, Sendable {
 
   package init(bytes: [UInt8]) { self.bytes = bytes }
 
+  /// What the names of all identities begin with that begin with some bytes: those of others that are named by
+  /// their hash do too.
+  static func prefixes(ofKeysFrom start: RawSpan) -> [[UInt8]] {
+    start.byteCount <= literalBytesMax ? [[0] + start.bytes, [1]] : [[1]]
+  }
+
   /// The register of which place of a list an element is at.
   init(placeOf item: UnitID) { self.init(2, item) }
 

@@ -4,6 +4,8 @@ import OperationFormat
 struct IndexKeys {
   var lower: [UInt8]
   var upper: [UInt8]
+  /// Read backwards: the first key of its values that is left, if what comes before among these is not.
+  var resume: [UInt8]?
 
   var isEmpty: Bool { !lower.lexicographicallyPrecedes(upper) }
 }
@@ -59,22 +61,27 @@ extension IndexUse {
       guard values.count == 1 else { return keys }
       start += parts[place].encoded(values[0], ordered)
     }
+    // The cursor of a query that did not pin them may have others there.
+    for (field, part) in orderFields.enumerated()
+    where part < equal.count && place.values[field] != equal[part][0] { return keys }
     var bytes = start
     for part in equal.count..<orderedParts {
       guard let field = orderFields.firstIndex(of: part) else { return keys }
       bytes += parts[part].encoded(place.values[field], ordered)
     }
     let left = IndexKeys(lower: bytes, upper: bytes.successor).cut()
-    if isReverse == true {
-      if left.upper.lexicographicallyPrecedes(keys.upper) { keys.upper = left.upper }
-      return keys
-    }
     var begin = left.lower
-    if orderedParts == parts.count, place.record.zone == zone, bytes.count <= IndexEntry.cutBytes,
-      0..<255 ~= place.each
-    {
+    let isExact =
+      orderedParts == parts.count && place.record.zone == zone && bytes.count <= IndexEntry.cutBytes
+      && 0..<255 ~= place.each
+    if isExact {
       begin.append(UInt8(place.each + 1))
       begin += Array(place.record.name.rawValue.utf8)
+    }
+    if isReverse == true {
+      if left.upper.lexicographicallyPrecedes(keys.upper) { keys.upper = left.upper }
+      if isExact { keys.resume = begin }
+      return keys
     }
     if keys.lower.lexicographicallyPrecedes(begin) { keys.lower = begin }
     return keys

@@ -93,7 +93,9 @@ struct IndexScan {
         continue
       }
       let first = group + [0]
-      isThere = try cursor.seek(atOrAfter: first.span.bytes)
+      let resume =
+        keys.resume.flatMap { $0.starts(with: group) && $0.count > group.count ? $0 : nil } ?? first
+      isThere = try cursor.seek(atOrAfter: resume.span.bytes)
       while isThere {
         let wants = try cursor.withEntry { key, row -> Bool? in
           let entry = try IndexEntryView(key, row)

@@ -7,8 +7,13 @@ struct IndexUse: Sendable {
   let equal: [[Value]]
   /// What the part behind them must be in.
   let range: IndexRange?
+  /// Whether another condition could be decided in place of one that it decides.
+  let hasChoice: Bool
   /// Whether one record may have several entries in the range.
   let mayRepeat: Bool
+  /// Whether the fields that records come for may read as nothing although the index has them: references whose
+  /// records are not there.
+  let mayHaveNothing: Bool
   /// The conditions that the index decides.
   let used: [QueryCondition]
   /// What is left to filter.
@@ -55,11 +60,17 @@ extension IndexUse {
     of indexes: [StoredIndex], for query: RecordQuery, isOrdered: Bool, count: (IndexUse, Int) throws -> Int
   ) rethrows -> IndexUse? {
     guard let types = query.types, !types.isEmpty else { return nil }
-    let found = indexes.compactMap { index -> IndexUse? in
+    var found: [IndexUse] = []
+    for index in indexes {
       guard index.status == .built, Set(types).isSubset(of: index.definition.types),
         index.definition.parts.lazy.map(\.each).first(where: { !$0.isEmpty }) ?? [] == query.each
-      else { return nil }
-      return IndexUse(index, query, isOrdered: isOrdered)
+      else { continue }
+      // Of several words or elements that a condition wants, each may be the one that the fewest records have.
+      for preferred in 0..<preferredMax {
+        guard let use = IndexUse(index, query, isOrdered: isOrdered, preferring: preferred) else { break }
+        found.append(use)
+        if !use.hasChoice { break }
+      }
     }
     if found.count < 2 { return found.first }
     let uses = found.sorted { $0.rank > $1.rank }
@@ -72,6 +83,9 @@ extension IndexUse {
     let few = max(countedMin, min(limit, 4 * countedMin))
     return try count(best, few) < few ? best : ordered
   }
+
+  /// How many words or elements of a condition are compared to choose one.
+  private static let preferredMax = 16
 
   /// How many entries are counted at first, and at last, to choose between indexes.
   private static let (countedMin, countedMax) = (256, 4096)
@@ -104,19 +118,32 @@ extension IndexUse {
     equal.count * 8 + (range == nil ? 0 : 4) + (isReverse == nil ? 0 : 2) + (parts.count > 7 ? 0 : 1)
   }
 
-  /// Nil if the index does not help.
-  private init?(_ index: StoredIndex, _ query: RecordQuery, isOrdered: Bool) {
+  /// Nil if the index does not help, or there are fewer conditions to choose from.
+  ///
+  /// - Parameter preferred: which of the conditions that a part with several values may decide it decides.
+  private init?(_ index: StoredIndex, _ query: RecordQuery, isOrdered: Bool, preferring preferred: Int) {
     var left = query.condition.parts
     var used: [QueryCondition] = []
     var equal: [[Value]] = []
     var ranges = 1
     let parts = index.definition.parts
+    var hasChoice = false
     for (place, part) in parts.enumerated() {
-      let found = left.firstIndex { condition in
+      var skipped = part.makesSeveral ? preferred : 0
+      func fits(_ condition: QueryCondition) -> Bool {
         guard let values = condition.values(equalIn: part), values.count * ranges <= Self.rangesMax else {
           return false
         }
         return index.isExact(place) || part.hasReferencesAlone && values.allSatisfy(\.isReference)
+      }
+      let found = left.firstIndex { condition in
+        guard fits(condition) else { return false }
+        skipped -= 1
+        return skipped < 0
+      }
+      if part.makesSeveral {
+        if found == nil, preferred > 0 { return nil }
+        hasChoice = left.count { fits($0) } > 1
       }
       guard let found, let values = left[found].values(equalIn: part) else { break }
       ranges *= max(1, values.count)
@@ -152,10 +179,15 @@ extension IndexUse {
       }
       left.removeAll(where: used.contains)
     }
+    if preferred > 0, !hasChoice { return nil }
     let order = mayRepeat ? nil : Self.order(query, index, equal)
     let isNeeded = isOrdered && !query.order.isEmpty
     if equal.isEmpty && range == nil && !(isNeeded && order != nil && query.limit != nil) { return nil }
     self.index = index
+    self.hasChoice = hasChoice
+    mayHaveNothing = parts.indices.contains { place in
+      if case .eachOf = parts[place].content { !index.isExact(place) } else { false }
+    }
     (self.equal, self.range, self.used, self.mayRepeat) = (equal, range, used, mayRepeat)
     rest = left.count == 1 ? left[0] : left.isEmpty ? .always(true) : .all(left)
     isReverse = isOrdered ? order?.isReverse : nil

@@ -12,18 +12,16 @@ struct QueryRun: ~Escapable {
   @_lifetime(copy reader)
   init(_ query: RecordQuery, _ reader: RecordReader, isOrdered: Bool = true) throws {
     try query.condition.check()
-    if let start = query.start, start.values.count != query.order.count {
-      throw StoreError(
-        .valueInvalid,
-        "the cursor is a place in another order: it has \(start.values.count) values, and the query is ordered by "
-          + "\(query.order.count)", hint: "continue a query in the order in which its cursor was found")
-    }
+    for field in query.order.map(\.field) + query.each { try QueryCondition.check(field) }
+    try query.start?.check(for: query)
     var query = query
-    query.condition = query.condition.folded
+    query.condition = query.condition.prepared
     self.reader = reader
     self.query = query
-    let known = try reader.view.visibleZones()
-    zones = query.zones.map { wanted in known.filter(Set(wanted).contains) } ?? known
+    zones =
+      try query.zones.map { wanted in
+        try Set(wanted).filter { try reader.view.zoneIndexIfThere(of: $0) != nil }.sorted()
+      } ?? reader.view.visibleZones()
     let view = reader.view
     let zones = zones
     use = try IndexUse.best(of: view.knownIndexes(), for: query, isOrdered: isOrdered) { use, max in
@@ -263,7 +261,9 @@ private struct EntryTest: ~Escapable {
     }
     self.use = use
     rest = isNullified ? query.condition : use.rest
-    readsAll = !Set(query.types ?? []).isSuperset(of: use.index.definition.types) || rest != .always(true)
+    readsAll =
+      !Set(query.types ?? []).isSuperset(of: use.index.definition.types) || rest != .always(true)
+      || use.mayHaveNothing
     isCovered = !isNullified && use.coversRest(of: query)
   }
 
@@ -364,6 +364,16 @@ struct QueryPlace {
 }
 
 extension QueryCursor {
+  /// - Throws: ``StoreError`` `valueInvalid` if it is a place in another order.
+  fileprivate func check(for query: RecordQuery) throws {
+    if values.count == query.order.count, 0..<Swift.max(1, query.each.count) ~= each { return }
+    throw StoreError(
+      .valueInvalid,
+      "the cursor is a place in another order: it has \(values.count) values and is of field \(each), and the query "
+        + "is ordered by \(query.order.count), and has rows of \(query.each.count) fields",
+      hint: "continue a query in the order in which its cursor was found")
+  }
+
   /// The place it names.
   fileprivate func place(in order: [QueryOrder]) -> QueryPlace {
     QueryPlace(values: values, record: record, each: each, order: order)
@@ -371,16 +381,39 @@ extension QueryCursor {
 }
 
 extension QueryCondition {
-  /// - Throws: ``StoreError`` `valueInvalid` for one that compares with what cannot be stored.
-  fileprivate func check() throws {
+  /// How deep conditions may be in others, and how many references a field may follow: what reads them calls
+  /// itself for each.
+  private static var depthMax: Int { 100 }
+
+  /// - Throws: ``StoreError`` `valueInvalid` for one that compares with what cannot be stored, or is too deep.
+  fileprivate func check(depth: Int = 0) throws {
+    if depth > Self.depthMax {
+      throw StoreError(
+        .valueInvalid, "the query has conditions in more than \(Self.depthMax) others",
+        hint: "join conditions in one list: `.all([…])` or `.any([…])`")
+    }
     switch self {
-    case .not(let condition), .hasElement(_, let condition): try condition.check()
-    case .all(let conditions), .any(let conditions): for condition in conditions { try condition.check() }
+    case .not(let condition): try condition.check(depth: depth + 1)
+    case .hasElement(let field, let condition):
+      try Self.check(field)
+      try condition.check(depth: depth + 1)
+    case .all(let conditions), .any(let conditions):
+      for condition in conditions { try condition.check(depth: depth + 1) }
     case .invalid(let what):
       throw StoreError(
         .valueInvalid, "the query compares with what cannot be stored: \(what)",
         hint: "compare with another value")
-    case .always, .compare, .oneOf, .text, .word, .contains: break
+    case .compare(let field, _, _), .oneOf(let field, _), .text(let field, _, _), .word(let field, _, _),
+      .contains(let field, _):
+      try Self.check(field)
+    case .always: break
     }
+  }
+
+  fileprivate static func check(_ field: QueryField) throws {
+    guard field.path.count > depthMax else { return }
+    throw StoreError(
+      .valueInvalid, "the query follows \(field.path.count) references in a row",
+      hint: "follow at most \(depthMax)")
   }
 }

@@ -11,6 +11,7 @@ protocol QuerySource: ~Copyable, ~Escapable {
 }
 
 extension QuerySource where Self: ~Copyable, Self: ~Escapable {
+  /// - Parameter condition: as ``QueryCondition/prepared`` makes it.
   func fulfils(_ condition: QueryCondition, _ reader: RecordReader) throws -> Bool {
     switch condition {
     case .always(let isTrue): return isTrue
@@ -23,7 +24,7 @@ extension QuerySource where Self: ~Copyable, Self: ~Escapable {
       return false
     case .compare(let field, let comparison, let other):
       return try comparison.holds(value(of: field, reader), other)
-    case .oneOf(let field, let values): return try values.contains(value(of: field, reader))
+    case .oneOf(let field, let values): return try values.containsInOrder(value(of: field, reader))
     case .text(let field, let match, let part):
       guard case .string(let text) = try value(of: field, reader) else { return false }
       return match.holds(text.utf8Span.span.bytes, part.utf8Span.span.bytes)
@@ -91,8 +92,8 @@ extension RecordView: QuerySource {
     else {
       return field.isFolded ? field.fallback.folded : field.fallback
     }
-    if field.isFolded { return value.folded }
-    return value.mayNameRecords ? value.compared(in: zone) : value
+    if value.mayNameRecords { return value.compared(in: zone) }
+    return field.isFolded ? value.folded : value
   }
 
   func contains(_ value: Value, in field: QueryField, _ reader: RecordReader) throws -> Bool {
@@ -254,6 +255,18 @@ extension RecordReader {
       latest = (name, head)
     }
     return latest?.name ?? fields[0]
+  }
+}
+
+extension [Value] {
+  /// Whether values in order have one.
+  fileprivate func containsInOrder(_ value: Value) -> Bool {
+    var (start, end) = (0, count)
+    while start < end {
+      let middle = (start + end) / 2
+      if self[middle].precedes(value) { start = middle + 1 } else { end = middle }
+    }
+    return start < count && self[start] == value
   }
 }
 

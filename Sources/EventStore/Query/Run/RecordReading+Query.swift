@@ -71,6 +71,18 @@ extension RecordReading where Self: ~Copyable {
     return try DuplicateSearch(reader).group(of: record, in: index)
   }
 
+  /// For each record that has the same values in an index as others: all of them. None if the index is not built,
+  /// or has several entries of one record.
+  ///
+  /// - Complexity: linear in the entries of the index.
+  package func allDuplicates(in index: Name) throws -> [RecordID: [RecordID]] {
+    let known = try reader.view.knownIndexes().first { $0.definition.name == index && $0.status == .built }
+    guard let known, !known.definition.parts.contains(where: \.makesSeveral) else { return [:] }
+    var found: [RecordID: [RecordID]] = [:]
+    for group in try duplicates(in: index) { for record in group { found[record] = group } }
+    return found
+  }
+
   /// How a query is run.
   public func explain(_ query: RecordQuery) throws -> QueryPlan {
     QueryPlan(query: query, zones: try query.zones ?? zones(), try QueryRun(query, reader).use)

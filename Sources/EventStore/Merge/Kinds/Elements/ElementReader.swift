@@ -31,6 +31,19 @@ extension CellReader {
     guard found == count else { throw FormatError.missingElement }
   }
 
+  /// Calls a closure with each element of a map whose key begins with some bytes.
+  ///
+  /// - Complexity: linear in what is found, and in the keys that are named by their hash.
+  func forEachElement(withKeyFrom start: RawSpan, _ body: (Element) throws -> Void) throws {
+    let record = try record
+    for prefix in ElementKey.elements(of: state, record: record, cell: cell, keysFrom: start) {
+      try rows.forEachElement(under: prefix) { key, row in
+        let element = try element(key, row, record)
+        if element.identity.span.bytes.hasPrefix(start.bytes) { try body(element) }
+      }
+    }
+  }
+
   /// The element with an identity; nil if it is not there.
   ///
   /// - Parameter identity: the encoded element, or the UTF-8 of the key.

@@ -69,6 +69,17 @@ enum MapKind: FieldCellKind {
     return entries
   }
 
+  /// As ``entries(of:)``, those whose keys begin with a text.
+  static func entries<Rows>(of cell: CellReader<Rows>, keysFrom start: String) throws -> [Name: Value] {
+    var entries: [Name: Value] = [:]
+    try cell.forEachElement(withKeyFrom: start.utf8Span.span.bytes) { element in
+      if let shown = try cell.shown(element.value) {
+        entries[try Name(utf8: element.identity.span.bytes)] = shown
+      }
+    }
+    return entries
+  }
+
   static func count<Rows>(of cell: CellReader<Rows>) throws -> Int { try ElementRow.count(in: cell.body) }
 
   static func heads<Rows>(of cell: CellReader<Rows>) throws -> [CellHead] {
