@@ -101,7 +101,8 @@ package struct Cursor: ~Copyable {
 
   /// Passes the cursor's entry and those after it to a closure, without copies, while it returns true. Then the
   /// cursor is on the entry for which it returned false; if there is none, at the end, and false is returned.
-  /// The closure must not use the transaction. (mdb_cursor_get)
+  /// The closure must not use the transaction, which must have written nothing since the cursor moved.
+  /// (mdb_cursor_get)
   ///
   /// It is a loop of ``withEntry(_:)`` and ``next()`` with less work for each entry.
   @inlinable
@@ -109,6 +110,7 @@ package struct Cursor: ~Copyable {
     while body: (_ key: RawSpan, _ value: RawSpan) -> Bool
   ) throws(LMDBError) -> Bool {
     var found = current()
+    checkIsCurrent()
     while body(found.key.bytes, found.value.bytes) {
       guard let next = try following() else { return false }
       found = next
@@ -117,9 +119,13 @@ package struct Cursor: ~Copyable {
     return true
   }
 
+  @usableFromInline
+  func checkIsCurrent() { precondition(!isOutdated, "the transaction has written since the cursor moved") }
+
   /// The entry behind the one that the cursor is on.
   @usableFromInline
   mutating func following() throws(LMDBError) -> Entry? {
+    stand(.nowhere)
     let found = calls._withUnsafeGuaranteedRef { calls in
       Result { () throws(LMDBError) in try calls.moveToNext(handle) }
     }

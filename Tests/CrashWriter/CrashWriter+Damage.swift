@@ -65,13 +65,25 @@ extension CrashWriter {
     }
   }
 
-  /// Flips one bit; every eighth time in one of the meta pages.
+  /// Flips one bit; every eighth time in one of the meta pages, and twice as often in a size of an entry of a page, by
+  /// which LMDB moves memory.
   private static func flip(_ bytes: inout [UInt8], _ seed: UInt64) -> String {
     var next = Draw(seed: seed)
-    let isMeta = seed % 8 == 0
-    let offset = isMeta ? next.below(2) * 4096 + next.below(152) : next.below(bytes.count)
+    var (offset, kind) = (next.below(bytes.count), "flip")
+    switch seed % 8 {
+    case 0: (offset, kind) = (next.below(2) * 4096 + next.below(152), "meta")
+    case 1, 5:
+      let page = next.below(bytes.count / 4096) * 4096
+      func number(_ offset: Int) -> Int { Int(bytes[offset]) | Int(bytes[offset + 1]) << 8 }
+      // Its entries' places follow the header.
+      let count = (number(page + 12) - 16) / 2
+      guard 1...1000 ~= count else { break }
+      let entry = page + number(page + 16 + 2 * next.below(count)) % 4088
+      (offset, kind) = (entry + [0, 1, 6, 7][next.below(4)], "size")
+    default: break
+    }
     bytes[offset] ^= 1 << next.below(8)
-    return isMeta ? "meta" : "flip"
+    return kind
   }
 
   /// Flips bits, overwrites or cuts, as the seed determines.

@@ -3,6 +3,12 @@ import StoreTesting
 import Testing
 import Tributary
 
+/// Its field is one of posts too.
+private struct Letter: Model {
+  static let type: Name = "letter"
+  let body = ProseField("body")
+}
+
 @Suite("Records of models")
 struct RowTests {
   let directory = TemporaryDirectory()
@@ -111,6 +117,11 @@ struct RowTests {
     #expect(try await code { $0[Ref<Tag>(post.record)].name = "b" } == .recordUnknown)
     #expect(try await code { $0[Ref<Thing>(post.record)].prose.append("b") } == .recordUnknown)
     #expect(try await code { $0[Ref<Thing>(post.record)].words.insert("b") } == .recordUnknown)
+    let joined = try await code { tx in
+      tx[post].body.append("a")
+      tx[Ref<Letter>(post.record)].body.append("b")
+    }
+    #expect(joined == .recordUnknown)
     let first = try await code { tx in
       tx[post].headline = "b"
       tx[post].items.remove(at: 0)

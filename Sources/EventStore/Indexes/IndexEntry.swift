@@ -56,7 +56,7 @@ struct IndexEntry: Hashable {
     static let isContested = Flags(rawValue: 1)
     /// The values are cut.
     static let isCut = Flags(rawValue: 2)
-    /// The record has too many values.
+    /// The record has too many values, or a reference in place of a text with words.
     static let isOverfull = Flags(rawValue: 4)
   }
 

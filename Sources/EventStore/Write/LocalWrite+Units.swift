@@ -82,6 +82,7 @@ extension LocalWrite {
     guard let type = try aliveType(of: record, in: draft), try store.fold.load(record, in: draft.state) else {
       return false
     }
+    try check(type, of: record, in: draft)
     var more = ByteWriter()
     try FieldChange.insertText(text, after: UnitReference(number: typed.last.number)).encode(into: &more)
     // The record already has the operation's head that says that it is alive.

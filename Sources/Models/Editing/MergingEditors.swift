@@ -29,6 +29,10 @@ public struct DecimalCounterEditor {
 }
 
 /// A set of a record in a write.
+///
+/// Elements that are equal for Swift are one, also texts whose bytes differ: “é” as one letter, or as “e” and a mark. To
+/// find the others of a text with such letters, `contains`, where it is not there as it is, and `remove` read the whole
+/// set. Queries compare bytes.
 public struct SetEditor<Element: Hashable & Sendable> {
   let cell: EditedCell
   let field: SetField<Element>
@@ -40,19 +44,15 @@ public struct SetEditor<Element: Hashable & Sendable> {
     if !field.definition.formerNames.isEmpty { return elements.contains(element) }
     return cell.read(or: false) { tx in
       let value = try stored(element)
-      if value.mayHaveEquivalents { return try !field.forms(of: element, in: cell.record, tx).isEmpty }
-      return try tx.contains(value, in: cell.name, of: cell.record)
+      if try tx.contains(value, in: cell.name, of: cell.record) { return true }
+      return try value.mayHaveEquivalents && !field.forms(of: value, in: cell.record, tx).isEmpty
     }
   }
 
   public func insert(_ element: Element) {
     cell.change { tx in
       try tx.takeOverRegisters(of: field, in: cell.record)
-      let value = try stored(element)
-      // One that is equal for Swift is inserted again, not another one beside it.
-      let forms = value.mayHaveEquivalents ? try field.forms(of: element, in: cell.record, tx) : []
-      let form = forms.contains(value) ? value : forms.first ?? value
-      try tx.insert(form, into: cell.name, of: cell.record)
+      try tx.insert(stored(element), into: cell.name, of: cell.record)
     }
   }
 
@@ -60,7 +60,7 @@ public struct SetEditor<Element: Hashable & Sendable> {
     cell.change { tx in
       try tx.takeOverRegisters(of: field, in: cell.record)
       let value = try stored(element)
-      let forms = value.mayHaveEquivalents ? try field.forms(of: element, in: cell.record, tx) : []
+      let forms = value.mayHaveEquivalents ? try field.forms(of: value, in: cell.record, tx) : []
       for form in forms where form != value { try tx.remove(form, from: cell.name, of: cell.record) }
       try tx.remove(value, from: cell.name, of: cell.record)
     }
@@ -68,9 +68,20 @@ public struct SetEditor<Element: Hashable & Sendable> {
 
   /// Inserts what is new and removes what is gone. What a newer version of the app put there stays.
   public func set(_ elements: Set<Element>) {
-    let before = self.elements
-    for element in before.subtracting(elements) { remove(element) }
-    for element in elements.subtracting(before) { insert(element) }
+    cell.change { tx in
+      if try field.elements(of: cell.record, in: tx) == elements { return }
+      try tx.takeOverRegisters(of: field, in: cell.record)
+      var missing = elements
+      let known = try tx.elements(of: cell.name, in: cell.record) ?? []
+      for value in known.sorted(by: { $0.precedes($1) }) {
+        guard let element = field.codec.decode(value, cell.record.zone) else { continue }
+        missing.remove(element)
+        if !elements.contains(element) { try tx.remove(value, from: cell.name, of: cell.record) }
+      }
+      for value in try missing.map(stored).sorted(by: { $0.precedes($1) }) {
+        try tx.insert(value, into: cell.name, of: cell.record)
+      }
+    }
   }
 
   private func stored(_ element: Element) throws -> Value {
@@ -79,6 +90,9 @@ public struct SetEditor<Element: Hashable & Sendable> {
 }
 
 /// A map of a record in a write.
+///
+/// Keys that are equal for Swift are one, as elements of a set: see ``SetEditor``. The later write shows. To read the
+/// value at a key that has such letters, or to remove it, reads the whole map.
 public struct MapEditor<T: Sendable> {
   let cell: EditedCell
   let field: MapField<T>
@@ -98,14 +112,14 @@ public struct MapEditor<T: Sendable> {
     }
     nonmutating set {
       cell.change { tx in
-        if key.mayHaveEquivalents {
+        guard let newValue else {
           // Keys that are equal for Swift are one.
-          for other in try (tx.entries(of: cell.name, in: cell.record) ?? [:]).keys.sorted()
-          where other != Name(key) && other.rawValue == key {
+          let others =
+            try key.mayHaveEquivalents
+            ? (tx.entries(of: cell.name, in: cell.record) ?? [:]).keys.sorted() : []
+          for other in others where other != Name(key) && other.rawValue == key {
             try tx.removeValue(at: other, from: cell.name, of: cell.record)
           }
-        }
-        guard let newValue else {
           return try tx.removeValue(at: Name(key), from: cell.name, of: cell.record)
         }
         let value = try field.codec.encode(newValue, cell.record.zone)

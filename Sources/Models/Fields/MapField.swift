@@ -55,8 +55,21 @@ public struct MapField<T: Sendable>: CodedField {
   func entries(
     of record: RecordID, in transaction: borrowing some RecordReading & ~Copyable
   ) throws -> [String: T] {
-    let zone = record.zone
-    return try Dictionary(transaction.entries(of: name, in: record) ?? [:]) { codec.decode($0, zone) }
+    let (zone, name) = (record.zone, name)
+    var last: [Name: CellHead]?
+    return try Dictionary(transaction.entries(of: name, in: record) ?? [:]) { one, other in
+      // The later write shows.
+      if last == nil {
+        last = [:]
+        for head in try transaction.heads(of: name, in: record, as: .map) {
+          if case .entry(let key, _) = head.content, last?[key] == nil { last?[key] = head }
+        }
+      }
+      guard let one = last?[one], let other = last?[other] else { return one < other }
+      return (one.timestamp, one.operation) > (other.timestamp, other.operation)
+    } decoding: {
+      codec.decode($0, zone)
+    }
   }
 }
 

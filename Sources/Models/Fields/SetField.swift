@@ -67,13 +67,12 @@ public struct SetField<Element: Hashable & Sendable>: CodedField {
     return ordered
   }
 
-  /// What is stored for elements that are equal to one for Swift.
+  /// The elements that differ from one only by texts that are equal for Swift.
   func forms(
-    of element: Element, in record: RecordID, _ transaction: borrowing some RecordReading & ~Copyable
+    of value: Value, in record: RecordID, _ transaction: borrowing some RecordReading & ~Copyable
   ) throws -> [Value] {
-    let zone = record.zone
-    return try transaction.reader.elements(of: name, withRegisters: definition.formerNames, of: record)
-      .filter { codec.decode($0, zone) == element }.sorted { $0.precedes($1) }
+    try transaction.reader.elements(of: name, withRegisters: definition.formerNames, of: record)
+      .filter { $0.isEquivalent(to: value) }.sorted { $0.precedes($1) }
   }
 }
 

@@ -26,14 +26,16 @@ extension RecordReading where Self: ~Copyable {
     var met: [Name: Set<RecordID>] = [:]
     var found: [Conflict] = []
     let hits = try hits(query.base)
-    // For many records one look at the whole index costs less than one for each.
-    let duplicates = try hits.count > 64 ? indexes.map { try allDuplicates(in: $0) } : []
+    // For many records one look at the whole index costs less than one for each, unless it has many more.
+    let zones = Set(hits.map(\.record.zone)).sorted()
+    let duplicates = try indexes.map { index in
+      try hits.count > 64 ? allDuplicates(in: index, of: zones, readingAtMost: 64 * hits.count) : nil
+    }
     for hit in hits {
       found += try conflictsOfCells(Ref<M>(hit.record))
       for (place, index) in indexes.enumerated() where met[index]?.contains(hit.record) != true {
         let records =
-          try duplicates.isEmpty
-          ? nonEmptyDuplicates(of: hit.record, in: index) : duplicates[place][hit.record]
+          try duplicates[place].map { $0[hit.record] } ?? nonEmptyDuplicates(of: hit.record, in: index)
         guard let records, let conflict = try conflict(of: records, in: index) else { continue }
         met[index, default: []].formUnion(conflict.records)
         found.append(conflict)

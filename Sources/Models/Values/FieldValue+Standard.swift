@@ -175,7 +175,7 @@ extension Dictionary: FieldValue where Key == String, Value: FieldValue {
   public init?(_ value: OperationFormat.Value, in zone: ZoneID) {
     guard case .map(let entries) = value else { return nil }
     var areAll = true
-    self.init(entries) { entry in
+    self.init(entries, choosing: <) { entry in
       let value = Value(entry, in: zone)
       if value == nil { areAll = false }
       return value

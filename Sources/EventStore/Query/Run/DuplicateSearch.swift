@@ -17,12 +17,22 @@ struct DuplicateSearch: ~Escapable {
         .definitionInvalid, "the store has no index “\(name)” that is built",
         hint: "declare it, and wait until it is built")
     }
+    return try groups(in: index, zones: view.visibleZones()) ?? []
+  }
+
+  /// - Parameter max: how many entries to read.
+  /// - Returns: nil if there are more.
+  func groups(in index: StoredIndex, zones: [ZoneID], max: Int = .max) throws -> [[RecordID]]? {
+    let view = reader.view
     let hasSeveral = index.definition.parts.contains(where: \.makesSeveral)
+    var count = 0
     var groups: [[RecordID]] = []
-    for zone in try view.visibleZones() {
+    for zone in zones {
       var (key, met, known): ([UInt8], [RecordID], Set<RecordID>) = ([], [], [])
       let prefix = IndexEntry.prefix(try view.state(of: zone), index.number)
       try view.transaction.forEachEntry(in: view.tables.indexes!, under: prefix) { bytes, row in
+        count += 1
+        if count > max { return false }
         let entry = try IndexEntryView(bytes, row)
         if !equalBytes(entry.group, key.span.bytes) {
           groups += try same(met, in: index)
@@ -37,6 +47,7 @@ struct DuplicateSearch: ~Escapable {
         if !isUnclear, !hasSeveral || known.insert(record).inserted { met.append(record) }
         return true
       }
+      if count > max { return nil }
       groups += try same(met, in: index)
     }
     return groups

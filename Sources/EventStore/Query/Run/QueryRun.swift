@@ -410,7 +410,8 @@ extension QueryCondition {
     }
   }
 
-  fileprivate static func check(_ field: QueryField) throws {
+  /// - Throws: ``StoreError`` `valueInvalid` for one that follows too many references.
+  static func check(_ field: QueryField) throws {
     guard field.path.count > depthMax else { return }
     throw StoreError(
       .valueInvalid, "the query follows \(field.path.count) references in a row",

@@ -33,6 +33,7 @@ extension RecordReading where Self: ~Copyable {
   /// - Throws: as ``hits(_:)``.
   public func values(of field: QueryField, _ query: RecordQuery) throws -> [Value] {
     let reader = try reader
+    try QueryCondition.check(field)
     return try hits(query).map { hit in
       try reader.withRecord(hit.record) { try $0.value(of: field, reader) } ?? .null
     }
@@ -43,6 +44,7 @@ extension RecordReading where Self: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   package func value(of field: QueryField, in record: RecordID) throws -> Value {
     let reader = try reader
+    try QueryCondition.check(field)
     return try reader.withRecord(record) { try $0.value(of: field, reader) } ?? .null
   }
 
@@ -71,15 +73,21 @@ extension RecordReading where Self: ~Copyable {
     return try DuplicateSearch(reader).group(of: record, in: index)
   }
 
-  /// For each record that has the same values in an index as others: all of them. None if the index is not built,
-  /// or has several entries of one record.
+  /// For each record of some zones that has the same values in an index as others: all of them. Nil if the index
+  /// does not tell, or has more than some entries.
   ///
-  /// - Complexity: linear in the entries of the index.
-  package func allDuplicates(in index: Name) throws -> [RecordID: [RecordID]] {
+  /// - Complexity: linear in the entries of the index, up to that many.
+  package func allDuplicates(
+    in index: Name, of zones: [ZoneID], readingAtMost max: Int
+  ) throws -> [RecordID: [RecordID]]? {
+    let reader = try reader
     let known = try reader.view.knownIndexes().first { $0.definition.name == index && $0.status == .built }
-    guard let known, !known.definition.parts.contains(where: \.makesSeveral) else { return [:] }
+    // What references show depends on other records.
+    guard let known, known.referenceParts == 0, !known.definition.parts.contains(where: \.makesSeveral),
+      let groups = try DuplicateSearch(reader).groups(in: known, zones: zones, max: max)
+    else { return nil }
     var found: [RecordID: [RecordID]] = [:]
-    for group in try duplicates(in: index) { for record in group { found[record] = group } }
+    for group in groups { for record in group { found[record] = group } }
     return found
   }
 
