@@ -21,6 +21,9 @@ package struct Cursor: ~Copyable {
   @usableFromInline private(set) var entry: Entry?
   private var changeCount = 0
 
+  /// Where the bytes begin that ``readAhead(of:)`` has read last, and their sum, for which they are read.
+  private var ahead: (start: UInt, sum: UInt8) = (0, 0)
+
   init(handle: Calls.Handle, transaction: TransactionState) {
     self.handle = handle
     self.transaction = transaction
@@ -136,7 +139,24 @@ package struct Cursor: ~Copyable {
     }
     try transaction.guardBytes(next.key)
     try transaction.guardBytes(next.value)
+    readAhead(of: next)
     return next
+  }
+
+  /// Reads a page when the first of its entries is met. They are in the page in the order in which they came: one after
+  /// the other, each would wait for memory.
+  @inline(__always)
+  private mutating func readAhead(of entry: Entry) {
+    let (pageBytes, lineBytes): (UInt, Int) = (4096, 64)
+    let start = UInt(bitPattern: entry.key.baseAddress) & ~(pageBytes - 1)
+    // A write transaction has pages of its own, which begin anywhere.
+    guard start != ahead.start, transaction.isReadOnly, let page = UnsafeRawPointer(bitPattern: start) else {
+      return
+    }
+    ahead.start = start
+    for line in stride(from: 0, to: Int(pageBytes), by: lineBytes) {
+      ahead.sum &+= page.load(fromByteOffset: line, as: UInt8.self)
+    }
   }
 
   @usableFromInline

@@ -194,8 +194,13 @@ struct IndexedModels {
   )
   func keptDifferently() async throws {
     let remote = MemoryRemote(identity: RemoteID(rawValue: 5))
-    let stores = try ["one", "two"].map {
-      try Store("\(directory.path)/\($0)", .consistent, models: [Contact.self], zones: [.synced("z")])
+    let clock = TickingClock()
+    var configuration = StoreConfiguration()
+    configuration.wallMilliseconds = { clock.tick() }
+    let stores = try ["one", "two"].map { [configuration] in
+      try Store(
+        "\(directory.path)/\($0)", .consistent, models: [Contact.self], zones: [.synced("z")],
+        configuration: configuration)
     }
     func sync() async throws {
       for store in stores + stores { _ = try await LogReplicator(store: store, remote: remote).syncOnce() }
