@@ -12,6 +12,7 @@ private struct Volume: Model {
   static let type: Name = "volume"
   let title = Field<String>("title", default: "untitled")
   let year = Field<Int>("year")
+  let pageCount = Field<Int?>("pageCount")
   let due = Field<Date?>("due")
   let weight = Field<Double>("weight")
   let author = Field<Ref<Person>?>("author", .nullify)
@@ -24,7 +25,7 @@ private struct Volume: Model {
   static let indexes: [Index] = [
     Index("people") { [$0.year, Each($0.author, $0.editor)] }, Index { [$0.title.words] },
     Index { [$0.year, $0.due] }, Index { [$0.weight] },
-    Index("once", isUnique: true) { [$0.title] },
+    Index("once", isUnique: true) { [$0.title] }, Index { [$0.title, $0.pageCount.descending] },
   ]
 }
 
@@ -287,6 +288,12 @@ struct QueriesAtTheirEdges {
     }
     let conflicts = try store.conflicts(of: Volume.all)
     #expect(conflicts.map(\.records.count) == [2] && conflicts[0].index == "once")
+    // What is behind a long value is not in the keys.
+    let title = beginning + "7"
+    for counts in [[nil, 3], [1, 2, 3, nil], [nil]] as [[Int?]] {
+      let query = Volume.where { $0.title == title && $0.pageCount.in(counts) }
+      #expect(try store.keys(query).count == 1 && store.count(query) == 1)
+    }
     let few = try store.conflicts(of: Volume.where { $0.title.hasSuffix("x40") })
     #expect(few == conflicts)
   }

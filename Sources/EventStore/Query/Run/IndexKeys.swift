@@ -33,7 +33,18 @@ extension IndexUse {
       }
       return IndexKeys(lower: lower, upper: upper).cut()
     }
-    return isReverse == true ? ranges.reversed() : ranges
+    // Cut, those of several values may be the same.
+    var different: [IndexKeys] = []
+    for keys in ranges {
+      if let last = different.last, keys.lower.lexicographicallyPrecedes(last.upper) {
+        if last.upper.lexicographicallyPrecedes(keys.upper) {
+          different[different.count - 1].upper = keys.upper
+        }
+      } else {
+        different.append(keys)
+      }
+    }
+    return isReverse == true ? different.reversed() : different
   }
 
   /// The key before which all smaller values of a part are.
