@@ -137,8 +137,7 @@ package struct Cursor: ~Copyable {
       isEndMarked = true
       return nil
     }
-    try transaction.guardBytes(next.key)
-    try transaction.guardBytes(next.value)
+    try transaction.guardEntry(next)
     readAhead(of: next)
     return next
   }
@@ -191,8 +190,7 @@ package struct Cursor: ~Copyable {
       isEndMarked = true
       return false
     }
-    try transaction.guardBytes(found.key)
-    try transaction.guardBytes(found.value)
+    try transaction.guardEntry(found)
     stand(at: found)
     return true
   }

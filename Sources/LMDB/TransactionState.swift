@@ -271,6 +271,13 @@ final class TransactionState {
     environment.mapBase.store(mapBase, ordering: .relaxed)
   }
 
+  /// Throws if an entry is outside the file: reading it would end the process.
+  @inline(__always)
+  func guardEntry(_ entry: Entry) throws(LMDBError) {
+    try guardBytes(entry.key)
+    try guardBytes(entry.value)
+  }
+
   /// Throws if bytes are outside the file: reading them would end the process.
   @inline(__always)
   func guardBytes(_ bytes: UnsafeRawBufferPointer) throws(LMDBError) {

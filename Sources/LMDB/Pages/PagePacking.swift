@@ -1,4 +1,4 @@
-/// Checks that the entries of a page lie end to end.
+/// Checks that the entries of a page are packed end to end.
 struct PagePacking {
   /// For each even place, how many bytes the entry has that begins there; 0 for none.
   private var sizes: [UInt16] = []

@@ -15,7 +15,7 @@ package struct PageProblem: Sendable, Hashable, CustomStringConvertible {
     case wrongBounds = "the bounds of the page's free space are impossible"
     case tooFewEntries = "the page has fewer entries than its kind must have"
     case nodeOutsidePage = "an entry is not inside the page"
-    case nodesOverlap = "the entries do not lie end to end"
+    case nodesOverlap = "the entries are not packed end to end"
     case wrongNodeFlags = "an entry has impossible flags"
     case wrongKeySize = "an entry's key is empty or too long"
     case keysOutOfOrder = "the keys are not in order"

@@ -59,23 +59,20 @@ enum MapKind: FieldCellKind {
   static func value<Rows>(of cell: CellReader<Rows>) throws -> Value? { .map(try entries(of: cell)) }
 
   /// The values by their keys: that of the greatest head of each.
-  static func entries<Rows>(of cell: CellReader<Rows>) throws -> [Name: Value] {
+  ///
+  /// - Parameter start: what the keys begin with; nil for all keys.
+  static func entries<Rows>(of cell: CellReader<Rows>, keysFrom start: String? = nil) throws -> [Name: Value]
+  {
     var entries: [Name: Value] = [:]
-    try cell.forEachElement { element in
+    func add(_ element: Element) throws {
       if let shown = try cell.shown(element.value) {
         entries[try Name(utf8: element.identity.span.bytes)] = shown
       }
     }
-    return entries
-  }
-
-  /// As ``entries(of:)``, those whose keys begin with a text.
-  static func entries<Rows>(of cell: CellReader<Rows>, keysFrom start: String) throws -> [Name: Value] {
-    var entries: [Name: Value] = [:]
-    try cell.forEachElement(withKeyFrom: start.utf8Span.span.bytes) { element in
-      if let shown = try cell.shown(element.value) {
-        entries[try Name(utf8: element.identity.span.bytes)] = shown
-      }
+    if let start {
+      try cell.forEachElement(withKeyFrom: start.utf8Span.span.bytes, add)
+    } else {
+      try cell.forEachElement(add)
     }
     return entries
   }
