@@ -245,21 +245,16 @@ final class Calls: Sendable {
     return Entry(key: UnsafeRawBufferPointer(key), value: UnsafeRawBufferPointer(value))
   }
 
-  /// Moves a cursor to the next entry, as ``move(_:_:)`` does (mdb_cursor_get).
-  @inline(__always)
-  func moveToNext(_ cursor: Handle) throws(LMDBError) -> Entry? {
-    var key = MDB_val()
-    var value = MDB_val()
-    guard try checkFound("mdb_cursor_get", { mdb_cursor_get(cursor, &key, &value, MDB_NEXT) }) else {
-      return nil
-    }
-    return Entry(key: UnsafeRawBufferPointer(key), value: UnsafeRawBufferPointer(value))
-  }
-
   /// Deletes the cursor's entry (mdb_cursor_del).
   func deleteCurrent(_ cursor: Handle) throws(LMDBError) {
     try check("mdb_cursor_del") { mdb_cursor_del(cursor, 0) }
   }
+
+  // MARK: Memory
+
+  /// Asks the memory for what is at an address, without waiting for it.
+  @inline(__always)
+  static func prefetch(_ address: UnsafeRawPointer) { tributary_prefetch(address) }
 
   // MARK: Running a call
 

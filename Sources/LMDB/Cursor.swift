@@ -9,8 +9,6 @@ package struct Cursor: ~Copyable {
 
   private let handle: Calls.Handle
   private let transaction: TransactionState
-  /// The transaction keeps them alive.
-  private let calls: Unmanaged<Calls>
   private var position = Position.nowhere
 
   /// Whether LMDB may have marked its cursor as being at the end. The mark stays, even if a later put adds
@@ -21,13 +19,9 @@ package struct Cursor: ~Copyable {
   @usableFromInline private(set) var entry: Entry?
   private var changeCount = 0
 
-  /// Where the bytes begin that ``readAhead(of:)`` has read last, and their sum, for which they are read.
-  private var ahead: (start: UInt, sum: UInt8) = (0, 0)
-
   init(handle: Calls.Handle, transaction: TransactionState) {
     self.handle = handle
     self.transaction = transaction
-    calls = .passUnretained(transaction.calls)
   }
 
   deinit {
@@ -102,70 +96,6 @@ package struct Cursor: ~Copyable {
     return try body(entry.key.bytes, entry.value.bytes)
   }
 
-  /// Passes the cursor's entry and those after it to a closure, without copies, while it returns true. Then the
-  /// cursor is on the entry for which it returned false; if there is none, at the end, and false is returned.
-  /// The closure must not use the transaction, which must have written nothing since the cursor moved.
-  /// (mdb_cursor_get)
-  ///
-  /// It is a loop of ``withEntry(_:)`` and ``next()`` with less work for each entry.
-  @inlinable
-  package mutating func skip(
-    while body: (_ key: RawSpan, _ value: RawSpan) -> Bool
-  ) throws(LMDBError) -> Bool {
-    var found = current()
-    checkIsCurrent()
-    while body(found.key.bytes, found.value.bytes) {
-      guard let next = try following() else { return false }
-      found = next
-    }
-    stand(at: found)
-    return true
-  }
-
-  @usableFromInline
-  func checkIsCurrent() { precondition(!isOutdated, "the transaction has written since the cursor moved") }
-
-  /// The entry behind the one that the cursor is on.
-  @usableFromInline
-  mutating func following() throws(LMDBError) -> Entry? {
-    stand(.nowhere)
-    let found = calls._withUnsafeGuaranteedRef { calls in
-      Result { () throws(LMDBError) in try calls.moveToNext(handle) }
-    }
-    guard let next = try found.get() else {
-      stand(.end)
-      isEndMarked = true
-      return nil
-    }
-    try transaction.guardEntry(next)
-    readAhead(of: next)
-    return next
-  }
-
-  /// Reads a page when the first of its entries is met. They are in the page in the order in which they came: one after
-  /// the other, each would wait for memory.
-  @inline(__always)
-  private mutating func readAhead(of entry: Entry) {
-    let (pageBytes, lineBytes): (UInt, Int) = (4096, 64)
-    let start = UInt(bitPattern: entry.key.baseAddress) & ~(pageBytes - 1)
-    // A write transaction has pages of its own, which begin anywhere.
-    guard start != ahead.start, transaction.isReadOnly, let page = UnsafeRawPointer(bitPattern: start) else {
-      return
-    }
-    ahead.start = start
-    for line in stride(from: 0, to: Int(pageBytes), by: lineBytes) {
-      ahead.sum &+= page.load(fromByteOffset: line, as: UInt8.self)
-    }
-  }
-
-  @usableFromInline
-  mutating func stand(at found: Entry) {
-    entry = found
-    changeCount = transaction.changeCount
-    position = .entry
-    isEndMarked = false
-  }
-
   /// Deletes the entry; `next` and `previous` then move to its neighbours, unless something was put
   /// meanwhile: then seek first. (mdb_cursor_del)
   package mutating func deleteCurrent() throws(LMDBError) {
@@ -206,6 +136,13 @@ package struct Cursor: ~Copyable {
     if isDeleted { return hasPrevious ? try move(.next, orElse: .end) : try first() }
     if hasPrevious { _ = try transaction.calls.move(handle, .next) }
     return try move(.next, orElse: .end)
+  }
+
+  private mutating func stand(at found: Entry) {
+    entry = found
+    changeCount = transaction.changeCount
+    position = .entry
+    isEndMarked = false
   }
 
   private mutating func stand(_ position: Position) {

@@ -22,10 +22,13 @@ package final class Environment: Sendable {
   /// The address of page 0 in the map; 0 until a reader has found it.
   let mapBase = Atomic<UInt>(0)
 
+  /// The size of a page in bytes.
+  let pageBytes: Int
+
   /// How much address space was reserved at the open, in bytes.
   private let reservedBytes: Int
 
-  /// The least length of the file in bytes; the file never shrinks.
+  /// So many bytes of the file are in the map, at least; the file never shrinks.
   let knownBytes = Atomic<Int>(0)
 
   /// The thread that has a write transaction of this environment, or waits for one.
@@ -65,6 +68,7 @@ package final class Environment: Sendable {
       if options.checkedPagesMax > 0 {
         try Self.checkStructure(calls, handle, file, pagesMax: options.checkedPagesMax)
       }
+      self.pageBytes = try calls.pageBytes(of: handle)
       self.reservedBytes = try calls.information(of: handle).mapBytes
       self.handle = handle
     } catch {
@@ -78,7 +82,7 @@ package final class Environment: Sendable {
     self.isReadOnly = options.readOnly
     self.number = Self.counter.add(1, ordering: .relaxed).newValue
     self.forkGeneration = ForkGuard.generation
-    knownBytes.store(file.bytes, ordering: .relaxed)
+    knownBytes.store(min(file.bytes, reservedBytes), ordering: .relaxed)
     AddressSpace.take(reservedBytes)
   }
 

@@ -42,6 +42,11 @@ final class TableCache: Sendable {
     state.withLock { $0.handles[name] }
   }
 
+  /// The name of an open table, by its handle.
+  func name(of handle: UInt32) -> String? {
+    state.withLock { state in state.handles.first { $0.value == handle }?.key }
+  }
+
   /// Allows a transaction to open tables until `release`; false if another transaction may already.
   func claim(_ owner: TransactionState) -> Bool {
     let owner = ObjectIdentifier(owner)

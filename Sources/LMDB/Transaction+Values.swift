@@ -45,6 +45,26 @@ extension Transaction {
     }
   }
 
+  /// Passes the entries of a table to a closure without copies, from the first whose key is equal or greater, until
+  /// the closure returns false. It must not write. The bytes are valid inside the closure.
+  ///
+  /// - Throws: `.corrupted`, and what the closure throws.
+  @inlinable
+  package borrowing func forEachEntry(
+    in table: Table, from key: RawSpan, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws {
+    if let walk = try state.walk(of: table, from: key) {
+      var walk = walk
+      while let entry = try walk.next() {
+        guard try body(entry.key.bytes, entry.value.bytes) else { return }
+      }
+      return
+    }
+    var cursor = try openCursor(table)
+    guard try cursor.seek(atOrAfter: key) else { return }
+    while try cursor.withEntry(body), try cursor.next() {}
+  }
+
   /// Opens a cursor, which is not on an entry yet. (mdb_cursor_open)
   package borrowing func openCursor(_ table: Table) throws(LMDBError) -> Cursor {
     let cursor = try state.calls.openCursor(state.begun(), state.number(of: table))
@@ -53,6 +73,13 @@ extension Transaction {
 }
 
 extension TransactionState {
+  /// A walk through a table from a key; nil if the transaction can have none.
+  @usableFromInline
+  func walk(of table: Table, from key: RawSpan) throws(LMDBError) -> EntryWalk? {
+    guard let tree = try tree(of: table) else { return nil }
+    return try EntryWalk(tree, from: key, pageBytes: environment.pageBytes, in: self)
+  }
+
   /// The bytes of a key's value. LMDB refuses an empty key, so it never exists.
   @usableFromInline
   func value(of key: RawSpan, in table: Table) throws(LMDBError) -> UnsafeRawBufferPointer? {

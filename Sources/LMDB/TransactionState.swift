@@ -32,6 +32,9 @@ final class TransactionState {
   /// The address of page 0, for readers; 0 if not known.
   @exclusivity(unchecked) private var mapBase: UInt = 0
 
+  /// The records of tables that a read transaction was asked for.
+  @exclusivity(unchecked) private var trees: [(table: UInt32, tree: TreeRecord)] = []
+
   /// Tables that this transaction has opened; LMDB closes them if it is not committed.
   private(set) var openedTables: [String: UInt32] = [:]
 
@@ -194,6 +197,7 @@ final class TransactionState {
     try environment.admit(isNew: false) { () throws(LMDBError) in try calls.renew(handle) }
     isReset = false
     changeCount &+= 1
+    trees.removeAll()
     try findMapBase()
   }
 
@@ -264,7 +268,11 @@ final class TransactionState {
     guard let start = UnsafeRawPointer(bitPattern: page) else { return }
     let number = start.load(as: UInt.self)
     let (offset, overflow) = number.multipliedReportingOverflow(by: pageBytes)
-    guard !overflow, offset < page, Int(bitPattern: offset) < environment.file.bytes else {
+    // A page may be larger than what the map is aligned to: then its start is not known.
+    if pageBytes > UInt(SystemCalls.memoryPageBytes) { return }
+    let isThere = try environment.file.has(
+      UnsafeRawBufferPointer(start: start, count: Int(pageBytes)), at: overflow ? .max : offset)
+    guard isThere, offset < page else {
       throw damaged("a page of the table of tables has the wrong number")
     }
     mapBase = page - offset
@@ -290,13 +298,47 @@ final class TransactionState {
 
   @inline(never)
   private func guardAgainstFile(_ start: UInt, _ count: UInt) throws(LMDBError) {
-    let bytes = environment.file.bytes
+    // Another process may have made the file larger than this one's map.
+    let bytes = min(environment.file.bytes, try calls.information(of: environment.handle).mapBytes)
     environment.knownBytes.store(bytes, ordering: .relaxed)
     if start <= UInt(bytes) && count <= UInt(bytes) - start { return }
     throw damaged("an entry of \(count) bytes is outside the data file")
   }
 
-  private func damaged(_ message: String) -> LMDBError {
+  /// The record of a table in a read transaction's state. Nil if only a cursor can read the table: in a write
+  /// transaction, while the map or the table's name is not known, or if the record is of no plain table.
+  func tree(of table: Table) throws(LMDBError) -> TreeRecord? {
+    guard isReadOnly, mapBase != 0 else { return nil }
+    let number = number(of: table)
+    if let known = trees.first(where: { $0.table == number }) { return known.tree }
+    guard let name = environment.tables.name(of: number) else { return nil }
+    let (handle, key) = (readable, Array(name.utf8))
+    let record = try key.span.bytes.withUnsafeBytes { key throws(LMDBError) in
+      try calls.get(handle, Calls.mainTable, key)
+    }
+    guard let found = record, found.count == TreeRecord.byteCount else { return nil }
+    try guardBytes(found)
+    let tree = TreeRecord(found.bytes, at: 0)
+    guard tree.flags == 0 else { return nil }
+    trees.append((number, tree))
+    return tree
+  }
+
+  /// Bytes of the map from the start of a page of a read transaction, which knows the map.
+  func bytes(
+    fromPage number: UInt64, pageBytes: Int, count: Int
+  ) throws(LMDBError) -> UnsafeRawBufferPointer {
+    let (offset, overflows) = UInt(number).multipliedReportingOverflow(by: UInt(pageBytes))
+    let (address, isOutside) = mapBase.addingReportingOverflow(offset)
+    guard !overflows, !isOutside, let start = UnsafeRawPointer(bitPattern: address) else {
+      throw damaged("page \(number) is outside the data file")
+    }
+    let bytes = UnsafeRawBufferPointer(start: start, count: count)
+    try guardBytes(bytes)
+    return bytes
+  }
+
+  func damaged(_ message: String) -> LMDBError {
     LMDBError(code: .corrupted, call: "mdb_get", path: environment.directory, message: message)
   }
 }

@@ -113,35 +113,4 @@ struct CursorTests {
     let next = Self.key(cursor)
     #expect(next == [7])
   }
-
-  @Test("passing over entries stops at the first that is wanted, or at the end, and moves on from there")
-  func passedOver() throws {
-    let environment = try Environment(directory: directory.path, options: .test())
-    let table = try environment.table("t")
-    let transaction = try environment.beginWrite()
-    for key in UInt8(1)...9 { try transaction.put([key], [key], table) }
-    for start in UInt8(1)...9 {
-      for wanted in UInt8(1)...10 {
-        var cursor = try transaction.openCursor(table)
-        #expect(try cursor.seek(to: [start].span.bytes))
-        var seen: [Bytes] = []
-        let isFound = try cursor.skip { key, value in
-          seen.append(Bytes(key))
-          return Bytes(value)[0] < wanted
-        }
-        let last = max(start, wanted)
-        #expect(isFound == (last < 10))
-        #expect(seen == (start...min(last, 9)).map { [$0] })
-        if isFound {
-          let key = Self.key(cursor)
-          #expect(key == [last])
-        }
-        #expect(try cursor.next() == (last < 9))
-        if last < 9 {
-          let key = Self.key(cursor)
-          #expect(key == [last + 1])
-        }
-      }
-    }
-  }
 }

@@ -105,7 +105,7 @@ struct DamagedFileTests {
   }
 
   /// Random damage: a bit, a byte or a number, mostly in the structure of the pages.
-  private static func damage(
+  static func damage(
     _ bytes: Bytes, _ random: inout SeededGenerator
   ) -> (offset: Int, patch: Bytes) {
     let page = Int.random(in: 0..<bytes.count / pageBytes, using: &random) * pageBytes

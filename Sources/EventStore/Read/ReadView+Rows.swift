@@ -13,10 +13,17 @@ extension ReadView {
   /// where these do not matter.
   func withStoredRow<R>(of record: RecordID, _ body: (StoredRow, StateNumber) throws -> R?) throws -> R? {
     let state = try state(of: record.zone)
-    return try record.name.withBytes { name in
+    return try withStoredRow(named: record.name, in: state) { try body($0, state) }
+  }
+
+  /// As ``withStoredRow(of:_:)``, of a record in a state.
+  func withStoredRow<R>(named name: Name, in state: StateNumber, _ body: (StoredRow) throws -> R?) throws
+    -> R?
+  {
+    try name.withBytes { name in
       guard name.byteCount <= Limits.recordNameBytesMax else { return nil }
       return try transaction.withValue(of: TableKey.record(state, name).span, in: tables.records) { row in
-        try naming(name) { try body(StoredRow(row), state) }
+        try naming(name) { try body(StoredRow(row)) }
       } ?? nil
     }
   }
@@ -136,50 +143,20 @@ extension ReadView {
 
   /// Calls a closure with the name and row of each record of a state, in the order of their names, until it
   /// returns false. Rows are as the table of records has them: whole, or without their registers.
+  ///
+  /// - Parameter isSkipped: which rows it passes over. It must not read.
   func forEachStoredRow(
-    in state: StateNumber, after name: Name?, _ body: (_ name: RawSpan, _ row: StoredRow) throws -> Bool
-  ) throws {
-    guard var cursor = try rows(of: state, after: name) else { return }
-    while try read(cursor, state, body), try cursor.next() {}
-  }
-
-  /// As ``forEachStoredRow(in:after:_:)``, without the rows that a closure chooses: it passes over them faster. It
-  /// must not read.
-  func forEachStoredRow(
-    in state: StateNumber, after name: Name?, skipping isSkipped: (StoredRow) -> Bool,
+    in state: StateNumber, after name: Name?, skipping isSkipped: (StoredRow) -> Bool = { _ in false },
     _ body: (_ name: RawSpan, _ row: StoredRow) throws -> Bool
   ) throws {
-    guard var cursor = try rows(of: state, after: name) else { return }
-    repeat {
-      guard try cursor.skip(while: { key, row in key.isOf(state) && isSkipped(StoredRow(row)) }),
-        try read(cursor, state, body)
-      else { return }
-    } while try cursor.next()
-  }
-
-  /// On the first row of a state, or of a later one; nil if there is none.
-  private func rows(of state: StateNumber, after name: Name?) throws -> Cursor? {
     var start = TableKey.state(state)
     if let name {
       for byte in name.rawValue.utf8.prefix(Limits.recordNameBytesMax) { start.append(byte) }
     }
-    var cursor = try transaction.openCursor(tables.records)
-    var isThere = try cursor.seek(atOrAfter: start.span)
-    if name != nil, isThere, cursor.withEntry({ key, _ in equalBytes(key, start.span) }) {
-      isThere = try cursor.next()
-    }
-    guard isThere else { return nil }
-    return consume cursor
-  }
-
-  /// Passes a cursor's row to a closure; false if it is not one of the state.
-  @inline(__always)
-  private func read(
-    _ cursor: borrowing Cursor, _ state: StateNumber,
-    _ body: (_ name: RawSpan, _ row: StoredRow) throws -> Bool
-  ) throws -> Bool {
-    try cursor.withEntry { key, row in
+    try transaction.forEachEntry(in: tables.records, from: start.span) { key, row in
       guard key.isOf(state) else { return false }
+      if isSkipped(StoredRow(row)) { return true }
+      if name != nil, equalBytes(key, start.span) { return true }
       let name = key.extracting(4...)
       return try naming(name) { try body(name, StoredRow(row)) }
     }

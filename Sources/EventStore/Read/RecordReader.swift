@@ -40,21 +40,16 @@ public struct RecordReader: ~Escapable {
   func scan(
     _ zone: ZoneID, type: Name?, after name: Name?, _ body: (borrowing RecordView) throws -> Bool
   ) throws {
-    let index = try view.zoneIndex(of: zone)
-    let state = view.zone(at: index).state
     let only = try type.map { try view.number(of: $0) ?? .none }
-    try view.forEachStoredRow(in: state, after: name) { name, row in
-      try view.withWhole(row, state) { row in
-        guard let found = try RecordView(row, name: name, zone: index, state, view) else { return true }
-        if let only, !found.isOf(only) { return true }
-        return try body(found)
-      }
+    try scan(zone, after: name) { record in
+      if let only, !record.isOf(only) { return true }
+      return try body(record)
     }
   }
 
   /// As ``scan(_:type:after:_:)``, without the rows that a closure chooses before anything else is read of them.
   func scan(
-    _ zone: ZoneID, after name: Name?, skipping isSkipped: (StoredRow) -> Bool,
+    _ zone: ZoneID, after name: Name?, skipping isSkipped: (StoredRow) -> Bool = { _ in false },
     _ body: (borrowing RecordView) throws -> Bool
   ) throws {
     let index = try view.zoneIndex(of: zone)

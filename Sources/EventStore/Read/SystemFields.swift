@@ -44,19 +44,6 @@ public struct SystemFields: Hashable, Sendable {
   }
 }
 
-extension RecordReader {
-  /// A copy of a record, with who created and changed it; nil if the record or its zone does not exist. It is
-  /// not generic, so that typed reads need no closure for it.
-  package func recordWithSystem(_ id: RecordID) throws -> (record: Record, system: SystemFields)? {
-    guard let zone = try view.zoneIndexIfThere(of: id.zone) else { return nil }
-    return try view.withRow(of: id) { row, state in
-      guard let (type, fields) = try view.visible(row, state) else { return nil }
-      let record = try view.record(id, type, in: row, from: fields, state)
-      return (record, try view.system(of: row, state, inZoneAt: zone))
-    }
-  }
-}
-
 extension ReadView {
   /// Who created a row's record and changed it last.
   ///

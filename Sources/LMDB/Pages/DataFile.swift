@@ -42,6 +42,14 @@ final class DataFile: Sendable {
   /// The length of the file in bytes, now.
   var bytes: Int { SystemCalls.bytes(of: descriptor) }
 
+  /// Whether the file has some bytes at an offset.
+  func has(_ bytes: UnsafeRawBufferPointer, at offset: UInt) throws(LMDBError) -> Bool {
+    guard let offset = Int(exactly: offset), offset <= self.bytes - bytes.count,
+      let found = try PageFile.read(descriptor, at: offset, count: bytes.count, path)
+    else { return false }
+    return found.elementsEqual(bytes)
+  }
+
   /// Checks the file before it is mapped. Returns whether it is shorter than its header says although no data
   /// is missing.
   func check() throws(LMDBError) -> Bool {

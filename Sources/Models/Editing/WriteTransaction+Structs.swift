@@ -48,7 +48,7 @@ extension WriteTransaction {
         throw refused(value, name, record)
       }
       // Setting what a default shows already would say nothing new.
-      if try field.shownValue(row.registers[name], in: record.zone) != stored {
+      if try field.shownValue(row.stored(name), in: record.zone) != stored {
         try setWithoutAsset(name, of: record, to: stored)
       }
       return

@@ -7,15 +7,12 @@ extension RecordReading where Self: ~Copyable {
   ///
   /// - Complexity: linear in the records of its zones; with a limit, no more memory than for twice as many.
   public func fetch<M: Model>(_ query: Query<M>) throws -> [Row<M>] {
-    try rows(of: records(query.base))
-  }
-
-  private func rows<M: Model>(of records: [RecordID]) throws -> [Row<M>] {
     let schema = M.schema
+    let records = try wholeRecords(query.base)
     var rows: [Row<M>] = []
     rows.reserveCapacity(records.count)
-    for record in records {
-      if let row = try fetch(Ref<M>(record), schema) { rows.append(row) }
+    for record in records where schema.types.contains(record.record.type) {
+      rows.append(try Row(record, schema, in: self))
     }
     return rows
   }
@@ -29,8 +26,9 @@ extension RecordReading where Self: ~Copyable {
   public func page<M: Model>(_ query: Query<M>) throws -> Page<M> {
     let hits = try hits(query.base)
     let isFull = query.base.limit.map { hits.count >= $0 } ?? false
-    return Page(
-      rows: try rows(of: hits.map(\.record)), next: isFull ? hits.last?.cursor : nil)
+    let schema = M.schema
+    let rows = try hits.compactMap { try fetch(Ref<M>($0.record), schema) }
+    return Page(rows: rows, next: isFull ? hits.last?.cursor : nil)
   }
 
   /// Which records a query has, in its order.

@@ -10,9 +10,10 @@ extension RecordReading where Self: ~Copyable {
   }
 
   func fetch<M: Model>(_ ref: Ref<M>, _ schema: ModelSchema<M>) throws -> Row<M>? {
-    guard let (record, system) = try reader.recordWithSystem(ref.record), schema.types.contains(record.type)
-    else { return nil }
-    return try Row(record, system, schema, in: self)
+    guard let whole = try reader.wholeRecord(ref.record), schema.types.contains(whole.record.type) else {
+      return nil
+    }
+    return try Row(whole, schema, in: self)
   }
 
   /// The records of a model in a zone, in the order of their names.
@@ -24,7 +25,7 @@ extension RecordReading where Self: ~Copyable {
       let schema = model.schema
       var rows: [Row<M>] = []
       try scan(zone, types: schema.types) { record in
-        rows.append(try Row(record.record(), record.system, schema, in: self))
+        rows.append(try Row(record.wholeRecord(), schema, in: self))
         return true
       }
       return rows

@@ -28,7 +28,7 @@ extension Row {
       guard let index = schema.index(of: field) else { return .null }
       return try field.value(of: contents[index], in: id.zone)
     }
-    return try (field as? any RegisterField)?.shownValue(registers[field.definition.name], in: id.zone)
+    return try (field as? any RegisterField)?.shownValue(stored(field.definition.name), in: id.zone)
       ?? .null
   }
 }

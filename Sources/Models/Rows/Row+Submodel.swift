@@ -5,7 +5,7 @@ extension Row {
   /// if let image = try row.ref(as: ImagePost.self).flatMap({ try store.fetch($0) }) { print(image.image) }
   /// ```
   public func ref<S: Submodel>(as model: S.Type) -> Ref<S>? {
-    model.schema.types.contains(registers.type) ? Ref(id.record) : nil
+    model.schema.types.contains(whole.record.type) ? Ref(whole.record.id) : nil
   }
 }
 

@@ -7,36 +7,40 @@ public import OperationFormat
 /// ```
 @dynamicMemberLookup
 public struct Row<M: Model>: Sendable, Identifiable {
-  /// Which record it is.
-  public let id: Ref<M>
-  /// Who created the record and changed it last, when, and whether that is sent.
-  public let system: SystemFields
+  let whole: WholeRecord
   let schema: ModelSchema<M>
-  let registers: Record
   /// What ``ModelSchema/merging`` show, in their order.
   let contents: [any Sendable]
 
   init(
-    _ record: Record, _ system: SystemFields, _ schema: ModelSchema<M>,
-    in transaction: borrowing some RecordReading & ~Copyable
+    _ whole: WholeRecord, _ schema: ModelSchema<M>, in transaction: borrowing some RecordReading & ~Copyable
   ) throws {
-    id = Ref(record.id)
-    self.system = system
     self.schema = schema
-    registers = try schema.renamed.isEmpty ? record : record.inNewNames(schema.renamed, in: transaction)
+    self.whole =
+      try schema.renamed.isEmpty
+      ? whole : WholeRecord(whole.record.inNewNames(schema.renamed, in: transaction), whole.system)
     contents =
-      try schema.merging.isEmpty ? [] : schema.merging.map { try $0.content(of: record.id, in: transaction) }
+      try schema.merging.isEmpty
+      ? [] : schema.merging.map { try $0.content(of: whole.record.id, in: transaction) }
   }
 
   /// The row of a record, as one of its model's parent. The parent's fields come first.
   init<S: Submodel>(_ row: Row<S>) where S.Parent == M {
-    (id, system, schema) = (Ref(row.id), row.system, M.schema)
-    (registers, contents) = (row.registers, row.contents)
+    (whole, schema, contents) = (row.whole, M.schema, row.contents)
   }
+
+  /// Which record it is.
+  public var id: Ref<M> { Ref(whole.record.id) }
+
+  /// Who created the record and changed it last, when, and whether that is sent.
+  public var system: SystemFields { whole.system }
+
+  /// What is stored for a register.
+  func stored(_ register: Name) -> Value? { whole.record[register] }
 
   public subscript<T>(dynamicMember path: KeyPath<M, Field<T>>) -> T {
     let field = schema.model[keyPath: path]
-    return field.shown(registers[field.definition.name], in: id.record.zone)
+    return field.shown(stored(field.definition.name), in: whole.record.id.zone)
   }
 
   public subscript(dynamicMember path: KeyPath<M, CounterField>) -> Int {

@@ -3,7 +3,7 @@ import GRDB
 import Models
 import Stores
 
-/// The same records by their model, and as Codable structs of GRDB.
+/// The same records by their model, and as Codable structs of GRDB, over ten times as many records.
 extension Case {
   struct ItemStruct: Codable, FetchableRecord {
     var id: String
@@ -65,6 +65,8 @@ extension Case {
     _ title: String, unit: String, aim: Double, _ reads: @escaping (Dataset, Sizes) -> ModelReads
   ) -> Case {
     Case(title: title, unit: unit, aims: [Comparison.Aim(than: .sqlite, ratio: aim)]) { place, sizes in
+      var sizes = sizes
+      sizes.records *= 10
       let bases = try Bases(place, sizes)
       let (engine, sqlite) = (
         try Engine(bases.engine, bases.dataset), try SQLite(bases.sqlite, bases.dataset)

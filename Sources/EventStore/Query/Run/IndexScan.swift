@@ -48,9 +48,7 @@ struct IndexScan {
     guard let table = view.tables.indexes, !keys.isEmpty else { return (0, false) }
     var found: (count: Int, hasOthers: Bool) = (0, false)
     let upper = keys.upper.span.bytes
-    var cursor = try view.transaction.openCursor(table)
-    guard try cursor.seek(atOrAfter: keys.lower.span.bytes) else { return found }
-    _ = try cursor.skip { key, row in
+    try view.transaction.forEachEntry(in: table, from: keys.lower.span.bytes) { key, row in
       guard found.count < max, compareBytes(key, upper) < 0 else { return false }
       if row.byteCount == 1 { found.count += 1 } else { found.hasOthers = true }
       return true
@@ -60,14 +58,8 @@ struct IndexScan {
 
   private func forwards(_ keys: IndexKeys, _ body: (borrowing IndexEntryView) throws -> Bool) throws {
     guard let table = view.tables.indexes else { return }
-    var cursor = try view.transaction.openCursor(table)
-    var isThere = try cursor.seek(atOrAfter: keys.lower.span.bytes)
-    while isThere {
-      let wantsMore = try cursor.withEntry { key, row in
-        try compareBytes(key, keys.upper.span.bytes) < 0 && body(IndexEntryView(key, row))
-      }
-      guard wantsMore else { return }
-      isThere = try cursor.next()
+    try view.transaction.forEachEntry(in: table, from: keys.lower.span.bytes) { key, row in
+      try compareBytes(key, keys.upper.span.bytes) < 0 && body(IndexEntryView(key, row))
     }
   }
 

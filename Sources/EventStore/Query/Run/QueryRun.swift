@@ -48,6 +48,22 @@ struct QueryRun: ~Escapable {
 
   // MARK: What it has
 
+  /// As ``hits()``, with what is in the records.
+  func wholeRecords() throws -> [WholeRecord] {
+    let limit = query.limit ?? .max
+    guard use == nil, query.order.isEmpty, query.each.isEmpty, query.start == nil, limit > 0 else {
+      return try records().compactMap { try reader.wholeRecord($0) }
+    }
+    var records: [WholeRecord] = []
+    for zone in zones where records.count < limit {
+      try scan(zone) { view in
+        records.append(try view.wholeRecord())
+        return records.count < limit
+      }
+    }
+    return records
+  }
+
   /// As ``hits()``, without their places.
   func records() throws -> [RecordID] {
     guard let use, use.isReverse != nil, zones.count == 1, query.start == nil,
@@ -203,25 +219,37 @@ struct QueryRun: ~Escapable {
   /// Calls a closure with each record of a zone that fulfils the query's condition, in the order of names,
   /// until it returns false. The order and the limit do not count, but the start does.
   private func visitAll(_ zone: ZoneID, _ body: (QueryPlace) throws -> Bool) throws {
-    let plain = try PlainTests(query, reader.view)
     let start = query.start?.place(in: query.order)
     // Without an order the start is a name: what comes before need not be read.
     if query.order.isEmpty, query.each.isEmpty, let start, zone < start.record.zone { return }
     let after =
       query.order.isEmpty && query.each.isEmpty && start?.record.zone == zone ? start?.record.name : nil
-    func fails(_ row: StoredRow) -> Bool { plain.hold(in: row) == false }
-    try reader.scan(zone, after: after, skipping: fails) { view in
-      if let types = query.types, try !types.contains(view.type) { return true }
+    try scan(zone, after: after) { view in
       if !query.each.isEmpty { return try visitEach(view, zone, start, body) }
-      let rest = plain.hold(in: view.row) == true ? plain.rest : query.condition
-      guard try rest == .always(true) || view.fulfils(rest, reader) else { return true }
       let place = QueryPlace(values: try orderValues(of: view), record: try view.id, order: query.order)
       if let start, !start.precedes(place) { return true }
       return try body(place)
     }
   }
 
-  /// The same with one record, for each field that it comes for.
+  /// Calls a closure with each record of a zone that fulfils the query's condition, in the order of names,
+  /// until it returns false. Where records come for fields, what the condition says of these is left.
+  private func scan(
+    _ zone: ZoneID, after name: Name? = nil, _ body: (borrowing RecordView) throws -> Bool
+  ) throws {
+    let plain = try PlainTests(query, reader.view)
+    func fails(_ row: StoredRow) -> Bool { plain.hold(in: row) == false }
+    try reader.scan(zone, after: name, skipping: fails) { view in
+      if let types = query.types, try !types.contains(view.type) { return true }
+      if query.each.isEmpty {
+        let rest = plain.hold(in: view.row) == true ? plain.rest : query.condition
+        guard try rest == .always(true) || view.fulfils(rest, reader) else { return true }
+      }
+      return try body(view)
+    }
+  }
+
+  /// As ``visitAll(_:_:)`` with one record, for each field that it comes for.
   private func visitEach(
     _ view: borrowing RecordView, _ zone: ZoneID, _ start: QueryPlace?, _ body: (QueryPlace) throws -> Bool
   ) throws -> Bool {

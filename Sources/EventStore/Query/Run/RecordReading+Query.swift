@@ -11,6 +11,11 @@ extension RecordReading where Self: ~Copyable {
   /// - Complexity: linear in the records of its zones; with a limit, no more memory than for twice as many.
   public func hits(_ query: RecordQuery) throws -> [QueryHit] { try QueryRun(query, reader).hits() }
 
+  /// As ``hits(_:)``, with what is in the records.
+  package func wholeRecords(_ query: RecordQuery) throws -> [WholeRecord] {
+    try QueryRun(query, reader).wholeRecords()
+  }
+
   /// As ``hits(_:)``, without their places.
   package func records(_ query: RecordQuery) throws -> [RecordID] { try QueryRun(query, reader).records() }
 
