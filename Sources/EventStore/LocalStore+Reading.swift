@@ -33,6 +33,23 @@ extension LocalStore {
   /// The clock of the store's configuration, in milliseconds since 1970.
   package func wallMilliseconds() -> Int64 { core.configuration.wallMilliseconds() }
 
+  /// What a closure reads, now and again whenever that may be another. What it has read decides that, so that it
+  /// may read anything.
+  ///
+  /// ```swift
+  /// for try await titles in local.values({ tx in try tx.records(in: zone).map { $0["title"] } }) {
+  ///   show(titles)
+  /// }
+  /// ```
+  public func values<R: Sendable>(
+    _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> R
+  ) -> ObservedValues<R> {
+    ObservedValues(core, hub, body)
+  }
+
+  /// The commits of the store from now on, also those of other processes.
+  public var commits: Commits { Commits(core) }
+
   /// The id of the store's last commit, by this process or any other. It only grows.
   ///
   /// - Throws: ``StoreError`` `closed`.

@@ -22,6 +22,8 @@ public final class LocalStore: Sendable {
   public let identity: StoreIdentity
   /// What all verbs work on.
   let core: StoreCore
+  /// Those who observe what they have read.
+  let hub: ObserverHub
 
   /// The version of the format of a store that this code reads and writes.
   public static let formatVersion: UInt64 = OpenedStore.formatVersion
@@ -44,6 +46,7 @@ public final class LocalStore: Sendable {
     self.durability = durability
     core = try StoreCore(directory, durability, configuration)
     identity = core.identity
+    hub = ObserverHub(core)
     guard !configuration.isReadOnly else { return }
     try StoreError.translating {
       try RebuildRun(core).foldKnownKinds()

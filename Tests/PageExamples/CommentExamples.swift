@@ -317,4 +317,44 @@ private enum Evolving {
   }
 }
 
+private enum Observing {
+  struct Post: Model {
+    static let type: Name = "post"
+    let date = Field<Date>("date")
+  }
+
+  struct Todo: Model {
+    static let type: Name = "todo"
+    let isDone = Field<Bool>("isDone")
+  }
+
+  static func observe(_ store: Store, _ post: Ref<Post>, _ local: LocalStore, _ zone: ZoneID) async throws {
+    func show(_ shown: some Any) {}
+    func insert(_ row: Row<Post>, at place: Int) {}
+    var badge = 0
+    // comment Commits.swift
+    for await commit in store.commits where commit.mayHaveChanged(post.record) { show(try store.fetch(post)) }
+    // comment end
+    // comment LocalStore+Reading.swift
+    for try await titles in local.values({ tx in try tx.records(in: zone).map { $0["title"] } }) {
+      show(titles)
+    }
+    // comment end
+    // comment Store+Observing.swift
+    for try await rows in store.values(of: Post.all.sorted(by: \.date, .reverse).limit(20)) { show(rows) }
+    // comment end
+    // comment Store+Observing.swift
+    for try await update in store.changes(of: Post.all) {
+      for place in update.inserted { insert(update.rows[place], at: place) }
+    }
+    // comment end
+    // comment Store+Observing.swift
+    for try await open in store.values({ tx in try tx.count(Todo.where { $0.isDone == false }) }) {
+      badge = open
+    }
+    // comment end
+    _ = badge
+  }
+}
+
 private func slug(of text: String) -> String { text.lowercased().replacing(" ", with: "-") }

@@ -89,17 +89,33 @@ struct ListsPage {
   // page end
 
   // page
-  func watch(
-    _ store: Store, every interval: Duration, _ changed: @Sendable () async throws -> Void
-  ) async throws {
-    var last = try store.read { try $0.lastPosition() }
-    while true {
-      try await Task.sleep(for: interval)
-      let now = try store.read { try $0.lastPosition() }
-      guard now != last else { continue }
-      last = now
-      try await changed()
+  @MainActor @Observable
+  final class OpenChores {
+    private(set) var rows: [Row<Chore>] = []
+
+    /// Call it in a task that lives as long as the screen, as in `.task { try? await chores.follow(store) }`.
+    func follow(_ store: Store, _ filter: ChoreFilter = ChoreFilter()) async throws {
+      for try await rows in store.values(of: filter.query.limit(50)) { self.rows = rows }
     }
+  }
+  // page end
+
+  // page
+  func follow(_ store: Store, in table: inout [String]) async throws {
+    for try await update in store.changes(of: Chore.all.sorted(by: \.title)) {
+      for place in update.removed.reversed() { table.remove(at: place) }
+      for place in update.inserted { table.insert(update.rows[place].title, at: place) }
+      if update.origins.contains(.remote) { print("another device changed the list") }
+      if !update.moved.isEmpty || !update.updated.isEmpty { table = update.rows.map(\.title) }
+      if table.count == 3 { break }
+    }
+  }
+  // page end
+
+  // page
+  func showBadge(_ store: Store, _ show: @Sendable (Int) -> Void) async throws {
+    let counts = store.values { tx in try tx.count(Chore.where { $0.isDone == false }) }
+    for try await count in counts { show(count) }
   }
   // page end
 
@@ -141,13 +157,26 @@ struct ListsPage {
     #expect(text.hasSuffix("Z by somebody, not sent yet"), "\(text)")
   }
 
-  @Test("notice a commit") func watching() async throws {
+  @Test("lists that keep themselves fresh") @MainActor
+  func following() async throws {
     let store = try Store(directory.path + "/a", .consistent, models: [Chore.self], zones: [.synced("home")])
-    let (changes, feed) = AsyncStream.makeStream(of: Void.self)
-    let task = Task { try await watch(store, every: .milliseconds(5)) { feed.yield() } }
-    try await Task.sleep(for: .milliseconds(50))
-    try await store.write { tx in try tx.create(Chore.self, in: "home") }
-    for await _ in changes { break }
-    task.cancel()
+    let open = OpenChores()
+    let tasks = [Task { try await open.follow(store) }]
+    let (counts, feed) = AsyncStream.makeStream(of: Int.self)
+    let badge = Task { try await showBadge(store) { feed.yield($0) } }
+    let table = Task { () async throws -> [String] in
+      var table: [String] = []
+      try await follow(store, in: &table)
+      return table
+    }
+    for title in ["b", "c", "a"] {
+      try await store.write { tx in try tx.create(Chore.self, in: "home") { $0.title = title } }
+    }
+    for await count in counts where count == 3 { break }
+    #expect(try await table.value == ["a", "b", "c"])
+    while open.rows.count < 3 { await Task.yield() }
+    store.close()
+    for task in tasks { try await task.value }
+    try await badge.value
   }
 }

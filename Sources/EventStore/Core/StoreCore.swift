@@ -14,6 +14,7 @@ final class StoreCore: Sendable {
   let tables: Tables
   let interned = Interned()
   let observers = CommitObservers()
+  let journal = CommitJournal()
   let assets: AssetFiles
   /// Where files are read, written and hashed that may be large.
   let fileThreads: BlockingThreads
@@ -47,8 +48,8 @@ final class StoreCore: Sendable {
       writer = nil
       return
     }
-    let (environment, tables, identity, interned, observers, assets) = (
-      environment, tables, identity, interned, observers, assets
+    let (environment, tables, identity, interned, observers, journal, assets) = (
+      environment, tables, identity, interned, observers, journal, assets
     )
     let makePerform: @Sendable () -> PerformWrites = {
       var changesPublished = -1
@@ -56,6 +57,7 @@ final class StoreCore: Sendable {
         storage: TableStorage(tables: tables), identity: identity, assetFiles: assets,
         wallMilliseconds: configuration.wallMilliseconds, makeRandom: configuration.makeRandom)
       if !configuration.fieldKinds.isEmpty { store.declaredKinds = DeclaredKinds(configuration.fieldKinds) }
+      store.journal = journal
       if let steps = configuration.foldBoundStepsMax {
         store.fold.bound.stepsMax = steps
         store.fold.bound.rowsAtOnce = max(1, min(steps / 4, store.fold.bound.rowsAtOnce))
@@ -83,6 +85,8 @@ final class StoreCore: Sendable {
   func close() {
     writer?.stop()
     environment.close()
+    // Who waits for a commit sees that there will be none.
+    observers.notify()
   }
 
   // MARK: Reading

@@ -2,13 +2,13 @@ public import OperationFormat
 
 extension ReadTransaction {
   /// The position of the last transaction in the log; `.start` if there is none.
-  public func lastPosition() throws -> Position { try readView.log.lastPosition() }
+  public func lastPosition() throws -> Position { try view.log.lastPosition() }
 
   /// The transaction at a position.
   ///
   /// - Throws: ``StoreError`` `positionUnknown`, `damaged`.
   public func entry(at position: Position) throws -> LogEntry {
-    let reader = LogReader(readView)
+    let reader = LogReader(view)
     return try reader.entry(at: position)
   }
 
@@ -16,7 +16,7 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `positionUnknown`, `damaged`.
   public func bytes(at position: Position) throws -> [UInt8] {
-    let reader = LogReader(readView)
+    let reader = LogReader(view)
     return try reader.bytes(at: position)
   }
 
@@ -24,11 +24,11 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func position(of id: TransactionID, in zone: ZoneID) throws -> Position? {
-    let number = try readView.zones.number(of: zone)
-    guard let replica = try readView.replicas.number(of: id.replica) else {
+    let number = try view.zones.number(of: zone)
+    guard let replica = try view.replicas.number(of: id.replica) else {
       return nil
     }
-    return try readView.log.position(of: replica, id.epoch, id.sequence, in: number)
+    return try view.log.position(of: replica, id.epoch, id.sequence, in: number)
   }
 
   /// Calls a closure with the log's transactions after a position, in the log's order, until it returns
@@ -45,7 +45,7 @@ extension ReadTransaction {
     after position: Position = .start, zone: ZoneID? = nil, record: RecordID? = nil,
     _ body: (LogEntry) throws -> Bool
   ) throws {
-    let reader = LogReader(readView)
+    let reader = LogReader(view)
     try reader.forEachPosition(after: position, in: record?.zone ?? zone) { position in
       let entry = try reader.entry(at: position)
       if let record, !entry.transaction.operations.contains(where: { $0.record == record.name }) {
@@ -57,7 +57,7 @@ extension ReadTransaction {
 
   /// The last transaction before a position, or of the whole log; nil if there is none.
   package func entry(before position: Position?) throws -> LogEntry? {
-    let reader = LogReader(readView)
+    let reader = LogReader(view)
     let found = try reader.lastPosition(before: position)
     return try found.map { try reader.entry(at: $0) }
   }
@@ -65,10 +65,10 @@ extension ReadTransaction {
   /// The last sequence that the store has of a replica's epoch in a zone; 0 if it has none, or does not have
   /// the zone.
   package func lastSequence(of replica: ReplicaID, _ epoch: UInt32, in zone: ZoneID) throws -> UInt64 {
-    let found = try readView.zones.find(zone)
-    guard let found, let number = try readView.replicas.number(of: replica)
+    let found = try view.zones.find(zone)
+    guard let found, let number = try view.replicas.number(of: replica)
     else { return 0 }
-    return try readView.lanes.lastSequence(of: number, epoch, in: found.number)
+    return try view.lanes.lastSequence(of: number, epoch, in: found.number)
   }
 
   /// The pending transactions of a zone in the log's order: the store's own, and those of a log that it has
@@ -77,7 +77,7 @@ extension ReadTransaction {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in what is pending; nothing is scanned.
   public func pending(in zone: ZoneID, limit: Int = .max) throws -> [LogEntry] {
-    let reader = LogReader(readView)
+    let reader = LogReader(view)
     var entries: [LogEntry] = []
     try reader.forEachPending(in: zone, identity) { position in
       guard entries.count < limit else { return false }
@@ -91,24 +91,24 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func pendingCount(in zone: ZoneID) throws -> Int {
-    let (number, row) = try readView.zones.visible(zone)
+    let (number, row) = try view.zones.visible(zone)
     return Int(
-      try readView.lanes.pendingCount(in: number, row, identity))
+      try view.lanes.pendingCount(in: number, row, identity))
   }
 
   /// The place of a transaction in the zone's present remote log; nil if it is pending.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func placement(of id: TransactionID, in zone: ZoneID) throws -> Placement? {
-    let (number, row) = try readView.zones.visible(zone)
-    guard let replica = try readView.replicas.number(of: id.replica),
+    let (number, row) = try view.zones.visible(zone)
+    guard let replica = try view.replicas.number(of: id.replica),
       let incarnation = row.token?.incarnation,
-      let place = try readView.placements.placement(
+      let place = try view.placements.placement(
         of: replica, id.epoch, id.sequence, in: number, incarnation)
     else { return nil }
-    let segment = try readView.segments.row(at: place.offset, in: number, incarnation)
+    let segment = try view.segments.row(at: place.offset, in: number, incarnation)
     return Placement(
-      incarnation: try readView.incarnations.identity(of: incarnation),
+      incarnation: try view.incarnations.identity(of: incarnation),
       offset: place.offset, receivedMilliseconds: segment?.receivedMilliseconds)
   }
 
@@ -116,7 +116,7 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   package func writtenHere(in zone: ZoneID) throws -> WrittenHere {
-    let (number, row) = try readView.zones.visible(zone)
-    return try readView.lanes.writtenHere(in: number, row, identity)
+    let (number, row) = try view.zones.visible(zone)
+    return try view.lanes.writtenHere(in: number, row, identity)
   }
 }

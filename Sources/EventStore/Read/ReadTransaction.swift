@@ -25,6 +25,12 @@ public struct ReadTransaction: ~Copyable, RecordReading {
   /// The same read, for a value that keeps one.
   borrowing func alias() -> ReadTransaction { ReadTransaction(readView, identity) }
 
+  /// The same view, for verbs whose answer any commit may change.
+  var view: ReadView {
+    readView.footprint?.noteAll()
+    return readView
+  }
+
   var transaction: LMDBTransaction {
     _read { yield readView.transaction }
   }

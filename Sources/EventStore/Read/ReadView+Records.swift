@@ -82,7 +82,8 @@ extension ReadView {
     in row: StoredRow, from fields: FieldStart, _ state: StateNumber
   ) throws -> [Record.Entry] {
     var entries: [Record.Entry] = []
-    entries.reserveCapacity(row.cellsMax(from: fields))
+    // Records that are read one after the other are alike.
+    entries.reserveCapacity(lastFieldCount)
     var last = NameNumber.none
     try row.forEachWinner(from: fields) { cell, winner in
       // The register of a field comes before its other cells, and hides them.
@@ -94,6 +95,7 @@ extension ReadView {
       entries.append(Record.Entry(name: try name(cell.field), value: value))
       last = cell.field
     }
+    lastFieldCount = entries.count
     return entries
   }
 

@@ -22,7 +22,9 @@ extension ReadView {
   {
     try name.withBytes { name in
       guard name.byteCount <= Limits.recordNameBytesMax else { return nil }
-      return try transaction.withValue(of: TableKey.record(state, name).span, in: tables.records) { row in
+      let key = TableKey.record(state, name)
+      footprint?.note(record: key.span)
+      return try transaction.withValue(of: key.span, in: tables.records) { row in
         try naming(name) { try body(StoredRow(row)) }
       } ?? nil
     }
@@ -144,11 +146,14 @@ extension ReadView {
   /// Calls a closure with the name and row of each record of a state, in the order of their names, until it
   /// returns false. Rows are as the table of records has them: whole, or without their registers.
   ///
-  /// - Parameter isSkipped: which rows it passes over. It must not read.
+  /// - Parameters:
+  ///   - isSkipped: which rows it passes over.
+  ///   - isNoted: whether the caller notes what it reads.
   func forEachStoredRow(
     in state: StateNumber, after name: Name?, skipping isSkipped: (StoredRow) -> Bool = { _ in false },
-    _ body: (_ name: RawSpan, _ row: StoredRow) throws -> Bool
+    isNoted: Bool = false, _ body: (_ name: RawSpan, _ row: StoredRow) throws -> Bool
   ) throws {
+    if !isNoted { footprint?.note(allOf: state) }
     var start = TableKey.state(state)
     if let name {
       for byte in name.rawValue.utf8.prefix(Limits.recordNameBytesMax) { start.append(byte) }

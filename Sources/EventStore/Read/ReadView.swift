@@ -10,6 +10,8 @@ final class ReadView: TableReading {
   let transaction: LMDBTransaction
   let tables: Tables
   let interned: Interned
+  /// What is read, if somebody wants to know.
+  @exclusivity(unchecked) var footprint: ReadFootprint?
   /// Whether a record is there if any head of its existence says so, and references read as what they are while
   /// their records are not there: as indexes see records.
   let showsAll: Bool
@@ -24,6 +26,8 @@ final class ReadView: TableReading {
   /// Cached names, by number.
   @exclusivity(unchecked) private var knownNames: [Name?] = []
   private static let namesMax: UInt32 = 1024
+  /// How many fields the record has that was read last.
+  @exclusivity(unchecked) var lastFieldCount = 0
   /// Cached existence of records that others refer to by cascades or nullify references.
   @exclusivity(unchecked) var fates = RecordFates()
   @exclusivity(unchecked) private var madeLogCache: LogCache?
@@ -41,6 +45,7 @@ final class ReadView: TableReading {
 
   /// Made when the log is read, which most reads do not do.
   var logCache: LogCache {
+    footprint?.noteAll()
     if let madeLogCache { return madeLogCache }
     let made = LogCache()
     madeLogCache = made
@@ -60,6 +65,7 @@ final class ReadView: TableReading {
   /// The index of a zone in the cache, for ``zone(at:)``.
   func zoneIndex(of zone: ZoneID) throws -> Int {
     if let index = knownZones.index(of: zone) { return index }
+    footprint?.note(zone)
     let (number, row) = try zones.visible(zone)
     let log = row.status == .local ? nil : ZoneLog(zone: number, incarnation: row.token?.incarnation)
     return knownZones.append(zone, KnownZone(state: row.state, log: log))
@@ -98,6 +104,7 @@ final class ReadView: TableReading {
   ///
   /// - Parameter index: that of the zone in the cache.
   func isPending(_ operation: HeadID, inZoneAt index: Int) throws -> Bool {
+    footprint?.note(pendingOf: knownZones.entries[index].key)
     guard let log = knownZones.entries[index].value.log else { return false }
     guard let incarnation = log.incarnation else { return true }
     let lane = PlacedLane(zone: log.zone, replica: operation.replica, epoch: operation.epoch)
@@ -122,6 +129,7 @@ final class ReadView: TableReading {
 
   /// The zones of the store, in order.
   func visibleZones() throws -> [ZoneID] {
+    footprint?.noteZones()
     if let madeZones { return madeZones }
     let zones = try self.zones.allVisible().map(\.id).sorted()
     madeZones = zones

@@ -48,13 +48,15 @@ public struct RecordReader: ~Escapable {
   }
 
   /// As ``scan(_:type:after:_:)``, without the rows that a closure chooses before anything else is read of them.
+  ///
+  /// - Parameter isNoted: whether the caller notes what it reads.
   func scan(
     _ zone: ZoneID, after name: Name?, skipping isSkipped: (StoredRow) -> Bool = { _ in false },
-    _ body: (borrowing RecordView) throws -> Bool
+    isNoted: Bool = false, _ body: (borrowing RecordView) throws -> Bool
   ) throws {
     let index = try view.zoneIndex(of: zone)
     let state = view.zone(at: index).state
-    try view.forEachStoredRow(in: state, after: name, skipping: isSkipped) { name, row in
+    try view.forEachStoredRow(in: state, after: name, skipping: isSkipped, isNoted: isNoted) { name, row in
       try view.withWhole(row, state) { row in
         guard let found = try RecordView(row, name: name, zone: index, state, view) else { return true }
         return try body(found)

@@ -6,14 +6,18 @@ extension RecordReading where Self: ~Copyable {
   ///
   /// - Throws: ``StoreError`` `damaged`.
   public func zones() throws -> [ZoneID] {
-    try reader.view.zones.allVisible().map(\.id).sorted()
+    let view = try reader.view
+    view.footprint?.noteZones()
+    return try view.zones.allVisible().map(\.id).sorted()
   }
 
   /// Whether ``zones()`` has a zone.
   ///
   /// - Complexity: a few look-ups, however many zones there are.
   package func hasZone(_ zone: ZoneID) throws -> Bool {
-    try reader.view.zones.find(zone)?.row.status.isVisible ?? false
+    let view = try reader.view
+    view.footprint?.note(zone)
+    return try view.zones.find(zone)?.row.status.isVisible ?? false
   }
 
   /// Whether a zone is synced.
@@ -21,7 +25,9 @@ extension RecordReading where Self: ~Copyable {
   /// - Returns: `local` or `attached`. Zones with another attachment are in no query.
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func attachment(of zone: ZoneID) throws -> ZoneAttachment {
-    try reader.view.zones.visible(zone).row.status == .attached ? .attached : .local
+    let view = try reader.view
+    view.footprint?.note(zone)
+    return try view.zones.visible(zone).row.status == .attached ? .attached : .local
   }
 
   /// The digest of a zone's state. It is equal in all stores that folded the same transactions with the same
@@ -41,6 +47,7 @@ extension RecordReading where Self: ~Copyable {
   /// - Throws: ``StoreError`` `damaged`.
   public func existencePolicy(of type: Name) throws -> ExistencePolicy {
     let view = try reader.view
+    view.footprint?.noteAll()
     guard let number = try view.number(of: type) else { return .latest }
     return try view.meta.policies()[number] ?? .latest
   }

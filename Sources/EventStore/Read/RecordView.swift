@@ -55,6 +55,11 @@ public struct RecordView: ~Copyable, ~Escapable {
 
   func isOf(_ type: NameNumber) -> Bool { typeNumber == type }
 
+  /// Notes in the footprint of the read that the record was read.
+  func noteRead() {
+    readView._withUnsafeGuaranteedRef { $0.footprint?.note(record: TableKey.record(state, nameBytes).span) }
+  }
+
   /// The value of a field; nil if it has none.
   ///
   /// - Throws: ``StoreError`` `damaged`.

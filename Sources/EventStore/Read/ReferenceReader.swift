@@ -89,6 +89,7 @@ struct ReferenceReader {
   /// The direct targets of a record's cascades, by its name; nil if the record is not alive.
   private func cascadesIfAlive(of name: [UInt8], _ state: StateNumber) throws -> [[UInt8]]? {
     let key = TableKey.record(state, name.span.bytes)
+    view.footprint?.note(record: key.span)
     return try view.transaction.withValue(of: key.span, in: view.tables.records) { row in
       let row = StoredRow(row)
       return try view.alive(row, state) == nil ? nil : try cascades(of: row, state)
@@ -122,6 +123,7 @@ struct ReferenceReader {
     case nil: break
     }
     let key = TableKey.record(state, name.span.bytes)
+    view.footprint?.note(record: key.span)
     let found = try view.transaction.withValue(of: key.span, in: view.tables.records) {
       row -> RecordFates.Fate? in
       let row = StoredRow(row)
@@ -159,6 +161,7 @@ struct ReferenceReader {
   /// rules.
   func holders(of target: RecordID, in zone: ZoneID) throws -> [Holder] {
     let state = try view.state(of: zone)
+    view.footprint?.note(allOf: state)
     var found: [(name: [UInt8], field: Name, cell: CellNumber, rule: ReferenceRule)] = []
     // A reference within the zone may name it, or not.
     for named in zone == target.zone ? [nil, zone] : [target.zone] {

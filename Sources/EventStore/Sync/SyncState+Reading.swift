@@ -3,27 +3,27 @@ package import OperationFormat
 
 extension ReadTransaction {
   package func syncState() throws -> StoreSyncState {
-    try readView.log.checkTail()
+    try view.log.checkTail()
     var zones: [ZoneSyncState] = []
     var hasRemovedZones = false
-    for (number, row) in try readView.zones.rows() {
+    for (number, row) in try view.zones.rows() {
       guard let attachment = ZoneAttachment(rawValue: row.status.rawValue) else {
         hasRemovedZones = true
         continue
       }
-      let zone = try readView.zoneNumbers.identity(of: number)
+      let zone = try view.zoneNumbers.identity(of: number)
       var state = ZoneSyncState(
         zone: zone, attachment: attachment, token: try changeToken(row.token, zone, number),
-        pending: try readView.lanes.pendingCount(in: number, row, identity),
-        assetPolicy: try readView.assets.policy(of: number))
-      state.hasUnsentAssets = try readView.assets.hasAny(in: number, .unsent)
-      state.isRereading = try readView.lanes.rereading(of: number) != nil
+        pending: try view.lanes.pendingCount(in: number, row, identity),
+        assetPolicy: try view.assets.policy(of: number))
+      state.hasUnsentAssets = try view.assets.hasAny(in: number, .unsent)
+      state.isRereading = try view.lanes.rereading(of: number) != nil
       zones.append(state)
     }
     // Of one name there may be a zone that is being deleted and one that was made since.
     zones.sort { ($0.zone, $0.attachment.rawValue) < ($1.zone, $1.attachment.rawValue) }
     var state = StoreSyncState(
-      identity: identity, databaseToken: try readView.meta.databaseToken(), zones: zones)
+      identity: identity, databaseToken: try view.meta.databaseToken(), zones: zones)
     state.hasRemovedZones = hasRemovedZones
     return state
   }
@@ -32,7 +32,7 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   package func changeToken(of zone: ZoneID) throws -> ChangeToken? {
-    let (number, row) = try readView.zones.visible(zone)
+    let (number, row) = try view.zones.visible(zone)
     return try changeToken(row.token, zone, number)
   }
 
@@ -41,9 +41,9 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   package func base(of zone: ZoneID) throws -> Base? {
-    guard let base = try readView.zones.visible(zone).row.base else { return nil }
+    guard let base = try view.zones.visible(zone).row.base else { return nil }
     return Base(
-      incarnation: try readView.incarnations.identity(of: base.incarnation),
+      incarnation: try view.incarnations.identity(of: base.incarnation),
       offset: base.offset)
   }
 
@@ -53,8 +53,8 @@ extension ReadTransaction {
     guard let token else { return nil }
     return ChangeToken(
       zone: zone,
-      incarnation: try readView.incarnations.identity(of: token.incarnation),
+      incarnation: try view.incarnations.identity(of: token.incarnation),
       offset: token.offset, hash: token.hash,
-      chain: try readView.segments.tokenChain(at: token.offset, in: number, token.incarnation))
+      chain: try view.segments.tokenChain(at: token.offset, in: number, token.incarnation))
   }
 }

@@ -66,6 +66,14 @@ struct MetaTable<Source: TableReading>: TableView {
     } ?? .none
   }
 
+  /// How many commits did more than to append local transactions.
+  func otherCommits() throws -> UInt64 {
+    try transaction.withValue(of: TableKey.meta(.others).span, in: tables.meta) { row in
+      var reader = ByteReader(row)
+      return try reader.readVarint("others")
+    } ?? 0
+  }
+
   /// The kinds of operations that the log has and no version has folded.
   func unfoldedKinds() throws -> Set<OperationKind> {
     let key = TableKey.meta(.unfolded)
@@ -82,6 +90,11 @@ struct MetaTable<Source: TableReading>: TableView {
 extension MetaTable where Source == TableStorage {
   func setClock(_ timestamp: Timestamp) throws {
     try source.put(.meta(.clock), in: tables.meta) { $0.append(littleEndian: timestamp.rawValue) }
+  }
+
+  func countOtherCommit() throws {
+    let count = try otherCommits() &+ 1
+    try source.put(.meta(.others), in: tables.meta) { $0.append(varint: count) }
   }
 
   func setLastState(_ state: StateNumber) throws {

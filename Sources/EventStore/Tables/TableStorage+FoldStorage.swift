@@ -182,6 +182,10 @@ extension TableStorage: FoldStorage {
     return found.offset
   }
 
+  var notesChanges: Bool { changeNotes != nil }
+
+  func noteChange(_ key: RawSpan, field: NameNumber?) { changeNotes?.note(key, field: field) }
+
   func noteRetiming(in state: StateNumber) throws {
     var row = try stateRow(state)
     row.retimings &+= 1

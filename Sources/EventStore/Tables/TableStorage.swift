@@ -12,6 +12,8 @@ final class TableStorage {
   let logCache = LogCache()
   /// Makes what keeps the indexes, where records are folded.
   var makeIndexUpkeep: ((TableStorage, [StoredIndex]) throws -> any RecordUpkeep)?
+  /// What the transaction has changed; nil if nobody observes its commit.
+  @exclusivity(unchecked) var changeNotes: ChangeNotes?
   // No access to a field meets another access to the same field. Dynamic checks of that took a twentieth of a
   // small commit.
   @exclusivity(unchecked) var state = State()
@@ -135,11 +137,13 @@ final class TableStorage {
     if state.innerNumbers?.changeCount != interned.changeCount { state.innerNumbers = interned.caches }
     try flush()
     state.inner = state.outer!.beginNested()
+    changeNotes?.beginNested()
   }
 
   func commitNested() throws {
     try flush()
     try state.inner.take()?.commit()
+    changeNotes?.commitNested()
   }
 
   /// Whether a nested transaction is open.
@@ -148,12 +152,16 @@ final class TableStorage {
   /// Ends a nested transaction that has written nothing: what comes is written without one.
   func dropUntouchedNested() throws {
     state.indexUpkeep??.dropViews()
-    if state.inner?.isUntouched == true { try state.inner.take()?.commit() }
+    if state.inner?.isUntouched == true {
+      try state.inner.take()?.commit()
+      changeNotes?.commitNested()
+    }
   }
 
   func abortNested() {
     // A commit that failed has ended it already.
     state.inner.take()?.abort()
+    changeNotes?.abortNested()
     undo(to: state.innerNumbers)
   }
 
@@ -248,6 +256,7 @@ final class TableStorage {
   }
 
   func setZoneRow(_ row: ZoneRow, _ zone: ZoneNumber) {
+    changeNotes?.note(zone, was: state.caches.zoneRows[zone] ?? (try? zones.storedRow(of: zone)) ?? nil)
     state.caches.zoneRows[zone] = row
     state.changedZones.insert(zone)
     state.zonesVersion += 1
@@ -256,6 +265,7 @@ final class TableStorage {
   /// Writes changed rows, and removes a zone's row.
   func removeZoneRow(_ zone: ZoneNumber) throws {
     try flush()
+    if let changeNotes { changeNotes.note(zone, was: try zoneRowIfThere(zone)) }
     state.caches.zoneRows[zone] = nil
     state.zonesVersion += 1
     let key = TableKey.zoneRow(zone)
@@ -346,6 +356,7 @@ final class TableStorage {
 
   /// Caches what an appended transaction changed.
   func noteAppended(_ header: LogEntryHeader, at position: Position) {
+    changeNotes?.note(header.replica)
     state.caches.lastPosition = position
     state.caches.bases[header.lane] = (header.sequence, header.base)
     state.zonesVersion += 1

@@ -201,4 +201,7 @@ enum MetaName: String {
   case unfolded
   /// The last number that a state got, a varint. Absent in stores of an earlier version.
   case states
+  /// How many commits did more than to append local transactions, a varint: what such a commit changes, its entries
+  /// of the log do not tell.
+  case others
 }

@@ -63,6 +63,11 @@ final class StoreTransaction {
     _modify { yield &current.numbers }
   }
 
+  /// Where it tells what its commits have changed; nil if nobody can observe them.
+  var journal: CommitJournal?
+  /// The log's last position when the transaction began.
+  private var positionBefore = Position.start
+
   /// The kinds that the app has declared for fields; nil for none.
   var declaredKinds: DeclaredKinds?
 
@@ -85,6 +90,13 @@ final class StoreTransaction {
     let isUnchanged = storage.begin(transaction)
     fold.reset()
     if !isUnchanged { clock.last = try storage.meta.clock() }
+    guard let journal, journal.isRead else {
+      storage.changeNotes = nil
+      return
+    }
+    if storage.changeNotes == nil { storage.changeNotes = ChangeNotes() }
+    storage.changeNotes?.begin()
+    positionBefore = try storage.lastPosition()
   }
 
   /// - Parameter isPlain: whether only writes of the app ran, and made or deleted no zone. Then the caches
@@ -92,7 +104,24 @@ final class StoreTransaction {
   func commit(isPlain: Bool = false) throws {
     try flush()
     try storage.meta.setClock(clock.last)
-    try storage.commit(cachesAreRight: isPlain)
+    if !isPlain { try storage.meta.countOtherCommit() }
+    guard let notes = storage.changeNotes, let journal else {
+      return try storage.commit(cachesAreRight: isPlain)
+    }
+    let id = storage.transaction.id
+    let changed = notes.outer
+    // It is there before anybody can see the commit.
+    journal.add(
+      CommitJournal.Note(
+        id: id, isPlain: isPlain, before: positionBefore, position: try storage.lastPosition(),
+        zones: try changes(changed),
+        assets: changed.assets, origins: try origins(changed), indexKeys: changed.indexKeys))
+    do {
+      try storage.commit(cachesAreRight: isPlain)
+    } catch {
+      journal.remove(id)
+      throw error
+    }
   }
 
   func abort() {

@@ -82,6 +82,13 @@ public struct EachRow<M: Model, T: FieldValue>: Sendable, Identifiable {
   public var id: ID { ID(record: row.id, place: place) }
 }
 
+extension EachRow: Equatable {
+  /// Whether two entries are of the same place and show the same row.
+  public static func == (left: EachRow, right: EachRow) -> Bool {
+    left.place == right.place && left.row == right.row
+  }
+}
+
 extension Model {
   /// The records of the model, once for each of some fields that has a value: see ``EachQuery``.
   ///

@@ -39,21 +39,27 @@ final class ModelSchema<M: Model>: Sendable {
 }
 
 /// The schemas that were asked for. A model is a type, so there are few.
-private enum ModelSchemas {
-  static let all = Mutex<[ObjectIdentifier: any AnyObject & Sendable]>([:])
+private struct ModelSchemas {
+  var all: [ObjectIdentifier: any AnyObject & Sendable] = [:]
+  /// The one that was asked for last: most are asked for many times in a row.
+  var last: (model: ObjectIdentifier, schema: any AnyObject & Sendable)?
+
+  static let shared = Mutex(ModelSchemas())
 }
 
 extension Model {
   /// What is known of the model. It is looked up for each change of a field, so nothing in it asks for the type's
   /// metadata, which would cost as much as the rest.
   static var schema: ModelSchema<Self> {
-    ModelSchemas.all.withLock { schemas in
-      if let known = schemas[ObjectIdentifier(Self.self)] {
-        return unsafeDowncast(known, to: ModelSchema<Self>.self)
+    let model = ObjectIdentifier(Self.self)
+    return ModelSchemas.shared.withLock { schemas in
+      if let last = schemas.last, last.model == model {
+        return unsafeDowncast(last.schema, to: ModelSchema<Self>.self)
       }
-      let made = ModelSchema<Self>()
-      schemas[ObjectIdentifier(Self.self)] = made
-      return made
+      let schema = schemas.all[model].map { unsafeDowncast($0, to: ModelSchema<Self>.self) } ?? ModelSchema()
+      schemas.all[model] = schema
+      schemas.last = (model, schema)
+      return schema
     }
   }
 

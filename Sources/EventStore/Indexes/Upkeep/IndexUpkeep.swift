@@ -125,6 +125,7 @@ final class IndexUpkeep: RecordUpkeep {
         manyNew
         ? kept.contains(found.entry.key.bytes) : new.contains { equalBytes($0.entry.key, found.entry.key) }
       if isKept { continue }
+      storage.changeNotes?.note(indexKey: found.entry.key)
       try storage.indexes.delete(found.entry.key)
       if indexes[found.place].stored.status == .building { try storage.indexes.putChanged(found.entry.key) }
     }
@@ -132,6 +133,7 @@ final class IndexUpkeep: RecordUpkeep {
     for found in new {
       let isKnown = manyOld ? known.contains(found.entry) : old.contains(found)
       if isKnown { continue }
+      storage.changeNotes?.note(indexKey: found.entry.key)
       try storage.indexes.put(found.entry.row, found.entry.key)
     }
   }

@@ -249,9 +249,6 @@ package enum RecordRow {
       reader = PlainReader(row, at: min(start, row.byteCount))
     }
 
-    /// An upper bound of the cells that are left: each takes at least 14 bytes.
-    var cellsMax: Int { (reader.row.byteCount - reader.offset) / 14 }
-
     @inline(__always) @_lifetime(self: copy self)
     mutating func next() throws(FormatError) -> (number: CellNumber, winner: Winner)? {
       guard reader.offset < reader.row.byteCount else { return nil }

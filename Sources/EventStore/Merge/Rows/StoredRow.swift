@@ -132,13 +132,6 @@ package struct StoredRow: ~Escapable {
     }
   }
 
-  /// An upper bound of the cells behind a place.
-  @inline(__always)
-  func cellsMax(from start: FieldStart) -> Int {
-    // One of version 1 takes at least 14 bytes.
-    isPacked ? PackedCells(bytes, from: start).count() : (bytes.byteCount - start.offset) / 14
-  }
-
   // MARK: Versions
 
   /// Runs a closure on the row in version 1.

@@ -1,12 +1,13 @@
 import OperationFormat
 
-/// Telling the indexes what changes.
+/// Telling the indexes what changes, and those who observe commits.
 extension Fold {
   /// Lets the indexes look at the loaded record before all of it may change.
   ///
   /// - Parameter type: the type that it gets; nil if it gets none.
   @inline(__always)
   mutating func willChange(type: NameNumber? = nil) throws {
+    if storage.notesChanges { loaded.withKey { storage.noteChange($0, field: nil) } }
     if let upkeep = try storage.indexUpkeep() { try tell(upkeep, type: type) }
   }
 
@@ -15,8 +16,13 @@ extension Fold {
   mutating func willChange(
     _ kind: OperationKind, _ field: NameNumber, type: NameNumber, operand: RawSpan
   ) throws {
-    guard let upkeep = try storage.indexUpkeep() else { return }
-    if try mayMatter(kind, type: type, operand: operand) {
+    let notesChanges = storage.notesChanges
+    let upkeep = try storage.indexUpkeep()
+    guard notesChanges || upkeep != nil else { return }
+    let isOfWhole = try mayMatter(kind, type: type, operand: operand)
+    if notesChanges { loaded.withKey { storage.noteChange($0, field: isOfWhole ? nil : field) } }
+    guard let upkeep else { return }
+    if isOfWhole {
       try tell(upkeep, type: type)
     } else if upkeep.has(field) {
       try tell(upkeep, field, type: type)

@@ -47,6 +47,12 @@ package protocol FoldStorage: RowReading, RunStorage {
   func noteRetiming(in state: StateNumber) throws
   /// What keeps the indexes; nil if there are none.
   func indexUpkeep() throws -> (any RecordUpkeep)?
+  /// Whether somebody wants to know which records change.
+  var notesChanges: Bool { get }
+  /// Notes that a field of a record is about to change, or all of it.
+  ///
+  /// - Parameter key: that of its row.
+  func noteChange(_ key: RawSpan, field: NameNumber?)
 
   /// The number of a replica, nil if it has none: then nothing of it was folded.
   func replicaNumber(of replica: ReplicaID) throws -> ReplicaNumber?
@@ -66,6 +72,8 @@ package struct PlacedRun: Hashable, Sendable {
 }
 
 extension FoldStorage {
-  // A fold in memory has no indexes.
+  // A fold in memory has no indexes and no observers.
   package func indexUpkeep() throws -> (any RecordUpkeep)? { nil }
+  package var notesChanges: Bool { false }
+  package func noteChange(_ key: RawSpan, field: NameNumber?) {}
 }

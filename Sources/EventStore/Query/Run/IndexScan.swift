@@ -48,6 +48,7 @@ struct IndexScan {
     guard let table = view.tables.indexes, !keys.isEmpty else { return (0, false) }
     var found: (count: Int, hasOthers: Bool) = (0, false)
     let upper = keys.upper.span.bytes
+    view.footprint?.note(from: keys.lower, to: keys.upper)
     try view.transaction.forEachEntry(in: table, from: keys.lower.span.bytes) { key, row in
       guard found.count < max, compareBytes(key, upper) < 0 else { return false }
       if row.byteCount == 1 { found.count += 1 } else { found.hasOthers = true }
@@ -58,13 +59,25 @@ struct IndexScan {
 
   private func forwards(_ keys: IndexKeys, _ body: (borrowing IndexEntryView) throws -> Bool) throws {
     guard let table = view.tables.indexes else { return }
-    try view.transaction.forEachEntry(in: table, from: keys.lower.span.bytes) { key, row in
-      try compareBytes(key, keys.upper.span.bytes) < 0 && body(IndexEntryView(key, row))
+    if view.footprint == nil {
+      return try view.transaction.forEachEntry(in: table, from: keys.lower.span.bytes) { key, row in
+        try compareBytes(key, keys.upper.span.bytes) < 0 && body(IndexEntryView(key, row))
+      }
     }
+    var last: [UInt8]?
+    try view.transaction.forEachEntry(in: table, from: keys.lower.span.bytes) { key, row in
+      guard compareBytes(key, keys.upper.span.bytes) < 0 else { return false }
+      let wantsMore = try body(IndexEntryView(key, row))
+      if !wantsMore { last = key.bytes }
+      return wantsMore
+    }
+    view.footprint?.note(from: keys.lower, to: last ?? keys.upper, isClosed: last != nil)
   }
 
   private func backwards(_ keys: IndexKeys, _ body: (borrowing IndexEntryView) throws -> Bool) throws {
     guard let table = view.tables.indexes else { return }
+    var lowest = keys.lower
+    defer { view.footprint?.note(from: lowest, to: keys.upper) }
     var cursor = try view.transaction.openCursor(table)
     var isThere = try cursor.seek(before: keys.upper.span.bytes)
     while isThere {
@@ -81,7 +94,10 @@ struct IndexScan {
           try !key.hasPrefix(group) || !equalBytes(IndexEntryView(key, row).group, last.group)
         }
       if isOnly {
-        guard try body(last) else { return }
+        guard try body(last) else {
+          lowest = group
+          return
+        }
         continue
       }
       let first = group + [0]
@@ -95,7 +111,10 @@ struct IndexScan {
           return try body(entry)
         }
         guard let wants else { break }
-        if !wants { return }
+        if !wants {
+          lowest = group
+          return
+        }
         isThere = try cursor.next()
       }
       isThere = try cursor.seek(before: first.span.bytes)

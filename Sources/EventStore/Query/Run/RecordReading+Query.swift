@@ -19,6 +19,17 @@ extension RecordReading where Self: ~Copyable {
   /// As ``hits(_:)``, without their places.
   package func records(_ query: RecordQuery) throws -> [RecordID] { try QueryRun(query, reader).records() }
 
+  /// Whether a record fulfils the condition of a query, and is of its types.
+  ///
+  /// - Parameter query: whose condition is ``QueryCondition/prepared``; its zones, order and limit do not count.
+  func fulfils(_ query: RecordQuery, _ record: RecordID) throws -> Bool {
+    let reader = try reader
+    return try reader.withRecord(record) { record in
+      if let types = query.types, try !types.contains(record.type) { return false }
+      return try record.fulfils(query.condition, reader)
+    } ?? false
+  }
+
   /// How many records a query has, no more than its limit.
   ///
   /// - Throws: as ``hits(_:)``.

@@ -1,0 +1,67 @@
+import LMDB
+
+/// What a closure reads, and again whenever that may be another: see ``LocalStore/values(_:)``.
+///
+/// The first element comes at once. The closure runs in a read of its own for each, in the task that iterates, and
+/// never for a commit of which the last read shows that it changes nothing in what was read. No read transaction
+/// is open while the task waits. Changes that come while the task does something else are one element.
+///
+/// It ends when the store is closed. An error of the closure ends it too.
+public struct ObservedValues<Element: Sendable>: AsyncSequence, Sendable {
+  private let core: StoreCore
+  private let hub: ObserverHub
+  private let body: @Sendable (borrowing ReadTransaction) throws -> Element
+
+  init(
+    _ core: StoreCore, _ hub: ObserverHub,
+    _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Element
+  ) {
+    (self.core, self.hub, self.body) = (core, hub, body)
+  }
+
+  public func makeAsyncIterator() -> Iterator { Iterator(core, hub, body) }
+
+  public struct Iterator: AsyncIteratorProtocol {
+    private let core: StoreCore
+    private let hub: ObserverHub
+    private let body: @Sendable (borrowing ReadTransaction) throws -> Element
+    private var observer: ObserverHub.Observer?
+    private var isDone = false
+    /// Who made the changes that are new in the last element.
+    package private(set) var origins: Commit.Origins = []
+
+    fileprivate init(
+      _ core: StoreCore, _ hub: ObserverHub,
+      _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Element
+    ) {
+      (self.core, self.hub, self.body) = (core, hub, body)
+    }
+
+    /// What the closure reads next; nil if the store was closed, or the task was cancelled.
+    ///
+    /// - Throws: what the closure throws; ``StoreError`` `damaged`, `system`.
+    public mutating func next() async throws -> Element? {
+      if isDone { return nil }
+      if let observer {
+        for await _ in observer.changes { break }
+      }
+      do {
+        guard !Task.isCancelled else { throw CancellationError() }
+        let observer = try observer ?? hub.makeObserver()
+        self.observer = observer
+        origins = observer.takeOrigins()
+        let (value, footprint, id) = try core.read { read in
+          read.readView.footprint = ReadFootprint()
+          let value = try body(read)
+          return (value, read.readView.footprint ?? ReadFootprint(), read.transaction.id)
+        }
+        observer.wait(for: footprint, readAt: id)
+        return value
+      } catch {
+        (isDone, observer) = (true, nil)
+        if error is CancellationError || (error as? StoreError)?.code == .closed { return nil }
+        throw error
+      }
+    }
+  }
+}

@@ -1,0 +1,251 @@
+import LMDB
+import OperationFormat
+import Synchronization
+
+/// Finds out for all observers of a store what a commit may have changed of what they have read. It costs in
+/// proportion to the commit, and to the observers that it concerns.
+final class ObserverHub: Sendable {
+  fileprivate struct State {
+    var lastNumber: UInt64 = 0
+    var observers: [UInt64: AsyncStream<Void>.Continuation] = [:]
+    /// Who made the changes that observers were told of and have not read.
+    var origins: [UInt64: Commit.Origins] = [:]
+    /// Those that read, or have not read since they were told of changes.
+    var busy: Set<UInt64> = []
+    /// Observers that have read something and wait, with it.
+    var waiting: [UInt64: ReadFootprint] = [:]
+    var index = FootprintIndex()
+    /// The last commit that was looked at.
+    var reader: CommitReader?
+    var watching: (commits: CommitObservation, task: Task<Void, Never>)?
+  }
+
+  private let core: StoreCore
+  private let state = Mutex(State())
+
+  init(_ core: StoreCore) { self.core = core }
+
+  deinit { state.withLock { $0.watching?.task.cancel() } }
+
+  // MARK: Observers
+
+  /// An observer, until it is released.
+  final class Observer: Sendable {
+    private let hub: ObserverHub
+    fileprivate let number: UInt64
+    /// An element says that what was read may be another now.
+    let changes: AsyncStream<Void>
+
+    fileprivate init(_ hub: ObserverHub, _ number: UInt64, _ changes: AsyncStream<Void>) {
+      (self.hub, self.number, self.changes) = (hub, number, changes)
+    }
+
+    deinit { hub.remove(number) }
+
+    /// Who made the changes since the last call.
+    func takeOrigins() -> Commit.Origins { hub.takeOrigins(of: number) }
+
+    /// Waits for changes of what was read.
+    ///
+    /// - Parameter id: LMDB's number of the commit that was read.
+    func wait(for footprint: ReadFootprint, readAt id: UInt64) {
+      hub.add(footprint, of: number, readAt: id)
+    }
+  }
+
+  /// - Throws: ``StoreError`` `closed`, `damaged`, `system`.
+  func makeObserver() throws -> Observer {
+    let (changes, tell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let number = try state.withLock { state in
+      if state.reader == nil {
+        state.reader = try CommitReader(core, listsTransactions: false)
+        state.watching = watch()
+      }
+      state.lastNumber += 1
+      state.observers[state.lastNumber] = tell
+      state.busy.insert(state.lastNumber)
+      return state.lastNumber
+    }
+    return Observer(self, number, changes)
+  }
+
+  private func remove(_ number: UInt64) {
+    // What is released outside the lock may end other observers.
+    let ended = state.withLock { state in
+      let tell = state.observers.removeValue(forKey: number)
+      state.forget(number)
+      state.origins[number] = nil
+      state.busy.remove(number)
+      let isLast = state.observers.isEmpty
+      defer {
+        if isLast { (state.reader, state.watching) = (nil, nil) }
+      }
+      return (tell, isLast ? state.reader : nil, isLast ? state.watching : nil)
+    }
+    ended.2?.task.cancel()
+  }
+
+  private func takeOrigins(of number: UInt64) -> Commit.Origins {
+    state.withLock { $0.origins.removeValue(forKey: number) ?? [] }
+  }
+
+  private func add(_ footprint: ReadFootprint, of number: UInt64, readAt id: UInt64) {
+    let missed = state.withLock { state -> AsyncStream<Void>.Continuation? in
+      guard let tell = state.observers[number] else { return nil }
+      state.forget(number)
+      // Commits that were looked at meanwhile may concern it.
+      guard let seen = state.reader?.seen.id, seen <= id else { return tell }
+      state.busy.remove(number)
+      state.waiting[number] = footprint
+      state.index.add(footprint, of: number)
+      return nil
+    }
+    missed?.yield()
+  }
+
+  // MARK: Commits
+
+  private func watch() -> (CommitObservation, Task<Void, Never>) {
+    let (commits, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let observation = core.observers.add { wake.yield() }
+    let task = Task { [weak self] in
+      for await _ in commits {
+        guard let self, self.lookAtCommits() else { return }
+      }
+    }
+    return (observation, task)
+  }
+
+  /// Tells the observers that a commit since the last call may concern. Returns false at the end of the store.
+  private func lookAtCommits() -> Bool {
+    let (concerned, isOpen) = state.withLock { state -> ([AsyncStream<Void>.Continuation], Bool) in
+      do {
+        guard let commit = try state.reader?.next(), let seen = state.reader?.seen else { return ([], true) }
+        // Those that read just now may have missed it.
+        for number in state.busy { state.origins[number, default: []].formUnion(commit.origins) }
+        if state.waiting.isEmpty { return ([], true) }
+        let numbers = try core.read { tx in try state.index.observers(concernedBy: commit, seen, tx) }
+        for number in numbers { state.origins[number, default: []].formUnion(commit.origins) }
+        return (state.take(numbers), true)
+      } catch {
+        // They find out when they read.
+        return (state.take(Set(state.observers.keys)), false)
+      }
+    }
+    for tell in concerned { tell.yield() }
+    return isOpen
+  }
+}
+
+extension ObserverHub.State {
+  fileprivate mutating func forget(_ number: UInt64) {
+    if let old = waiting.removeValue(forKey: number) { index.remove(old, of: number) }
+  }
+
+  fileprivate mutating func take(_ numbers: Set<UInt64>) -> [AsyncStream<Void>.Continuation] {
+    for number in numbers {
+      forget(number)
+      busy.insert(number)
+    }
+    return numbers.compactMap { observers[$0] }
+  }
+}
+
+/// Observers by what they have read.
+private struct FootprintIndex {
+  private var records: [[UInt8]: Set<UInt64>] = [:]
+  /// By what the keys of their ranges begin with: a state and an index.
+  private var ranges: [[UInt8]: [UInt64: [Range<ReadFootprint.IndexKey>]]] = [:]
+  private var filters: [StateNumber: [UInt64: [RecordQuery]]] = [:]
+  private var states: [StateNumber: Set<UInt64>] = [:]
+  private var zones: [ZoneID: Set<UInt64>] = [:]
+  private var pending: [ZoneID: Set<UInt64>] = [:]
+  private var all: Set<UInt64> = []
+  private var zoneLists: Set<UInt64> = []
+
+  mutating func add(_ footprint: ReadFootprint, of number: UInt64) {
+    for key in footprint.records { records[key, default: []].insert(number) }
+    for range in footprint.ranges {
+      ranges[range.indexPrefix, default: [:]][number, default: []].append(range)
+    }
+    for filter in footprint.filters {
+      filters[filter.state, default: [:]][number, default: []].append(filter.query)
+    }
+    for state in footprint.states { states[state, default: []].insert(number) }
+    for zone in footprint.zones { zones[zone, default: []].insert(number) }
+    for zone in footprint.pending { pending[zone, default: []].insert(number) }
+    if footprint.readsAll { all.insert(number) }
+    if footprint.readsZones { zoneLists.insert(number) }
+  }
+
+  mutating func remove(_ footprint: ReadFootprint, of number: UInt64) {
+    for key in footprint.records { records.remove(number, at: key) }
+    for range in footprint.ranges { ranges.remove(number, at: range.indexPrefix) }
+    for filter in footprint.filters { filters.remove(number, at: filter.state) }
+    for state in footprint.states { states.remove(number, at: state) }
+    for zone in footprint.zones { zones.remove(number, at: zone) }
+    for zone in footprint.pending { pending.remove(number, at: zone) }
+    all.remove(number)
+    zoneLists.remove(number)
+  }
+
+  /// The observers of what a commit may have changed.
+  func observers(
+    concernedBy commit: Commit, _ seen: CommitReader.Seen, _ read: borrowing ReadTransaction
+  ) throws -> Set<UInt64> {
+    var found = all
+    // What an asset is here or not decides is rare, and so is the arrival of one.
+    if commit.assets != [] {
+      for numbers in zones.values { found.formUnion(numbers) }
+    }
+    for (zone, changes) in commit.zones {
+      if changes.isSynced { found.formUnion(pending[zone] ?? []) }
+      guard let records = changes.records, let state = seen.zones[zone]?.state else {
+        found.formUnion(zones[zone] ?? [])
+        found.formUnion(zoneLists)
+        continue
+      }
+      if !records.isEmpty { found.formUnion(states[state] ?? []) }
+      for name in records.keys {
+        let key = Array(name.rawValue.utf8).withUnsafeBytes { TableKey.record(state, $0.bytes).span.bytes }
+        found.formUnion(self.records[key] ?? [])
+      }
+      if !records.isEmpty, seen.indexKeys == nil {
+        let prefix = TableKey.state(state).span.bytes
+        for (key, observers) in ranges where key.starts(with: prefix) { found.formUnion(observers.keys) }
+      }
+      for (number, queries) in filters[state] ?? [:] where !found.contains(number) {
+        let isConcerned = try queries.contains { query in
+          try records.keys.contains { try read.fulfils(query, RecordID(zone: zone, name: $0)) }
+        }
+        if isConcerned { found.insert(number) }
+      }
+    }
+    for key in seen.indexKeys ?? [] {
+      let key = ReadFootprint.IndexKey(bytes: key)
+      for (number, ranges) in ranges[Array(key.bytes.prefix(IndexEntry.prefixBytes))] ?? [:]
+      where !found.contains(number) && ranges.contains(where: { $0.contains(key) }) {
+        found.insert(number)
+      }
+    }
+    return found
+  }
+}
+
+extension Range<ReadFootprint.IndexKey> {
+  fileprivate var indexPrefix: [UInt8] { Array(lowerBound.bytes.prefix(IndexEntry.prefixBytes)) }
+}
+
+extension Dictionary where Value == Set<UInt64> {
+  fileprivate mutating func remove(_ number: UInt64, at key: Key) {
+    self[key]?.remove(number)
+    if self[key]?.isEmpty ?? false { self[key] = nil }
+  }
+}
+
+extension Dictionary {
+  fileprivate mutating func remove<T>(_ number: UInt64, at key: Key) where Value == [UInt64: T] {
+    self[key]?.removeValue(forKey: number)
+    if self[key]?.isEmpty ?? false { self[key] = nil }
+  }
+}

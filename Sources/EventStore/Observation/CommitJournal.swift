@@ -1,0 +1,109 @@
+import OperationFormat
+import Synchronization
+
+/// What the commits of this process have changed, while somebody reads them.
+final class CommitJournal: Sendable {
+  struct Note: Sendable {
+    /// LMDB's number of the transaction.
+    let id: UInt64
+    /// Whether it only appended local transactions.
+    let isPlain: Bool
+    let before: Position
+    let position: Position
+    let zones: [ZoneID: Commit.Changes]
+    let assets: Set<ContentHash>
+    let origins: Commit.Origins
+    /// The keys of indexes that came, went or changed; nil if they are too many.
+    let indexKeys: Set<[UInt8]>?
+  }
+
+  private struct State {
+    var readers = 0
+    /// In the order of their numbers, without gaps other than commits of other processes.
+    var notes: [Note] = []
+    /// How many records they name.
+    var records = 0
+    var watch: FileWatch?
+  }
+
+  /// A reader that is further behind reads the log instead.
+  private static let (notesMax, recordsMax) = (1024, 1 << 16)
+
+  private let state = Mutex(State())
+  private let readers = Atomic(0)
+
+  /// Whether anybody reads the commits.
+  var isRead: Bool { readers.load(ordering: .relaxed) > 0 }
+
+  /// Adds a commit that is about to be made.
+  func add(_ note: Note) {
+    state.withLock { state in
+      state.notes.append(note)
+      state.records += note.recordCount
+      guard state.notes.count > 2 * Self.notesMax || state.records > Self.recordsMax else { return }
+      while state.notes.count > Self.notesMax || state.records > Self.recordsMax / 2, state.notes.count > 1 {
+        state.records -= state.notes.removeFirst().recordCount
+      }
+    }
+  }
+
+  /// Takes back a commit that failed.
+  func remove(_ id: UInt64) {
+    state.withLock { state in
+      guard let last = state.notes.last, last.id == id else { return }
+      state.records -= last.recordCount
+      state.notes.removeLast()
+    }
+  }
+
+  /// The commits of this process after one and through another.
+  func notes(after first: UInt64, through last: UInt64) -> ArraySlice<Note> {
+    state.withLock { state in
+      let lower = state.notes.lastIndex { $0.id <= first }.map { $0 + 1 } ?? 0
+      let upper = state.notes.lastIndex { $0.id <= last }.map { $0 + 1 } ?? 0
+      return lower < upper ? state.notes[lower..<upper] : []
+    }
+  }
+
+  /// The last commit of this process that is noted.
+  var lastID: UInt64? { state.withLock { $0.notes.last?.id } }
+
+  // MARK: Readers
+
+  /// Counts a reader until what it returns is released.
+  func read(_ makeWatch: () -> FileWatch?) -> Reading {
+    readers.add(1, ordering: .relaxed)
+    state.withLock { state in
+      state.readers += 1
+      if state.readers == 1 { state.watch = makeWatch() }
+    }
+    return Reading(self)
+  }
+
+  final class Reading: Sendable {
+    private let journal: CommitJournal
+
+    fileprivate init(_ journal: CommitJournal) { self.journal = journal }
+
+    deinit { journal.endReading() }
+  }
+
+  private func endReading() {
+    readers.subtract(1, ordering: .relaxed)
+    let ended: FileWatch? = state.withLock { state in
+      state.readers -= 1
+      guard state.readers == 0 else { return nil }
+      defer { state.watch = nil }
+      state.notes.removeAll()
+      state.records = 0
+      return state.watch
+    }
+    ended?.cancel()
+  }
+}
+
+extension CommitJournal.Note {
+  fileprivate var recordCount: Int {
+    zones.values.reduce(1 + (indexKeys?.count ?? 0)) { $0 + ($1.records?.count ?? 0) }
+  }
+}

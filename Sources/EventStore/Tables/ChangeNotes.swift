@@ -1,0 +1,108 @@
+import OperationFormat
+
+/// What a write transaction has changed, or may have. It is kept while somebody observes the commits.
+final class ChangeNotes {
+  /// Of so many records of a commit each is noted; of more, only their zones.
+  static let recordsMax = 4096
+  private static let indexKeysMax = 4 * recordsMax
+
+  /// The changes of a transaction, or of one nested in it.
+  struct Level {
+    var records: [RecordKey: NotedFields] = [:]
+    /// The states of which more records changed than are noted.
+    var states: Set<StateNumber> = []
+    /// What the rows of zones were before.
+    var zones: [ZoneNumber: ZoneRow?] = [:]
+    var assets: Set<ContentHash> = []
+    /// Those that made the transactions that were appended.
+    var replicas: Set<ReplicaNumber> = []
+    /// The keys of indexes that came or went, or have something else now; nil if they are too many.
+    var indexKeys: Set<[UInt8]>? = []
+  }
+
+  enum NotedFields {
+    case some(Set<NameNumber>)
+    case all
+  }
+
+  /// The key of a record's row: its state and its name.
+  struct RecordKey: Hashable {
+    let bytes: [UInt8]
+
+    var state: StateNumber {
+      StateNumber(rawValue: bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) })
+    }
+
+    var name: Name { Name(String(decoding: bytes.dropFirst(4), as: UTF8.self)) }
+  }
+
+  // Accesses never overlap, so none is checked.
+  @exclusivity(unchecked) private(set) var outer = Level()
+  @exclusivity(unchecked) private var inner: Level?
+
+  private var level: Level {
+    @inline(__always) _read { if inner != nil { yield inner! } else { yield outer } }
+    @inline(__always) _modify { if inner != nil { yield &inner! } else { yield &outer } }
+  }
+
+  // MARK: The transaction
+
+  func begin() { (outer, inner) = (Level(), nil) }
+
+  func beginNested() { inner = Level() }
+
+  func abortNested() { inner = nil }
+
+  func commitNested() {
+    guard let nested = inner else { return }
+    inner = nil
+    for (key, fields) in nested.records { add(fields, key) }
+    outer.states.formUnion(nested.states)
+    outer.zones.merge(nested.zones) { first, _ in first }
+    outer.assets.formUnion(nested.assets)
+    outer.replicas.formUnion(nested.replicas)
+    for key in nested.indexKeys ?? [] { note(indexKey: key.span.bytes) }
+    if nested.indexKeys == nil { outer.indexKeys = nil }
+  }
+
+  // MARK: Noting
+
+  /// Notes that a field of a record may change, or all of it.
+  ///
+  /// - Parameter key: that of the record's row.
+  func note(_ key: RawSpan, field: NameNumber?) {
+    add(field.map { .some([$0]) } ?? .all, RecordKey(bytes: key.bytes))
+  }
+
+  private func add(_ fields: NotedFields, _ key: RecordKey) {
+    switch (level.records[key], fields) {
+    case (.all?, _): break
+    case (.some(let known)?, .some(let more)):
+      if !more.isSubset(of: known) { level.records[key] = .some(known.union(more)) }
+    case (nil, _) where level.states.contains(key.state): break
+    case (nil, _) where level.records.count >= Self.recordsMax:
+      level.states.formUnion(level.records.keys.map(\.state))
+      level.states.insert(key.state)
+      level.records.removeAll()
+    default: level.records[key] = fields
+    }
+  }
+
+  /// Notes that a zone's row changes.
+  func note(_ zone: ZoneNumber, was row: ZoneRow?) {
+    if level.zones[zone] == nil { level.zones[zone] = .some(row) }
+  }
+
+  /// Notes that an entry of an index comes, goes or changes.
+  func note(indexKey key: RawSpan) {
+    if let keys = level.indexKeys {
+      if keys.count < Self.indexKeysMax { level.indexKeys!.insert(key.bytes) } else { level.indexKeys = nil }
+    }
+  }
+
+  /// Notes that a transaction of a replica was appended.
+  func note(_ replica: ReplicaNumber) { level.replicas.insert(replica) }
+
+  /// Notes that the bytes of an asset are here.
+  func note(_ asset: ContentHash) { level.assets.insert(asset) }
+}
