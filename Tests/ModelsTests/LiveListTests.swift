@@ -155,8 +155,8 @@ struct LiveListTests {
     var entries = Shown<EachRow<Job, Int>>(
       fetch: { try $0.fetch(times) }, updates: stores[0].changes(of: times).makeAsyncIterator())
     for _ in 0..<60 {
-      let store = stores[Int.random(in: 0..<2, using: &random)]
-      let (what, number, size) = (Int.random(in: 0..<12, using: &random), Int.random(in: 0..<6, using: &random), Int.random(in: 0..<20, using: &random))
+      let store = stores[random.next(below: 2)]
+      let (what, number, size) = (random.next(below: 12), random.next(below: 6), random.next(below: 20))
       let task = Ref<Job>(in: "work", Name("n\(number)"))
       let team = Ref<Team>(in: "work", Name("t\(number % 3)"))
       if what == 11 {
