@@ -13,6 +13,7 @@ struct DeterminismTests {
       "EventStore/Common/StoreThread.swift", [.createThread],
       "a store's own thread, which a configuration does without"
     ),
+    ("EventStore/Common/FileWatch.swift", [.queue], "the system's word that another process wrote"),
     ("LMDB/Process/Gate.swift", [.clockTime], "how long a map that must grow waits for open reads"),
     ("Replicator/Remote/Folder/FolderWatch.swift", [.queue], "the system's word that a folder changed"),
     ("Replicator/Shell/SystemTimer.swift", [.sleep], "the default timer, which a configuration replaces"),

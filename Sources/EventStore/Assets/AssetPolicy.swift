@@ -14,6 +14,7 @@ extension RecordReading where Self: ~Copyable {
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func assetPolicy(of zone: ZoneID) throws -> AssetPolicy {
     let view = try reader.view
+    view.footprint?.noteAll()
     return try view.assets.policy(of: try view.zones.number(of: zone))
   }
 }

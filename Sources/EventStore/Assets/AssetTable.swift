@@ -230,6 +230,7 @@ extension AssetTable where Source == TableStorage {
 
   /// Notes that an asset has come: no zone waits for it any more, and what was wrong with its file is past.
   func noteArrival(of asset: AssetReference) throws {
+    source.changeNotes?.note(asset.hash)
     for (zone, _) in try zonesNaming(asset) {
       let key = TableKey.asset(asset, of: zone, .wanted)
       _ = try transaction.delete(key.span, in: tables.assets)

@@ -66,7 +66,7 @@ package struct CommitReader {
 
   private func commit(_ read: borrowing ReadTransaction, _ seen: inout Seen) throws -> Commit? {
     let id = read.transaction.id
-    guard id > seen.id else { return nil }
+    guard id > seen.id, !journal.isUnsettled(through: id) else { return nil }
     let notes = journal.notes(after: seen.id, through: id)
     let isOfOtherProcess = UInt64(notes.count) < id - seen.id
     let (before, position) = (seen.position, try read.readView.log.lastPosition())
@@ -77,16 +77,16 @@ package struct CommitReader {
       origins.formUnion(note.origins)
     }
     let otherCommits = try read.readView.meta.otherCommits()
-    let isPlain = otherCommits - seen.others == UInt64(notes.count { !$0.isPlain })
+    let isInLog = otherCommits - seen.others == UInt64(notes.count { !$0.isInLog })
     if isOfOtherProcess {
       let appended = try entries(read, after: before, through: position, besides: notes)
       zones.add(appended.zones)
       origins.formUnion(appended.origins)
     }
-    if !isPlain || notes.contains(where: { !$0.isPlain }) {
+    if !isInLog || notes.contains(where: { !$0.isInLog }) {
       let now = try Seen.zones(read)
       // What is not in the log may have changed anything.
-      if !isPlain { zones.add(Self.anything(seen.zones, now)) }
+      if !isInLog { zones.add(Self.anything(seen.zones, now)) }
       seen.zones = now
     }
     (seen.id, seen.position, seen.others) = (id, position, otherCommits)
@@ -97,7 +97,8 @@ package struct CommitReader {
     return Commit(
       before: before, position: position, zones: zones,
       transactions: listsTransactions ? try transactions(read, after: before) : [],
-      assets: isOfOtherProcess ? nil : notes.reduce(into: []) { $0.formUnion($1.assets) }, origins: origins,
+      assets: !isInLog && isOfOtherProcess ? nil : notes.reduce(into: []) { $0.formUnion($1.assets) },
+      origins: origins,
       isOfOtherProcess: isOfOtherProcess)
   }
 

@@ -9,7 +9,8 @@
 /// record and waiting for its changes. Nothing is stored for a slow reader: it gets one ``Commit`` for all that
 /// was committed since it last asked. No read transaction is open while it waits.
 ///
-/// It ends when the store is closed, or when its data file cannot be read: reading it throws then.
+/// It ends when the store is closed, and also when the file or an entry of the log cannot be read: `verify` says
+/// what is damaged.
 public struct Commits: AsyncSequence, Sendable {
   private let start: Start
 

@@ -27,7 +27,7 @@ public struct ObservedValues<Element: Sendable>: AsyncSequence, Sendable {
     private let body: @Sendable (borrowing ReadTransaction) throws -> Element
     private var observer: ObserverHub.Observer?
     private var isDone = false
-    /// Who made the changes that are new in the last element.
+    /// Who made the commits that woke it for the last element, and those that came until then.
     package private(set) var origins: Commit.Origins = []
 
     fileprivate init(

@@ -12,12 +12,12 @@ final class ObserverHub: Sendable {
     var origins: [UInt64: Commit.Origins] = [:]
     /// Those that read, or have not read since they were told of changes.
     var busy: Set<UInt64> = []
-    /// Observers that have read something and wait, with it.
-    var waiting: [UInt64: ReadFootprint] = [:]
+    /// Observers that have read something and wait, with it and LMDB's number of the commit that they read.
+    var waiting: [UInt64: (footprint: ReadFootprint, id: UInt64)] = [:]
     var index = FootprintIndex()
     /// The last commit that was looked at.
-    var reader: CommitReader?
-    var watching: (commits: CommitObservation, task: Task<Void, Never>)?
+    var lastID: UInt64 = 0
+    var watch: Task<Void, Never>?
   }
 
   private let core: StoreCore
@@ -25,7 +25,7 @@ final class ObserverHub: Sendable {
 
   init(_ core: StoreCore) { self.core = core }
 
-  deinit { state.withLock { $0.watching?.task.cancel() } }
+  deinit { state.withLock { $0.watch?.cancel() } }
 
   // MARK: Observers
 
@@ -57,9 +57,10 @@ final class ObserverHub: Sendable {
   func makeObserver() throws -> Observer {
     let (changes, tell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let number = try state.withLock { state in
-      if state.reader == nil {
-        state.reader = try CommitReader(core, listsTransactions: false)
-        state.watching = watch()
+      if state.watch == nil {
+        let reader = try CommitReader(core, listsTransactions: false)
+        state.lastID = reader.seen.id
+        state.watch = watch(reader)
       }
       state.lastNumber += 1
       state.observers[state.lastNumber] = tell
@@ -70,19 +71,14 @@ final class ObserverHub: Sendable {
   }
 
   private func remove(_ number: UInt64) {
-    // What is released outside the lock may end other observers.
-    let ended = state.withLock { state in
-      let tell = state.observers.removeValue(forKey: number)
+    let ended = state.withLock { state -> Task<Void, Never>? in
+      state.observers[number] = nil
       state.forget(number)
       state.origins[number] = nil
       state.busy.remove(number)
-      let isLast = state.observers.isEmpty
-      defer {
-        if isLast { (state.reader, state.watching) = (nil, nil) }
-      }
-      return (tell, isLast ? state.reader : nil, isLast ? state.watching : nil)
+      return state.observers.isEmpty ? state.watch.take() : nil
     }
-    ended.2?.task.cancel()
+    ended?.cancel()
   }
 
   private func takeOrigins(of number: UInt64) -> Commit.Origins {
@@ -94,9 +90,9 @@ final class ObserverHub: Sendable {
       guard let tell = state.observers[number] else { return nil }
       state.forget(number)
       // Commits that were looked at meanwhile may concern it.
-      guard let seen = state.reader?.seen.id, seen <= id else { return tell }
+      guard state.lastID <= id else { return tell }
       state.busy.remove(number)
-      state.waiting[number] = footprint
+      state.waiting[number] = (footprint, id)
       state.index.add(footprint, of: number)
       return nil
     }
@@ -105,49 +101,82 @@ final class ObserverHub: Sendable {
 
   // MARK: Commits
 
-  private func watch() -> (CommitObservation, Task<Void, Never>) {
+  private func watch(_ reader: CommitReader) -> Task<Void, Never> {
     let (commits, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let observation = core.observers.add { wake.yield() }
-    let task = Task { [weak self] in
+    return Task { [weak self] in
+      var reader = reader
       for await _ in commits {
-        guard let self, self.lookAtCommits() else { return }
+        guard let self, self.lookAtCommits(&reader) else { break }
       }
+      observation.cancel()
     }
-    return (observation, task)
   }
 
   /// Tells the observers that a commit since the last call may concern. Returns false at the end of the store.
-  private func lookAtCommits() -> Bool {
-    let (concerned, isOpen) = state.withLock { state -> ([AsyncStream<Void>.Continuation], Bool) in
-      do {
-        guard let commit = try state.reader?.next(), let seen = state.reader?.seen else { return ([], true) }
-        // Those that read just now may have missed it.
-        for number in state.busy { state.origins[number, default: []].formUnion(commit.origins) }
-        if state.waiting.isEmpty { return ([], true) }
-        let numbers = try core.read { tx in try state.index.observers(concernedBy: commit, seen, tx) }
-        for number in numbers { state.origins[number, default: []].formUnion(commit.origins) }
-        return (state.take(numbers), true)
-      } catch {
-        // They find out when they read.
-        return (state.take(Set(state.observers.keys)), false)
+  private func lookAtCommits(_ reader: inout CommitReader) -> Bool {
+    let commit: Commit
+    do {
+      guard let next = try reader.next() else { return true }
+      commit = next
+    } catch {
+      // They find out when they read.
+      tell { state in state.take(Set(state.observers.keys), []) }
+      return (error as? StoreError)?.code != .closed
+    }
+    let seen = reader.seen
+    var tests: [UInt64: [FootprintIndex.Test]] = [:]
+    tell { state in
+      state.lastID = seen.id
+      // Those that read just now may have missed it.
+      for number in state.busy { state.origins[number, default: []].formUnion(commit.origins) }
+      let (concerned, unclear) = state.index.observers(concernedBy: commit, seen)
+      tests = unclear.filter { (state.waiting[$0.key]?.id ?? .max) < seen.id }
+      return state.take(concerned.filter { (state.waiting[$0]?.id ?? 0) < seen.id }, commit.origins)
+    }
+    for (number, tests) in tests {
+      // Each sees the store by itself: what was read for another is not noted again.
+      let outcome = try? core.read { read in
+        read.readView.footprint = ReadFootprint()
+        let isConcerned = try tests.contains { try $0.holds(read) }
+        return (isConcerned, read.readView.footprint ?? ReadFootprint())
+      }
+      tell { state in
+        guard let (isConcerned, footprint) = outcome, !isConcerned else {
+          return state.take([number], commit.origins)
+        }
+        // Whether the record fulfils the query may be another's doing.
+        if state.waiting[number] != nil {
+          state.waiting[number]!.footprint.add(footprint)
+          state.index.add(footprint, of: number)
+        }
+        return []
       }
     }
-    for tell in concerned { tell.yield() }
-    return isOpen
+    return true
+  }
+
+  private func tell(_ choose: (inout State) -> [AsyncStream<Void>.Continuation]) {
+    for observer in state.withLock({ choose(&$0) }) { observer.yield() }
   }
 }
 
 extension ObserverHub.State {
   fileprivate mutating func forget(_ number: UInt64) {
-    if let old = waiting.removeValue(forKey: number) { index.remove(old, of: number) }
+    if let old = waiting.removeValue(forKey: number) { index.remove(old.footprint, of: number) }
   }
 
-  fileprivate mutating func take(_ numbers: Set<UInt64>) -> [AsyncStream<Void>.Continuation] {
-    for number in numbers {
+  /// The observers to tell of changes.
+  fileprivate mutating func take(
+    _ numbers: Set<UInt64>, _ origins: Commit.Origins
+  ) -> [AsyncStream<Void>.Continuation] {
+    numbers.compactMap { number in
+      guard let observer = observers[number] else { return nil }
       forget(number)
       busy.insert(number)
+      self.origins[number, default: []].formUnion(origins)
+      return observer
     }
-    return numbers.compactMap { observers[$0] }
   }
 }
 
@@ -189,11 +218,25 @@ private struct FootprintIndex {
     zoneLists.remove(number)
   }
 
-  /// The observers of what a commit may have changed.
+  /// Whether some records fulfil a query.
+  struct Test {
+    let query: RecordQuery
+    let records: [RecordID]
+
+    func holds(_ read: borrowing ReadTransaction) throws -> Bool {
+      try records.contains { try read.fulfils(query, $0) }
+    }
+  }
+
+  /// Beyond so many records and queries, all count as fulfilled: reading again costs less.
+  private static let testsMax = 4096
+
+  /// The observers of what a commit may have changed, and those of which tests tell.
   func observers(
-    concernedBy commit: Commit, _ seen: CommitReader.Seen, _ read: borrowing ReadTransaction
-  ) throws -> Set<UInt64> {
+    concernedBy commit: Commit, _ seen: CommitReader.Seen
+  ) -> (concerned: Set<UInt64>, unclear: [UInt64: [Test]]) {
     var found = all
+    var tests: [UInt64: [Test]] = [:]
     // What an asset is here or not decides is rare, and so is the arrival of one.
     if commit.assets != [] {
       for numbers in zones.values { found.formUnion(numbers) }
@@ -214,11 +257,13 @@ private struct FootprintIndex {
         let prefix = TableKey.state(state).span.bytes
         for (key, observers) in ranges where key.starts(with: prefix) { found.formUnion(observers.keys) }
       }
-      for (number, queries) in filters[state] ?? [:] where !found.contains(number) {
-        let isConcerned = try queries.contains { query in
-          try records.keys.contains { try read.fulfils(query, RecordID(zone: zone, name: $0)) }
+      for (number, queries) in filters[state] ?? [:] where !records.isEmpty {
+        if queries.count * records.count > Self.testsMax {
+          found.insert(number)
+        } else {
+          let changed = records.keys.map { RecordID(zone: zone, name: $0) }
+          tests[number, default: []] += queries.map { Test(query: $0, records: changed) }
         }
-        if isConcerned { found.insert(number) }
       }
     }
     for key in seen.indexKeys ?? [] {
@@ -228,7 +273,7 @@ private struct FootprintIndex {
         found.insert(number)
       }
     }
-    return found
+    return (found, tests.filter { !found.contains($0.key) })
   }
 }
 

@@ -14,7 +14,7 @@ final class StoreCore: Sendable {
   let tables: Tables
   let interned = Interned()
   let observers = CommitObservers()
-  let journal = CommitJournal()
+  let journal: CommitJournal
   let assets: AssetFiles
   /// Where files are read, written and hashed that may be large.
   let fileThreads: BlockingThreads
@@ -32,6 +32,7 @@ final class StoreCore: Sendable {
   init(_ directory: String, _ durability: Durability, _ configuration: StoreConfiguration) throws {
     self.directory = directory
     self.configuration = configuration
+    journal = CommitJournal { [observers] in observers.notify() }
     assets = AssetFiles(
       directory: directory, isSynced: !configuration.isUnsynced,
       calls: configuration.assetCalls, makeRandom: configuration.makeRandom)

@@ -5,7 +5,10 @@ import OperationFormat
 struct LogReader<Source: TableReading> {
   let source: Source
 
-  init(_ source: Source) { self.source = source }
+  init(_ source: Source) {
+    self.source = source
+    source.noteLogRead()
+  }
 
   func entry(at position: Position) throws -> LogEntry {
     let (header, bytes) = try canonical(at: position)

@@ -9,7 +9,8 @@ public struct Commit: Sendable, Hashable {
   public let zones: [ZoneID: Changes]
   /// The transactions that it appended, in the order of the log: the first ``transactionsMax``.
   public let transactions: [Transaction]
-  /// The assets whose bytes are here now. Nil if another process has committed: any may have come.
+  /// The assets whose bytes are here now. Nil if another process has synced or maintained the store: any may have
+  /// come.
   public let assets: Set<ContentHash>?
   /// Who made the transactions that it appended.
   public let origins: Origins
@@ -61,7 +62,8 @@ public struct Commit: Sendable, Hashable {
   /// How many transactions it appended.
   public var transactionCount: Int { Int(position.rawValue - before.rawValue) }
 
-  /// Whether a record may have changed.
+  /// Whether a record may have changed. Not whether it shows something else: the deletion of another record may hide
+  /// it, or a reference of it. What `LocalStore.values` reads wakes also then.
   public func mayHaveChanged(_ record: RecordID) -> Bool {
     guard let zone = zones[record.zone] else { return false }
     return zone.records.map { $0[record.name] != nil } ?? true

@@ -6,8 +6,8 @@ final class CommitJournal: Sendable {
   struct Note: Sendable {
     /// LMDB's number of the transaction.
     let id: UInt64
-    /// Whether it only appended local transactions.
-    let isPlain: Bool
+    /// Whether its entries of the log tell all that it changed.
+    let isInLog: Bool
     let before: Position
     let position: Position
     let zones: [ZoneID: Commit.Changes]
@@ -21,6 +21,8 @@ final class CommitJournal: Sendable {
     var readers = 0
     /// In the order of their numbers, without gaps other than commits of other processes.
     var notes: [Note] = []
+    /// The commit that is being made.
+    var unsettled: UInt64?
     /// How many records they name.
     var records = 0
     var watch: FileWatch?
@@ -32,6 +34,11 @@ final class CommitJournal: Sendable {
   private let state = Mutex(State())
   private let readers = Atomic(0)
 
+  /// Tells the observers that there may be something new.
+  private let tell: @Sendable () -> Void
+
+  init(_ tell: @escaping @Sendable () -> Void = {}) { self.tell = tell }
+
   /// Whether anybody reads the commits.
   var isRead: Bool { readers.load(ordering: .relaxed) > 0 }
 
@@ -39,6 +46,7 @@ final class CommitJournal: Sendable {
   func add(_ note: Note) {
     state.withLock { state in
       state.notes.append(note)
+      state.unsettled = note.id
       state.records += note.recordCount
       guard state.notes.count > 2 * Self.notesMax || state.records > Self.recordsMax else { return }
       while state.notes.count > Self.notesMax || state.records > Self.recordsMax / 2, state.notes.count > 1 {
@@ -47,13 +55,21 @@ final class CommitJournal: Sendable {
     }
   }
 
-  /// Takes back a commit that failed.
-  func remove(_ id: UInt64) {
+  /// Says what became of the commit that was added last. One that failed may be in the store all the same: then it is
+  /// read as another process's.
+  func settle(_ id: UInt64, isCommitted: Bool) {
     state.withLock { state in
-      guard let last = state.notes.last, last.id == id else { return }
+      state.unsettled = nil
+      guard !isCommitted, let last = state.notes.last, last.id == id else { return }
       state.records -= last.recordCount
       state.notes.removeLast()
     }
+    if !isCommitted { tell() }
+  }
+
+  /// Whether it is not known yet what became of one of the commits up to a number. The observers are told then.
+  func isUnsettled(through id: UInt64) -> Bool {
+    state.withLock { $0.unsettled.map { $0 <= id } ?? false }
   }
 
   /// The commits of this process after one and through another.

@@ -26,8 +26,8 @@ struct ReadFootprint: Sendable {
   private(set) var readsAll = false
   /// The zones of which it was asked what is pending.
   private(set) var pending: Set<ZoneID> = []
-  /// More than so many records count as all of their states.
-  private static let recordsMax = 10_000
+  /// More than so many records, ranges or filters count as all of their states.
+  private static let (recordsMax, rangesMax) = (10_000, 1000)
 
   struct IndexKey: Hashable, Comparable, Sendable {
     let bytes: [UInt8]
@@ -42,8 +42,8 @@ struct ReadFootprint: Sendable {
       records.insert(key.bytes)
       return
     }
-    states.formUnion(records.map { StateNumber(rawValue: $0.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }) })
-    if let state = try? key.bigEndian32(at: 0) { states.insert(StateNumber(rawValue: state)) }
+    states.formUnion(records.map { Self.state(of: $0) })
+    states.insert(Self.state(of: key.bytes))
     records.removeAll()
   }
 
@@ -51,10 +51,37 @@ struct ReadFootprint: Sendable {
   mutating func note(from lower: [UInt8], to upper: [UInt8], isClosed: Bool = false) {
     let upper = isClosed ? upper + [0] : upper
     guard lower.lexicographicallyPrecedes(upper) else { return }
+    if ranges.count >= Self.rangesMax {
+      states.formUnion(ranges.map { Self.state(of: $0.lowerBound.bytes) })
+      ranges.removeAll()
+    }
     ranges.append(IndexKey(bytes: lower)..<IndexKey(bytes: upper))
   }
 
-  mutating func note(_ filter: Filter) { filters.append(filter) }
+  mutating func note(_ filter: Filter) {
+    if filters.count >= Self.rangesMax {
+      states.formUnion(filters.map(\.state))
+      filters.removeAll()
+    }
+    filters.append(filter)
+  }
+
+  /// Notes what another read has looked at too.
+  mutating func add(_ other: ReadFootprint) {
+    for key in other.records { note(record: key.span.bytes) }
+    for range in other.ranges { note(from: range.lowerBound.bytes, to: range.upperBound.bytes) }
+    for filter in other.filters { note(filter) }
+    states.formUnion(other.states)
+    zones.formUnion(other.zones)
+    pending.formUnion(other.pending)
+    readsZones = readsZones || other.readsZones
+    readsAll = readsAll || other.readsAll
+  }
+
+  private static func state(of key: [UInt8]) -> StateNumber {
+    StateNumber(rawValue: key.prefix(4).reduce(0) { $0 << 8 | UInt32($1) })
+  }
+
   mutating func note(allOf state: StateNumber) { states.insert(state) }
   mutating func note(_ zone: ZoneID) { zones.insert(zone) }
   mutating func note(pendingOf zone: ZoneID) { pending.insert(zone) }

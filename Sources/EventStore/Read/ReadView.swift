@@ -45,12 +45,13 @@ final class ReadView: TableReading {
 
   /// Made when the log is read, which most reads do not do.
   var logCache: LogCache {
-    footprint?.noteAll()
     if let madeLogCache { return madeLogCache }
     let made = LogCache()
     madeLogCache = made
     return made
   }
+
+  func noteLogRead() { footprint?.noteAll() }
 
   func zoneRowIfThere(_ zone: ZoneNumber) throws -> ZoneRow? { try zones.storedRow(of: zone) }
 
@@ -142,6 +143,12 @@ final class ReadView: TableReading {
     let indexes = try self.indexes.all()
     madeIndexes = indexes
     return indexes
+  }
+
+  /// Notes that a record is read, where its row tells nothing yet.
+  func noteRead(_ record: RecordID) {
+    guard footprint != nil, let state = try? state(of: record.zone) else { return }
+    record.name.withBytes { footprint?.note(record: TableKey.record(state, $0).span) }
   }
 
   /// The number of a type's or field's name; nil if the store has none for it.

@@ -5,7 +5,10 @@ extension RecordReader {
   /// The value of a field: that of its first cell that is not empty, in the order of their kinds.
   @usableFromInline
   func value(of field: Name, in record: RecordID) throws -> Value? {
-    guard let number = try view.number(of: field) else { return nil }
+    guard let number = try view.number(of: field) else {
+      view.noteRead(record)
+      return nil
+    }
     return try view.withRow(of: record, field: number) { row, state in
       guard let (_, fields) = try view.visible(row, state) else { return nil }
       return try view.value(of: number, in: row, from: fields, state)
@@ -129,7 +132,10 @@ extension RecordReader {
     _ kind: FieldKind, of field: Name, in record: RecordID,
     _ body: (borrowing CellReader<ReadView>) throws -> R?
   ) throws -> R? {
-    guard let number = try view.number(of: field) else { return nil }
+    guard let number = try view.number(of: field) else {
+      view.noteRead(record)
+      return nil
+    }
     return try view.withStoredRow(of: record, field: number) { row, state in
       guard let (_, fields) = try view.visible(row, state) else { return nil }
       let cell = CellNumber(number, kind)
@@ -146,7 +152,10 @@ extension RecordReader {
     _ kind: FieldKind, of field: Name, in record: RecordID,
     _ body: (borrowing CellReader<ReadView>) throws -> R?
   ) throws -> R? {
-    guard let number = try view.number(of: field) else { return nil }
+    guard let number = try view.number(of: field) else {
+      view.noteRead(record)
+      return nil
+    }
     return try view.withStoredRow(of: record, field: number) { row, state in
       try body(CellReader(CellNumber(number, kind), in: row, state, view))
     }

@@ -105,7 +105,10 @@ public struct RecordReader: ~Escapable {
 
   /// All heads of a field, greatest first. The record need not be visible.
   func heads(of field: Name, _ kind: FieldKind, _ record: RecordID) throws -> [CellHead] {
-    guard let number = try view.number(of: field) else { return [] }
+    guard let number = try view.number(of: field) else {
+      view.noteRead(record)
+      return []
+    }
     return try heads(of: CellNumber(number, kind), record)
   }
 

@@ -11,6 +11,10 @@ final class ChangeNotes {
     var records: [RecordKey: NotedFields] = [:]
     /// The states of which more records changed than are noted.
     var states: Set<StateNumber> = []
+    /// Whether what all records show may be another: the rule of a type's existence has changed.
+    var isOfAll = false
+    /// Whether the remote has got something, or took something back.
+    var hasPlacements = false
     /// What the rows of zones were before.
     var zones: [ZoneNumber: ZoneRow?] = [:]
     var assets: Set<ContentHash> = []
@@ -59,6 +63,8 @@ final class ChangeNotes {
     for (key, fields) in nested.records { add(fields, key) }
     outer.states.formUnion(nested.states)
     outer.zones.merge(nested.zones) { first, _ in first }
+    outer.isOfAll = outer.isOfAll || nested.isOfAll
+    outer.hasPlacements = outer.hasPlacements || nested.hasPlacements
     outer.assets.formUnion(nested.assets)
     outer.replicas.formUnion(nested.replicas)
     for key in nested.indexKeys ?? [] { note(indexKey: key.span.bytes) }
@@ -88,6 +94,12 @@ final class ChangeNotes {
     }
   }
 
+  /// Notes that any record may show something else.
+  func noteAll() { level.isOfAll = true }
+
+  /// Notes that other transactions than before may be pending.
+  func notePlacements() { level.hasPlacements = true }
+
   /// Notes that a zone's row changes.
   func note(_ zone: ZoneNumber, was row: ZoneRow?) {
     if level.zones[zone] == nil { level.zones[zone] = .some(row) }
@@ -95,9 +107,8 @@ final class ChangeNotes {
 
   /// Notes that an entry of an index comes, goes or changes.
   func note(indexKey key: RawSpan) {
-    if let keys = level.indexKeys {
-      if keys.count < Self.indexKeysMax { level.indexKeys!.insert(key.bytes) } else { level.indexKeys = nil }
-    }
+    guard let count = level.indexKeys?.count else { return }
+    if count < Self.indexKeysMax { level.indexKeys!.insert(key.bytes) } else { level.indexKeys = nil }
   }
 
   /// Notes that a transaction of a replica was appended.

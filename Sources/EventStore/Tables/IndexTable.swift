@@ -46,6 +46,10 @@ extension IndexTable where Source == TableStorage {
 
   /// Writes what an index is.
   func put(_ index: StoredIndex) throws {
+    let former = try stored(index.number)
+    if former?.status != index.status || former?.referenceParts != index.referenceParts {
+      source.noteOtherUse()
+    }
     let key = IndexEntry.prefix(.none, index.number)
     var writer = ByteWriter()
     try index.append(to: &writer)
@@ -75,6 +79,7 @@ extension IndexTable where Source == TableStorage {
 
   /// Removes the row that says what an index is.
   func removeDefinition(of number: IndexNumber) throws {
+    source.noteOtherUse()
     _ = try transaction.delete(IndexEntry.prefix(.none, number).span.bytes, in: table)
     source.forgetIndexes()
   }

@@ -125,6 +125,7 @@ extension MetaTable where Source == TableStorage {
 
   /// Sets how a type's records fare that were deleted and updated concurrently.
   func setPolicy(_ policy: ExistencePolicy, of type: NameNumber) throws {
+    source.changeNotes?.noteAll()
     var policies = try source.policies()
     policies[type] = policy
     try source.put(.meta(.policies), in: tables.meta) { writer in

@@ -13,11 +13,16 @@ protocol TableReading: AnyObject {
   var transaction: LMDBTransaction { get }
   var logCache: LogCache { get }
 
+  /// Notes that the log is read: any commit may change what is found.
+  func noteLogRead()
+
   /// A zone's row, nil if it has none. A write has rows that are not written yet.
   func zoneRowIfThere(_ zone: ZoneNumber) throws -> ZoneRow?
 }
 
 extension TableReading {
+  func noteLogRead() {}
+
   @inline(__always) var zones: ZoneTable<Self> { ZoneTable(source: self) }
   @inline(__always) var lanes: LaneTable<Self> { LaneTable(source: self) }
   @inline(__always) var segments: SegmentTable<Self> { SegmentTable(source: self) }

@@ -14,6 +14,8 @@ final class TableStorage {
   var makeIndexUpkeep: ((TableStorage, [StoredIndex]) throws -> any RecordUpkeep)?
   /// What the transaction has changed; nil if nobody observes its commit.
   @exclusivity(unchecked) var changeNotes: ChangeNotes?
+  /// Whether a write of the app has changed something that its entries of the log do not tell.
+  @exclusivity(unchecked) var changesBeyondLog = false
   // No access to a field meets another access to the same field. Dynamic checks of that took a twentieth of a
   // small commit.
   @exclusivity(unchecked) var state = State()
@@ -89,6 +91,13 @@ final class TableStorage {
     return upkeep
   }
 
+  /// Notes that queries may read by other indexes than before: what they have read tells nothing any more. The log
+  /// does not tell it either.
+  func noteOtherUse() {
+    changesBeyondLog = true
+    changeNotes?.noteAll()
+  }
+
   /// Drops what is known of indexes, before they change. Nothing may have changed that they do not have.
   func forgetIndexes() {
     assert(state.indexUpkeep??.isEmpty ?? true)
@@ -126,6 +135,7 @@ final class TableStorage {
     // Each commit that changes anything takes the next id, whichever process makes it.
     let isUnchanged = state.cachedTransaction.map { $0 + 1 == transaction.id } ?? false
     state.outer = consume transaction
+    changesBeyondLog = false
     if state.outerNumbers?.changeCount != interned.changeCount { state.outerNumbers = interned.caches }
     state.cachedTransaction = nil
     if !isUnchanged { forget() }
@@ -387,6 +397,7 @@ final class TableStorage {
 
   /// Drops the cached placement, before placements change.
   func forgetPlacements() {
+    changeNotes?.notePlacements()
     state.lastPlacement = nil
     state.zonesVersion += 1
   }

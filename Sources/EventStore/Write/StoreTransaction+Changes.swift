@@ -18,6 +18,14 @@ extension StoreTransaction {
         zones[id, default: Commit.Changes(records: [:])].add(changes)
       }
     }
+    if noted.isOfAll {
+      for (zone, _) in try storage.zones.allVisible() { try add(Commit.Changes(records: nil), to: zone) }
+    }
+    if noted.hasPlacements {
+      for (zone, _) in try storage.zones.allVisible() where try storage.zoneRowIfThere(zone)?.token != nil {
+        try add(Commit.Changes(records: [:], isSynced: true), to: zone)
+      }
+    }
     for (zone, before) in noted.zones {
       let now = try storage.zoneRowIfThere(zone)
       let isSynced = before?.token != now?.token

@@ -104,24 +104,30 @@ final class StoreTransaction {
   func commit(isPlain: Bool = false) throws {
     try flush()
     try storage.meta.setClock(clock.last)
-    if !isPlain { try storage.meta.countOtherCommit() }
-    guard let notes = storage.changeNotes, let journal else {
+    let isInLog = isPlain && !storage.changesBeyondLog
+    if !isInLog { try storage.meta.countOtherCommit() }
+    // A commit whose changes cannot be named is read from the log.
+    guard let journal, let note = try? note(isInLog: isInLog) else {
       return try storage.commit(cachesAreRight: isPlain)
     }
-    let id = storage.transaction.id
-    let changed = notes.outer
-    // It is there before anybody can see the commit.
-    journal.add(
-      CommitJournal.Note(
-        id: id, isPlain: isPlain, before: positionBefore, position: try storage.lastPosition(),
-        zones: try changes(changed),
-        assets: changed.assets, origins: try origins(changed), indexKeys: changed.indexKeys))
+    // It is there before anybody can see the commit, and counts once it is certain.
+    journal.add(note)
     do {
       try storage.commit(cachesAreRight: isPlain)
+      journal.settle(note.id, isCommitted: true)
     } catch {
-      journal.remove(id)
+      journal.settle(note.id, isCommitted: false)
       throw error
     }
+  }
+
+  /// What the transaction has changed; nil if nobody wants to know.
+  private func note(isInLog: Bool) throws -> CommitJournal.Note? {
+    guard let changed = storage.changeNotes?.outer else { return nil }
+    return CommitJournal.Note(
+      id: storage.transaction.id, isInLog: isInLog, before: positionBefore,
+      position: try storage.lastPosition(), zones: try changes(changed), assets: changed.assets,
+      origins: try origins(changed), indexKeys: changed.indexKeys)
   }
 
   func abort() {

@@ -14,7 +14,8 @@ public struct ListUpdate<Element: Identifiable & Equatable & Sendable>: Sendable
   public let moved: [(from: Int, to: Int)]
   /// The places in ``rows`` of those that show something else, ascending.
   public let updated: [Int]
-  /// Who made the changes: empty in the first update.
+  /// Who made the commits that came since the last update: where several came at one time, of all of them. Empty in the
+  /// first update.
   public let origins: Commit.Origins
 
   /// Whether nothing is another.

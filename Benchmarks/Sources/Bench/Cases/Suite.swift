@@ -1,7 +1,9 @@
 extension Case {
   /// All cases, in the order of the table.
   static var all: [Case] {
-    commitsInMemory + durableCommits + [tasks] + reads + models + [indexed] + [folding, rebuilding, past]
+    commitsInMemory + durableCommits + [tasks] + observers + reads + models + [indexed] + [
+      folding, rebuilding, past,
+    ]
       + ycsb
       + shipping
       + [growth, elements, texts] + [2, 3, 16].map { onePlace(writers: $0) } + [references, space]

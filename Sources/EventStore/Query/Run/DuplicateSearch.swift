@@ -30,6 +30,7 @@ struct DuplicateSearch: ~Escapable {
     for zone in zones {
       var (key, met, known): ([UInt8], [RecordID], Set<RecordID>) = ([], [], [])
       let prefix = IndexEntry.prefix(try view.state(of: zone), index.number)
+      view.footprint?.note(from: prefix, to: prefix.successor)
       try view.transaction.forEachEntry(in: view.tables.indexes!, under: prefix) { bytes, row in
         count += 1
         if count > max { return false }

@@ -125,7 +125,7 @@ extension IndexKeys {
 
 extension [UInt8] {
   /// The first bytes that are greater than all that begin with these.
-  fileprivate var successor: [UInt8] {
+  var successor: [UInt8] {
     var bytes = self
     while let last = bytes.popLast() {
       if last < 255 { return bytes + [last + 1] }

@@ -27,9 +27,9 @@ struct IndexScan {
   var overfull: [IndexKeys] {
     get throws {
       let prefix = IndexEntry.prefix(state, use.index.number) + [IndexEntry.overfullByte]
-      guard use.parts.contains(where: \.hasSeveral), try view.indexes.hasEntry(under: prefix) else {
-        return []
-      }
+      guard use.parts.contains(where: \.hasSeveral) else { return [] }
+      view.footprint?.note(from: prefix, to: prefix + [255])
+      guard try view.indexes.hasEntry(under: prefix) else { return [] }
       return [IndexKeys(lower: prefix, upper: prefix + [255])]
     }
   }
