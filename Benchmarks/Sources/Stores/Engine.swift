@@ -56,6 +56,10 @@ package final class Engine {
     package var id: RecordID
     package var field: Name
     package var value: Value
+
+    package init(id: RecordID, field: Name, value: Value) {
+      (self.id, self.field, self.value) = (id, field, value)
+    }
   }
 
   package static func steps(_ changes: [Dataset.Change], _ dataset: Dataset) -> [Step] {

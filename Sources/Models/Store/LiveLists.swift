@@ -1,6 +1,6 @@
 import EventStore
 
-/// The rows of a list, and again whenever they are others: see ``Store/values(of:)``.
+/// The rows of a list, and again whenever they are others: see `Store.values(of:)`.
 public struct LiveRows<Element: Identifiable & Equatable & Sendable>: AsyncSequence, Sendable
 where Element.ID: Sendable {
   let values: ObservedValues<[Element]>
@@ -23,7 +23,7 @@ where Element.ID: Sendable {
   }
 }
 
-/// What changes in a list: see ``Store/changes(of:)``.
+/// What changes in a list: see `Store.changes(of:)`.
 public struct LiveUpdates<Element: Identifiable & Equatable & Sendable>: AsyncSequence, Sendable
 where Element.ID: Sendable {
   let values: ObservedValues<[Element]>
