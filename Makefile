@@ -117,7 +117,7 @@ docs: setup ## Builds the documentation as one site, in .build/docs; warnings ar
 	@mkdir -p .build/docs
 	$(SWIFT) package --allow-writing-to-directory .build/docs generate-documentation \
 	  --enable-experimental-combined-documentation \
-	  $(addprefix --target ,OperationFormat EventStore Replicator Models Tributary StoreTesting Internals) \
+	  $(addprefix --target ,OperationFormat EventStore Replicator Models LiveQueries Tributary StoreTesting Internals) \
 	  --output-path .build/docs --warnings-as-errors
 
 soak: build ## Runs the tests that take days: 10⁸ sequences of FoldCheck, 10⁷ simulated worlds, 1,000 histories.

@@ -22,6 +22,7 @@ let package = Package(
     .library(name: "EventStore", targets: ["EventStore", "OperationFormat"]),
     .library(name: "Replicator", targets: ["Replicator", "EventStore", "OperationFormat"]),
     .library(name: "Models", targets: ["Models", "EventStore", "OperationFormat"]),
+    .library(name: "LiveQueries", targets: ["LiveQueries", "Models", "EventStore"]),
     .library(
       name: "Tributary", targets: ["Tributary", "Models", "Replicator", "EventStore", "OperationFormat"]),
   ],
@@ -59,6 +60,8 @@ let package = Package(
       swiftSettings: settings),
     // The face of an app: typed records over the store. It needs no Foundation.
     .target(name: "Models", dependencies: ["EventStore", "OperationFormat"], swiftSettings: settings),
+    // Queries for views that follow `Observable`.
+    .target(name: "LiveQueries", dependencies: ["Models", "EventStore"], swiftSettings: settings),
     .target(
       name: "Tributary", dependencies: ["Models", "Replicator", "EventStore", "OperationFormat"],
       swiftSettings: settings),
@@ -120,12 +123,16 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "ModelsTests",
-      dependencies: ["Tributary", "Models", "Replicator", "EventStore", "OperationFormat", "StoreTesting"],
+      dependencies: [
+        "Tributary", "LiveQueries", "Models", "Replicator", "EventStore", "OperationFormat", "StoreTesting",
+      ],
       swiftSettings: settings),
     // The code of the documentation's pages, built like an app: with only the public API, and without our settings.
     .testTarget(
       name: "PageExamples",
-      dependencies: ["StoreTesting", "Tributary", "Replicator", "EventStore", "GettingStarted"],
+      dependencies: [
+        "StoreTesting", "Tributary", "LiveQueries", "Replicator", "EventStore", "GettingStarted",
+      ],
       packageAccess: false),
     // The program of the page Getting started: a program, because the page shows all of it.
     .executableTarget(

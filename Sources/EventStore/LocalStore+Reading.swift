@@ -44,8 +44,19 @@ extension LocalStore {
   public func values<R: Sendable>(
     _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> R
   ) -> ObservedValues<R> {
-    ObservedValues(core, hub, body)
+    ObservedValues(hub, body)
   }
+
+  /// What a closure reads now, and whether it may be another later, where the store writes on the calling thread:
+  /// ``lookAtCommits()`` finds out.
+  package func watchedRead<R>(
+    _ body: @escaping (borrowing ReadTransaction) throws -> R
+  ) throws -> WatchedRead<R> {
+    try WatchedRead(core, hub, body)
+  }
+
+  /// Looks at the commits since the last call, where no task does.
+  package func lookAtCommits() { hub.lookAtCommits() }
 
   /// The commits of the store from now on, also those of other processes.
   public var commits: Commits { Commits(core) }

@@ -179,6 +179,69 @@ struct CommitTests {
     #expect(records.count >= 40 && seen.isSuperset(of: records))
   }
 
+  @Test("what any commit may change wakes whoever has read it")
+  func readsOfSync() async throws {
+    let store = try await directory.noteStore()
+    for read in [
+      { tx in _ = try tx.token(of: noteZone) }, { tx in _ = try tx.rejectedSegments(in: noteZone) },
+      { tx in _ = try tx.pendingCount(in: noteZone) },
+    ] as [(borrowing ReadTransaction) throws -> Void] {
+      try store.read { tx in
+        tx.readView.footprint = ReadFootprint()
+        try read(tx)
+        #expect(tx.readView.footprint?.readsAll == true)
+      }
+    }
+  }
+
+  @Test("a record that a filter passes over never has the query read again, however often it changes")
+  func recordsPassedOver() async throws {
+    let store = try directory.store("driven") { $0.writesOnCallingThread = true }
+    try await store.makeZone()
+    let query = RecordQuery(types: ["note"], condition: .compare(.value(of: "n"), .greater, 100))
+    let watched = try store.watchedRead { tx in try tx.count(query) }
+    try await store.write { tx in try tx.create(note("a"), type: "note") }
+    for number in 0..<20 {
+      try await store.write { tx in try tx.set("n", of: note("a"), to: .int(Int64(number))) }
+      store.lookAtCommits()
+      #expect(!watched.isTold)
+    }
+    try await store.write { tx in try tx.set("n", of: note("a"), to: 101) }
+    store.lookAtCommits()
+    #expect(watched.isTold)
+    try watched.read()
+    #expect(watched.value == 1)
+  }
+
+  @Test("the tree of ranges finds what a look at each of them finds", arguments: UInt64(1)...4)
+  func ranges(seed: UInt64) {
+    var random = SeededGenerator(seed: seed)
+    func key() -> ReadFootprint.IndexKey {
+      ReadFootprint.IndexKey(bytes: (0..<(1 + random.below(3))).map { _ in UInt8(random.below(12)) })
+    }
+    var tree = RangeTree()
+    var known: [UInt64: [Range<ReadFootprint.IndexKey>]] = [:]
+    for _ in 0..<2000 {
+      let owner = UInt64(random.below(80))
+      if known.removeValue(forKey: owner) != nil {
+        tree.remove(owner)
+      } else {
+        let ranges = (0..<(1 + random.below(4))).map { _ in
+          let (one, other) = (key(), key())
+          return min(one, other)..<max(one, other)
+        }
+        tree.add(ranges, of: owner)
+        known[owner] = ranges
+      }
+      let place = key()
+      var found: Set<UInt64> = []
+      tree.forEach(around: place) { found.insert($0) }
+      let expected = known.filter { $0.value.contains { $0.contains(place) } }.keys
+      #expect(found == Set(expected))
+      #expect(tree.isEmpty == known.isEmpty)
+    }
+  }
+
   // MARK: Against what records show
 
   /// What records show, and who changed them.

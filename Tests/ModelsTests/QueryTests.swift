@@ -367,7 +367,11 @@ struct QueryTests {
     let ordered = Thing.all.sorted(by: \.number).sorted(by: \.text)
     let cursor = try #require(try store.page(ordered.limit(1)).next)
     #expect(try store.fetch(ordered.after(cursor)).count == store.count(Thing.all) - 1)
-    for other in [Thing.all, Thing.all.sorted(by: \.number)] {
+    let others = [
+      Thing.all, Thing.all.sorted(by: \.number), Thing.all.sorted(by: \.number).sorted(by: \.number),
+      Thing.all.sorted(by: \.number, .reverse).sorted(by: \.text),
+    ]
+    for other in others {
       #expect(throws: StoreError.self) { try store.fetch(other.after(cursor)) }
       #expect(throws: StoreError.self) { try store.count(other.after(cursor)) }
     }

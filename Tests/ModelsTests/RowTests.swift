@@ -189,7 +189,11 @@ struct RowTests {
       let other = Field<Int>("b", formerly: "a")
     }
     struct OtherPost: Model { static let type: Name = "post" }
-    for models in [[Twice.self], [Post.self, OtherPost.self]] as [[any Model.Type]] {
+    struct Plain: Model {
+      static let type: Name = "plain"
+      var title = ""
+    }
+    for models in [[Twice.self], [Post.self, OtherPost.self], [Plain.self]] as [[any Model.Type]] {
       let error = #expect(throws: StoreError.self) {
         try Store(directory.path + "/none", .consistent, models: models)
       }
@@ -199,6 +203,11 @@ struct RowTests {
       try Store(directory.path + "/none", .consistent, zones: [.synced("a"), .local("b"), .local("a")])
     }
     #expect(error?.code == .nameInvalid)
+    let author = String(repeating: "a", count: 256)
+    let ofAuthor = #expect(throws: StoreError.self) {
+      try Store(directory.path + "/none", .consistent, author: author)
+    }
+    #expect(ofAuthor?.code == .valueInvalid)
     #expect(!FileManager.default.fileExists(atPath: directory.path + "/none"))
     var store = try directory.store(schema: 2)
     let zones = try store.read { tx in try tx.zones().map { ($0, try tx.attachment(of: $0)) } }

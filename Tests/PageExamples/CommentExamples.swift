@@ -1,5 +1,6 @@
 import EventStore
 import Foundation
+import LiveQueries
 import Replicator
 import StoreTesting
 import Tributary
@@ -73,18 +74,26 @@ private func folderRemote() async throws {
   // comment FolderRemote.swift
   // Once, on the first device; then on all.
   let made = try await FolderRemote.create(directory: "/mnt/team/lists")
-  let remote = try await FolderRemote(directory: "/mnt/team/lists")
+  let remote = FolderRemote(directory: "/mnt/team/lists")
   // comment end
   _ = (made, remote)
 }
 
 private func logReplicator(_ store: LocalStore) async throws {
   // comment LogReplicator.swift
-  let remote = try await FolderRemote(directory: "/mnt/team/notes")
+  let remote = FolderRemote(directory: "/mnt/team/notes")
   let replicator = LogReplicator(store: store, remote: remote)
   let report = try await replicator.syncOnce()
   // comment end
   _ = report
+}
+
+private func show(_ status: SyncStatus) {}
+
+private func statuses(_ replicator: LogReplicator) async {
+  // comment LogReplicator+Status.swift
+  for await status in replicator.statuses { show(status.whole) }
+  // comment end
 }
 
 private typealias MyWorkload = ShoppingWorkload
@@ -149,6 +158,15 @@ private enum Models {
     let post = try await store.write { tx in try tx.create(Post.self, in: "blog") { $0.headline = "Hello" } }
     print(try store.fetch(post)?.headline ?? "")
     // comment end
+  }
+
+  @MainActor
+  static func liveQuery(_ store: Store) {
+    // comment LiveQuery.swift
+    let posts = LiveQuery(Post.all.sorted(by: \.date, .reverse).limit(20), in: store)
+    let liked = LiveQuery(in: store, default: 0) { tx in try tx.count(Post.where { $0.likes > 9 }) }
+    // comment end
+    _ = (posts, liked)
   }
 
   static func row(_ store: Store) throws {

@@ -5,7 +5,7 @@ import Testing
 @Suite("The examples of the pages")
 struct ExamplesOfThePages {
   private static let sources = [
-    "ShoppingList.swift", "DictionaryRemote.swift", "ErrorAnswers.swift", "FieldExamples.swift",
+    "ShoppingList.swift", "DictionaryRemote.swift", "FieldExamples.swift",
     "ModelExamples.swift", "QueryExamples.swift",
     "../GettingStarted/Errands.swift", "ZonesPage.swift", "FieldChoicePage.swift", "ListsPage.swift",
     "SyncStatusPage.swift", "ConflictsPage.swift", "AttachmentsPage.swift", "SchemaPage.swift",
@@ -78,7 +78,9 @@ struct ExamplesOfThePages {
       contentsOf: root.appendingPathComponent("CommentExamples.swift"), encoding: .utf8)
     for _ in 0..<2 { root.deleteLastPathComponent() }
     var shown: [String: [String]] = [:]
-    for target in ["EventStore", "OperationFormat", "Replicator", "Models", "Tributary", "StoreTesting"] {
+    for target in [
+      "EventStore", "OperationFormat", "Replicator", "Models", "LiveQueries", "Tributary", "StoreTesting",
+    ] {
       let directory = root.appendingPathComponent("Sources/\(target)")
       let files = FileManager.default.enumerator(at: directory, includingPropertiesForKeys: nil)
       for case let file as URL in files ?? .init() where file.pathExtension == "swift" {

@@ -1,4 +1,5 @@
 import Foundation
+import LiveQueries
 import Observation
 import StoreTesting
 import Synchronization
@@ -119,6 +120,22 @@ struct ListsPage {
   }
   // page end
 
+  // page
+  @MainActor
+  final class ChoreScreen {
+    let chores: LiveQuery<[Row<Chore>]>
+    let open: LiveQuery<Int>
+
+    init(_ store: Store) {
+      chores = LiveQuery(ChoreFilter().query.limit(50), in: store)
+      open = LiveQuery(in: store, default: 0) { tx in try tx.count(Chore.where { $0.isDone == false }) }
+    }
+
+    /// The user has chosen another filter.
+    func apply(_ filter: ChoreFilter) { chores.follow(filter.query.limit(50)) }
+  }
+  // page end
+
   let directory = TemporaryDirectory()
 
   @Test("page, sort and filter a list, and keep it fresh") @MainActor
@@ -161,6 +178,7 @@ struct ListsPage {
   func following() async throws {
     let store = try Store(directory.path + "/a", .consistent, models: [Chore.self], zones: [.synced("home")])
     let open = OpenChores()
+    let screen = ChoreScreen(store)
     let tasks = [Task { try await open.follow(store) }]
     let (counts, feed) = AsyncStream.makeStream(of: Int.self)
     let badge = Task { try await showBadge(store) { feed.yield($0) } }
@@ -175,6 +193,9 @@ struct ListsPage {
     for await count in counts where count == 3 { break }
     #expect(try await table.value == ["a", "b", "c"])
     while open.rows.count < 3 { await Task.yield() }
+    while screen.chores.value.count < 3 || screen.open.value < 3 { await Task.yield() }
+    screen.apply(ChoreFilter(text: "b"))
+    #expect(screen.chores.value.map(\.title) == ["b"])
     store.close()
     for task in tasks { try await task.value }
     try await badge.value

@@ -53,7 +53,7 @@ struct RemoteWriter {
   private static func append(
     directory: String, incarnation: String, replica: String, count: String
   ) async throws {
-    let remote = try await FolderRemote(directory: directory)
+    let remote = try await FolderRemote.open(directory: directory)
     var maker = SegmentMaker(
       ZoneID(name: "notes"), IncarnationID(incarnation)!, replica: ReplicaID(rawValue: UInt128(replica)!))
     var last: UInt64 = 0

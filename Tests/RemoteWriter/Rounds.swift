@@ -22,7 +22,7 @@ enum Rounds {
   ) async throws {
     let store = try open(directory, seed: UInt64(last))
     let runner = EffectRunner(
-      store: store, remote: try await FolderRemote(directory: folder), selection: .all,
+      store: store, remote: try await FolderRemote.open(directory: folder), selection: .all,
       pageBytesMax: 1 << 20, makeRandom: bits(of: UInt64(last) &+ 1 << 32))
     var round = SteppedRound()
     var effects = round.start()
@@ -48,7 +48,7 @@ enum Rounds {
     var configuration = ReplicatorConfiguration()
     configuration.makeRandom = bits(of: seed &+ 1 << 32)
     let replicator = LogReplicator(
-      store: store, remote: try await FolderRemote(directory: folder), configuration: configuration)
+      store: store, remote: try await FolderRemote.open(directory: folder), configuration: configuration)
     for index in 0..<count {
       let zone = zones[index % zones.count]
       let record = RecordID(zone: zone, name: Name("\(writer) \(index)"))

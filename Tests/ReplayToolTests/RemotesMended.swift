@@ -46,7 +46,7 @@ struct RemotesMended {
   }
 
   private func file(_ offset: UInt64) async throws -> URL {
-    let events = try await FolderRemote(directory: folder).zoneEvents(after: nil).events
+    let events = try await FolderRemote.open(directory: folder).zoneEvents(after: nil).events
     let incarnation = try #require(events.first).incarnation
     return URL(fileURLWithPath: "\(folder)/\(ObjectName.entry(of: incarnation, offset))")
   }
@@ -348,7 +348,7 @@ struct RemotesMended {
     let third = try await file(3)
     let right = try Data(contentsOf: third)
     let incarnation = try #require(
-      try await FolderRemote(directory: folder).zoneEvents(after: nil).events.first
+      try await FolderRemote.open(directory: folder).zoneEvents(after: nil).events.first
     )
     .incarnation
     var maker = SegmentMaker(ZoneID(name: "notes"), incarnation, replica: ReplicaID(rawValue: 77))
@@ -395,7 +395,7 @@ struct RemotesMended {
   func beginsAtFive() async throws {
     try await shipped()
     let incarnation = try #require(
-      try await FolderRemote(directory: folder).zoneEvents(after: nil).events.first
+      try await FolderRemote.open(directory: folder).zoneEvents(after: nil).events.first
     )
     .incarnation
     var maker = SegmentMaker(ZoneID(name: "notes"), incarnation, replica: ReplicaID(rawValue: 77))

@@ -221,7 +221,7 @@ struct SyncCommands {
     try await makeStore("a", zones: ["notes", "other"], seed: 10)
     _ = await tool().run(
       "sync", path("a"), "--remote", remote, "--create-remote", "--attach", "notes", "--attach", "other")
-    let remote = try await FolderRemote(directory: folder)
+    let remote = try await FolderRemote.open(directory: folder)
     let events = try await remote.zoneEvents(after: nil).events
     let notes = try #require(events.first { $0.zone.name == "notes" })
     let file = "\(folder)/\(ObjectName.entry(of: notes.incarnation, 1))"

@@ -61,7 +61,7 @@ struct ZonesMadeAgainMended {
       try await write("c", record: record)
       try #require(await sync("c").exit == 0)
     }
-    let events = try await FolderRemote(directory: folder).zoneEvents(after: nil).events
+    let events = try await FolderRemote.open(directory: folder).zoneEvents(after: nil).events
     try #require(events.count == 3)
     return [events[0].incarnation, events[2].incarnation]
   }

@@ -153,7 +153,7 @@ struct FolderFaults {
       var maker = SegmentMaker(zone, proposed, replica: ReplicaID(rawValue: 1))
       _ = try await remote.append(try maker.next(), after: 0)
       try await trying { try await remote.deleteZone(zone, proposed) }
-      let events = try await FolderRemote(directory: path).zoneEvents(after: nil).events
+      let events = try await FolderRemote.open(directory: path).zoneEvents(after: nil).events
       #expect(events.map(\.kind) == [.created, .deleted])
       #expect(try await remote.append(try maker.next(), after: 1) == .gone(.deleted))
       number += 1
@@ -259,9 +259,9 @@ struct FolderFaults {
     let expected = (own.suffix(1) + foreign).map { "tmp/\($0)" }.sorted {
       $0.utf8.lexicographicallyPrecedes($1.utf8)
     }
-    _ = try await FolderRemote(directory: path, isReadOnly: true).zoneEvents(after: nil)
+    _ = try await FolderRemote.open(directory: path, isReadOnly: true).zoneEvents(after: nil)
     #expect(try await left().count == 7)
-    _ = try await FolderRemote(directory: path)
+    _ = try await FolderRemote.open(directory: path)
       .createZone(ZoneID(name: "notes"), proposing: IncarnationID(rawValue: 5))
     #expect(try await left() == expected)
   }

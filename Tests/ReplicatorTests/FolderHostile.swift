@@ -62,7 +62,7 @@ struct HostileFolder {
   /// Every file with its bytes, also links and directories.
   func contents() async throws -> [String: [UInt8]] {
     var contents: [String: [UInt8]] = [:]
-    for entry in try await FolderRemote(directory: path).objects.list() {
+    for entry in try await FolderRemote.open(directory: path).objects.list() {
       contents[entry.path] = entry.bytes == nil ? [] : bytes("\(path)/\(entry.path)")
     }
     return contents
@@ -71,7 +71,7 @@ struct HostileFolder {
   /// What a new reader gets from a zone.
   func read(_ zone: ZoneID, after offset: UInt64 = 0) async -> Result<FetchOutcome, RemoteError> {
     do throws(RemoteError) {
-      let remote = try await FolderRemote(directory: path)
+      let remote = try await FolderRemote.open(directory: path)
       var token = ChangeToken.start(of: zone, incarnations[zone]!)
       if offset > 0 {
         token.offset = offset
@@ -93,7 +93,7 @@ struct HostileFolder {
   func append(to zone: ZoneID = notes) async -> Result<AppendOutcome, any Error> {
     do {
       var maker = makers[zone]!
-      return .success(try await FolderRemote(directory: path).append(try maker.next(), after: 0))
+      return .success(try await FolderRemote.open(directory: path).append(try maker.next(), after: 0))
     } catch {
       return .failure(error)
     }
@@ -275,7 +275,7 @@ struct FolderHostile {
     let folder = try await HostileFolder()
     hostile.damage(folder)
     let create = await #expect(throws: RemoteError.self) {
-      try await FolderRemote(directory: folder.path).createZone(
+      try await FolderRemote.open(directory: folder.path).createZone(
         ZoneID(name: "new"), proposing: IncarnationID(rawValue: 99))
     }
     #expect(create?.code == hostile.code, "\(String(describing: create))")
@@ -305,9 +305,9 @@ struct FolderHostile {
   @Test("a foreign event stops only that event", arguments: eventCases)
   func eventIsTold(_ hostile: HostileCase) async throws {
     let folder = try await HostileFolder()
-    let events = try await FolderRemote(directory: folder.path).zoneEvents(after: nil).events
+    let events = try await FolderRemote.open(directory: folder.path).zoneEvents(after: nil).events
     hostile.damage(folder)
-    let remote = try await FolderRemote(directory: folder.path)
+    let remote = try await FolderRemote.open(directory: folder.path)
     let page = try await remote.zoneEvents(after: nil)
     #expect(page.events.isEmpty && page.later == Array(events[1...]) && page.token.offset == 0)
     #expect(page.problems.map(\.offset) == [1] && page.problems[0].failure.code == hostile.code.rawValue)
@@ -324,7 +324,7 @@ struct FolderHostile {
   @Test("an open remote notices that its disk is removed, replaced, and back again")
   func noticesMounts() async throws {
     let folder = try await HostileFolder()
-    let remote = try await FolderRemote(directory: folder.path)
+    let remote = try await FolderRemote.open(directory: folder.path)
     let token = try await remote.zoneEvents(after: nil).token
     rename(folder.path, folder.path + "-away")
     let gone = await #expect(throws: RemoteError.self) { try await remote.zoneEvents(after: token) }
@@ -335,7 +335,7 @@ struct FolderHostile {
     let other = await #expect(throws: RemoteError.self) { try await remote.append(segment, after: 3) }
     #expect(other?.code == .identityMismatch)
     let mismatch = await #expect(throws: RemoteError.self) {
-      try await FolderRemote(directory: folder.path).zoneEvents(after: token)
+      try await FolderRemote.open(directory: folder.path).zoneEvents(after: token)
     }
     #expect(mismatch?.code == .identityMismatch)
     rename(folder.path, folder.path + "-other")
@@ -362,7 +362,7 @@ struct FolderHostile {
     let folder = try await HostileFolder()
     let next = ObjectName.entry(of: folder.incarnations[HostileFolder.notes]!, 4096)
     folder.write([1], folder.path + "/" + next.components.dropLast().joined(separator: "/"))
-    let remote = try await FolderRemote(directory: folder.path)
+    let remote = try await FolderRemote.open(directory: folder.path)
     var maker = folder.makers[HostileFolder.notes]!
     let segment = try maker.next()
     let error = await #expect(throws: RemoteError.self) { try await remote.append(segment, after: 4094) }
@@ -378,7 +378,7 @@ struct FolderHostile {
     let log = folder.path + "/\(ObjectName.log(of: folder.incarnations[HostileFolder.notes]!))"
     rename(log, folder.directory.path + "/elsewhere")
     folder.write([1], log)
-    let remote = try await FolderRemote(directory: folder.path)
+    let remote = try await FolderRemote.open(directory: folder.path)
     let audit = try await RemoteAudit(of: remote, objects: try await remote.objects.list())
     #expect(audit.problems.count == 1 && audit.problems.first?.message.contains(log) == true)
     #expect(audit.logs.map(\.segments) == [0, 2])

@@ -102,6 +102,6 @@ struct FolderModes {
     let calls = FolderCalls { $0.description == "fchmod" ? .before(number) : nil }
     let objects = FolderObjects(directory: path, calls: calls, makeRandom: seededBits(3))
     try await objects.create(RemoteID(rawValue: 9))
-    #expect(try await FolderRemote(directory: path).identity() == RemoteID(rawValue: 9))
+    #expect(try await FolderRemote.open(directory: path).identity() == RemoteID(rawValue: 9))
   }
 }

@@ -27,7 +27,7 @@ struct FolderProcesses {
         program: "RemoteWriter", arguments + ($0 > 4 ? ["\(count)"] : ["\(20 * count)", "wait"]))
     }
     // A concurrent reader sees only whole segments.
-    let reading = try await FolderRemote(directory: directory.path + "/remote")
+    let reading = try await FolderRemote.open(directory: directory.path + "/remote")
     let reader = Task {
       var token = ChangeToken.start(of: zone, incarnation)
       while !Task.isCancelled {

@@ -22,7 +22,7 @@ struct KilledRounds {
   ///
   /// - Returns: the digests that all have.
   private func finish(_ devices: [Device], _ parent: String) async throws -> [String: ContentHash] {
-    let remote = try await FolderRemote(directory: "\(parent)/remote")
+    let remote = try await FolderRemote.open(directory: "\(parent)/remote")
     try await settle(devices, remote)
     try await expectAgreement(devices, remote)
     let digests = try devices[0].digests()

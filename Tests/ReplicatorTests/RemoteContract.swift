@@ -23,7 +23,8 @@ enum RemoteKind: String, CaseIterable {
       _ = try await FolderRemote.create(directory: directory.path + "/remote")
       var opened: [any RemoteLog] = []
       for _ in 0..<doors {
-        opened.append(KeptFolder(try await FolderRemote(directory: directory.path + "/remote"), directory))
+        opened.append(
+          KeptFolder(try await FolderRemote.open(directory: directory.path + "/remote"), directory))
       }
       return opened
     }

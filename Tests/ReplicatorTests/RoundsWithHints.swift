@@ -23,7 +23,7 @@ struct RoundsWithHints {
     case .folder:
       let directory = scratch.path + "/remote"
       _ = try await FolderRemote.create(directory: directory, makeRandom: seededBits(9))
-      return { try await FolderRemote(directory: directory, counter: $0) }
+      return { try await FolderRemote.open(directory: directory, counter: $0) }
     }
   }
 

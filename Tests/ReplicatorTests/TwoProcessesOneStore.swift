@@ -28,7 +28,7 @@ struct TwoProcessesOneStore {
     }
     #expect(written.count == 60)
     for device in devices { try device.reopen() }
-    let remote = try await FolderRemote(directory: folder)
+    let remote = try await FolderRemote.open(directory: folder)
     try await settle(devices, remote)
     try await expectAgreement(devices, remote)
     for device in devices {

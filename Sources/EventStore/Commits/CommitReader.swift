@@ -77,7 +77,7 @@ package struct CommitReader {
       origins.formUnion(note.origins)
     }
     let otherCommits = try read.readView.meta.otherCommits()
-    let isInLog = otherCommits - seen.others == UInt64(notes.count { !$0.isInLog })
+    let isInLog = otherCommits &- seen.others == UInt64(notes.count { !$0.isInLog })
     if isOfOtherProcess {
       let appended = try entries(read, after: before, through: position, besides: notes)
       zones.add(appended.zones)
@@ -164,34 +164,6 @@ extension [ZoneID: Commit.Changes] {
       var sum = known
       sum.add(more)
       return sum
-    }
-  }
-}
-
-extension LogTransaction {
-  /// The records that its operations change; nil if it has operations that this version does not know.
-  fileprivate var changedRecords: [Name: Commit.Fields]? {
-    var records: [Name: Commit.Fields] = [:]
-    for operation in operations {
-      guard let record = operation.record else { return nil }
-      var fields = Commit.Fields.all
-      // What refers to others may decide whether records show.
-      if case .update(_, _, let field, let change) = operation, !change.mayName {
-        fields = .some([field])
-      }
-      records[record] = records[record]?.joined(with: fields) ?? fields
-    }
-    return records
-  }
-}
-
-extension FieldChange {
-  /// Whether it may change a reference.
-  fileprivate var mayName: Bool {
-    switch self {
-    case .set(let value): value.mayNameRecords
-    case .add, .insertText, .removeText: false
-    default: true
     }
   }
 }

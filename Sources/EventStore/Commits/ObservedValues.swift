@@ -1,5 +1,3 @@
-import LMDB
-
 /// What a closure reads, and again whenever that may be another: see ``LocalStore/values(_:)``.
 ///
 /// The first element comes at once. The closure runs in a read of its own for each, in the task that iterates, and
@@ -8,21 +6,18 @@ import LMDB
 ///
 /// It ends when the store is closed. An error of the closure ends it too.
 public struct ObservedValues<Element: Sendable>: AsyncSequence, Sendable {
-  private let core: StoreCore
   private let hub: ObserverHub
   private let body: @Sendable (borrowing ReadTransaction) throws -> Element
 
   init(
-    _ core: StoreCore, _ hub: ObserverHub,
-    _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Element
+    _ hub: ObserverHub, _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Element
   ) {
-    (self.core, self.hub, self.body) = (core, hub, body)
+    (self.hub, self.body) = (hub, body)
   }
 
-  public func makeAsyncIterator() -> Iterator { Iterator(core, hub, body) }
+  public func makeAsyncIterator() -> Iterator { Iterator(hub, body) }
 
-  public struct Iterator: AsyncIteratorProtocol {
-    private let core: StoreCore
+  public struct Iterator: AsyncIteratorProtocol, Sendable {
     private let hub: ObserverHub
     private let body: @Sendable (borrowing ReadTransaction) throws -> Element
     private var observer: ObserverHub.Observer?
@@ -31,10 +26,9 @@ public struct ObservedValues<Element: Sendable>: AsyncSequence, Sendable {
     package private(set) var origins: Commit.Origins = []
 
     fileprivate init(
-      _ core: StoreCore, _ hub: ObserverHub,
-      _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Element
+      _ hub: ObserverHub, _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Element
     ) {
-      (self.core, self.hub, self.body) = (core, hub, body)
+      (self.hub, self.body) = (hub, body)
     }
 
     /// What the closure reads next; nil if the store was closed, or the task was cancelled.
@@ -45,21 +39,21 @@ public struct ObservedValues<Element: Sendable>: AsyncSequence, Sendable {
       if let observer {
         for await _ in observer.changes { break }
       }
+      if Task.isCancelled { (isDone, observer) = (true, nil) }
+      return try readNow()
+    }
+
+    /// What the closure reads, without waiting: nil if the sequence is at its end.
+    package mutating func readNow() throws -> Element? {
+      if isDone { return nil }
       do {
-        guard !Task.isCancelled else { throw CancellationError() }
         let observer = try observer ?? hub.makeObserver()
         self.observer = observer
         origins = observer.takeOrigins()
-        let (value, footprint, id) = try core.read { read in
-          read.readView.footprint = ReadFootprint()
-          let value = try body(read)
-          return (value, read.readView.footprint ?? ReadFootprint(), read.transaction.id)
-        }
-        observer.wait(for: footprint, readAt: id)
-        return value
+        return try observer.read(body)
       } catch {
         (isDone, observer) = (true, nil)
-        if error is CancellationError || (error as? StoreError)?.code == .closed { return nil }
+        if (error as? StoreError)?.code == .closed { return nil }
         throw error
       }
     }

@@ -18,7 +18,12 @@ final class ObserverHub: Sendable {
     /// The last commit that was looked at.
     var lastID: UInt64 = 0
     var watch: Task<Void, Never>?
+    /// Where no task looks at the commits: how far ``lookAtCommits()`` is.
+    var reader: CommitReader?
   }
+
+  /// After it has looked at commits it waits so long, so that many are one look.
+  private static let pause = Duration.milliseconds(2)
 
   private let core: StoreCore
   private let state = Mutex(State())
@@ -45,22 +50,33 @@ final class ObserverHub: Sendable {
     /// Who made the changes since the last call.
     func takeOrigins() -> Commit.Origins { hub.takeOrigins(of: number) }
 
-    /// Waits for changes of what was read.
-    ///
-    /// - Parameter id: LMDB's number of the commit that was read.
-    func wait(for footprint: ReadFootprint, readAt id: UInt64) {
+    /// Reads, and waits for changes of what was read.
+    func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
+      let (value, footprint, id) = try hub.core.read { read in
+        read.readView.footprint = ReadFootprint()
+        let value = try body(read)
+        return (value, read.readView.footprint ?? ReadFootprint(), read.transaction.id)
+      }
       hub.add(footprint, of: number, readAt: id)
+      return value
     }
+
+    /// Whether it was told of changes, or has not read yet.
+    var isTold: Bool { hub.state.withLock { $0.busy.contains(number) } }
   }
 
   /// - Throws: ``StoreError`` `closed`, `damaged`, `system`.
   func makeObserver() throws -> Observer {
     let (changes, tell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
     let number = try state.withLock { state in
-      if state.watch == nil {
+      if state.watch == nil, state.reader == nil {
         let reader = try CommitReader(core, listsTransactions: false)
         state.lastID = reader.seen.id
-        state.watch = watch(reader)
+        if core.configuration.writesOnCallingThread {
+          state.reader = reader
+        } else {
+          state.watch = watch(reader)
+        }
       }
       state.lastNumber += 1
       state.observers[state.lastNumber] = tell
@@ -76,7 +92,9 @@ final class ObserverHub: Sendable {
       state.forget(number)
       state.origins[number] = nil
       state.busy.remove(number)
-      return state.observers.isEmpty ? state.watch.take() : nil
+      guard state.observers.isEmpty else { return nil }
+      state.reader = nil
+      return state.watch.take()
     }
     ended?.cancel()
   }
@@ -92,8 +110,7 @@ final class ObserverHub: Sendable {
       // Commits that were looked at meanwhile may concern it.
       guard state.lastID <= id else { return tell }
       state.busy.remove(number)
-      state.waiting[number] = (footprint, id)
-      state.index.add(footprint, of: number)
+      state.wait(number, (footprint, id))
       return nil
     }
     missed?.yield()
@@ -108,9 +125,17 @@ final class ObserverHub: Sendable {
       var reader = reader
       for await _ in commits {
         guard let self, self.lookAtCommits(&reader) else { break }
+        try? await Task.sleep(for: Self.pause)
       }
       observation.cancel()
     }
+  }
+
+  /// Looks at the commits since the last call, where no task does.
+  func lookAtCommits() {
+    guard var reader = state.withLock({ $0.reader }) else { return }
+    _ = lookAtCommits(&reader)
+    state.withLock { $0.reader = reader }
   }
 
   /// Tells the observers that a commit since the last call may concern. Returns false at the end of the store.
@@ -127,7 +152,8 @@ final class ObserverHub: Sendable {
     let seen = reader.seen
     var tests: [UInt64: [FootprintIndex.Test]] = [:]
     tell { state in
-      state.lastID = seen.id
+      // Another task may have looked further, if all observers left and others came.
+      state.lastID = max(state.lastID, seen.id)
       // Those that read just now may have missed it.
       for number in state.busy { state.origins[number, default: []].formUnion(commit.origins) }
       let (concerned, unclear) = state.index.observers(concernedBy: commit, seen)
@@ -146,9 +172,10 @@ final class ObserverHub: Sendable {
           return state.take([number], commit.origins)
         }
         // Whether the record fulfils the query may be another's doing.
-        if state.waiting[number] != nil {
-          state.waiting[number]!.footprint.add(footprint)
-          state.index.add(footprint, of: number)
+        if var waiting = state.waiting[number], !footprint.isPart(of: waiting.footprint) {
+          state.forget(number)
+          waiting.footprint.add(footprint)
+          state.wait(number, waiting)
         }
         return []
       }
@@ -162,6 +189,11 @@ final class ObserverHub: Sendable {
 }
 
 extension ObserverHub.State {
+  fileprivate mutating func wait(_ number: UInt64, _ read: (footprint: ReadFootprint, id: UInt64)) {
+    waiting[number] = read
+    index.add(read.footprint, of: number)
+  }
+
   fileprivate mutating func forget(_ number: UInt64) {
     if let old = waiting.removeValue(forKey: number) { index.remove(old.footprint, of: number) }
   }
@@ -177,120 +209,5 @@ extension ObserverHub.State {
       self.origins[number, default: []].formUnion(origins)
       return observer
     }
-  }
-}
-
-/// Observers by what they have read.
-private struct FootprintIndex {
-  private var records: [[UInt8]: Set<UInt64>] = [:]
-  /// By what the keys of their ranges begin with: a state and an index.
-  private var ranges: [[UInt8]: [UInt64: [Range<ReadFootprint.IndexKey>]]] = [:]
-  private var filters: [StateNumber: [UInt64: [RecordQuery]]] = [:]
-  private var states: [StateNumber: Set<UInt64>] = [:]
-  private var zones: [ZoneID: Set<UInt64>] = [:]
-  private var pending: [ZoneID: Set<UInt64>] = [:]
-  private var all: Set<UInt64> = []
-  private var zoneLists: Set<UInt64> = []
-
-  mutating func add(_ footprint: ReadFootprint, of number: UInt64) {
-    for key in footprint.records { records[key, default: []].insert(number) }
-    for range in footprint.ranges {
-      ranges[range.indexPrefix, default: [:]][number, default: []].append(range)
-    }
-    for filter in footprint.filters {
-      filters[filter.state, default: [:]][number, default: []].append(filter.query)
-    }
-    for state in footprint.states { states[state, default: []].insert(number) }
-    for zone in footprint.zones { zones[zone, default: []].insert(number) }
-    for zone in footprint.pending { pending[zone, default: []].insert(number) }
-    if footprint.readsAll { all.insert(number) }
-    if footprint.readsZones { zoneLists.insert(number) }
-  }
-
-  mutating func remove(_ footprint: ReadFootprint, of number: UInt64) {
-    for key in footprint.records { records.remove(number, at: key) }
-    for range in footprint.ranges { ranges.remove(number, at: range.indexPrefix) }
-    for filter in footprint.filters { filters.remove(number, at: filter.state) }
-    for state in footprint.states { states.remove(number, at: state) }
-    for zone in footprint.zones { zones.remove(number, at: zone) }
-    for zone in footprint.pending { pending.remove(number, at: zone) }
-    all.remove(number)
-    zoneLists.remove(number)
-  }
-
-  /// Whether some records fulfil a query.
-  struct Test {
-    let query: RecordQuery
-    let records: [RecordID]
-
-    func holds(_ read: borrowing ReadTransaction) throws -> Bool {
-      try records.contains { try read.fulfils(query, $0) }
-    }
-  }
-
-  /// Beyond so many records and queries, all count as fulfilled: reading again costs less.
-  private static let testsMax = 4096
-
-  /// The observers of what a commit may have changed, and those of which tests tell.
-  func observers(
-    concernedBy commit: Commit, _ seen: CommitReader.Seen
-  ) -> (concerned: Set<UInt64>, unclear: [UInt64: [Test]]) {
-    var found = all
-    var tests: [UInt64: [Test]] = [:]
-    // What an asset is here or not decides is rare, and so is the arrival of one.
-    if commit.assets != [] {
-      for numbers in zones.values { found.formUnion(numbers) }
-    }
-    for (zone, changes) in commit.zones {
-      if changes.isSynced { found.formUnion(pending[zone] ?? []) }
-      guard let records = changes.records, let state = seen.zones[zone]?.state else {
-        found.formUnion(zones[zone] ?? [])
-        found.formUnion(zoneLists)
-        continue
-      }
-      if !records.isEmpty { found.formUnion(states[state] ?? []) }
-      for name in records.keys {
-        let key = Array(name.rawValue.utf8).withUnsafeBytes { TableKey.record(state, $0.bytes).span.bytes }
-        found.formUnion(self.records[key] ?? [])
-      }
-      if !records.isEmpty, seen.indexKeys == nil {
-        let prefix = TableKey.state(state).span.bytes
-        for (key, observers) in ranges where key.starts(with: prefix) { found.formUnion(observers.keys) }
-      }
-      for (number, queries) in filters[state] ?? [:] where !records.isEmpty {
-        if queries.count * records.count > Self.testsMax {
-          found.insert(number)
-        } else {
-          let changed = records.keys.map { RecordID(zone: zone, name: $0) }
-          tests[number, default: []] += queries.map { Test(query: $0, records: changed) }
-        }
-      }
-    }
-    for key in seen.indexKeys ?? [] {
-      let key = ReadFootprint.IndexKey(bytes: key)
-      for (number, ranges) in ranges[Array(key.bytes.prefix(IndexEntry.prefixBytes))] ?? [:]
-      where !found.contains(number) && ranges.contains(where: { $0.contains(key) }) {
-        found.insert(number)
-      }
-    }
-    return (found, tests.filter { !found.contains($0.key) })
-  }
-}
-
-extension Range<ReadFootprint.IndexKey> {
-  fileprivate var indexPrefix: [UInt8] { Array(lowerBound.bytes.prefix(IndexEntry.prefixBytes)) }
-}
-
-extension Dictionary where Value == Set<UInt64> {
-  fileprivate mutating func remove(_ number: UInt64, at key: Key) {
-    self[key]?.remove(number)
-    if self[key]?.isEmpty ?? false { self[key] = nil }
-  }
-}
-
-extension Dictionary {
-  fileprivate mutating func remove<T>(_ number: UInt64, at key: Key) where Value == [UInt64: T] {
-    self[key]?.removeValue(forKey: number)
-    if self[key]?.isEmpty ?? false { self[key] = nil }
   }
 }

@@ -28,8 +28,7 @@ extension StoreError {
         hint: "give the directory of a store, not a file in it")
     case ENOENT:
       StoreError(
-        .notAStore, "there is no store in “\(directory)”",
-        hint: "give the directory of a store; a new one is made only in an empty directory")
+        .notAStore, "there is no store in “\(directory)”", hint: "give the directory of a store")
     default:
       StoreError(
         .system, "“\(directory)” cannot be looked into: \(String(cString: strerror(code)))",

@@ -218,11 +218,9 @@ extension ReadTransaction {
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public func token(of zone: ZoneID) throws -> Base? {
-    guard let token = try readView.zones.visible(zone).row.token, token.offset > 0 else {
-      return nil
-    }
+    guard let token = try view.zones.visible(zone).row.token, token.offset > 0 else { return nil }
     return Base(
-      incarnation: try readView.incarnations.identity(of: token.incarnation),
+      incarnation: try view.incarnations.identity(of: token.incarnation),
       offset: token.offset)
   }
 }

@@ -84,7 +84,7 @@ extension Commit.Changes {
 }
 
 extension Commit.Fields {
-  func joined(with other: Commit.Fields) -> Commit.Fields {
+  package func joined(with other: Commit.Fields) -> Commit.Fields {
     guard case .some(let fields) = self, case .some(let more) = other else { return .all }
     return .some(fields.union(more))
   }

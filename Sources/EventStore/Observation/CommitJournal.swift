@@ -18,7 +18,6 @@ final class CommitJournal: Sendable {
   }
 
   private struct State {
-    var readers = 0
     /// In the order of their numbers, without gaps other than commits of other processes.
     var notes: [Note] = []
     /// The commit that is being made.
@@ -32,6 +31,7 @@ final class CommitJournal: Sendable {
   private static let (notesMax, recordsMax) = (1024, 1 << 16)
 
   private let state = Mutex(State())
+  /// It changes under the lock of the state.
   private let readers = Atomic(0)
 
   /// Tells the observers that there may be something new.
@@ -88,10 +88,8 @@ final class CommitJournal: Sendable {
 
   /// Counts a reader until what it returns is released.
   func read(_ makeWatch: () -> FileWatch?) -> Reading {
-    readers.add(1, ordering: .relaxed)
     state.withLock { state in
-      state.readers += 1
-      if state.readers == 1 { state.watch = makeWatch() }
+      if readers.add(1, ordering: .relaxed).newValue == 1 { state.watch = makeWatch() }
     }
     return Reading(self)
   }
@@ -105,14 +103,11 @@ final class CommitJournal: Sendable {
   }
 
   private func endReading() {
-    readers.subtract(1, ordering: .relaxed)
     let ended: FileWatch? = state.withLock { state in
-      state.readers -= 1
-      guard state.readers == 0 else { return nil }
-      defer { state.watch = nil }
+      guard readers.subtract(1, ordering: .relaxed).newValue == 0 else { return nil }
       state.notes.removeAll()
       state.records = 0
-      return state.watch
+      return state.watch.take()
     }
     ended?.cancel()
   }

@@ -50,9 +50,11 @@ public struct QueryCursor: Hashable, Sendable {
   public let record: RecordID
   /// Which of the fields of ``RecordQuery/each`` it stands for.
   public let each: Int
+  /// The order; nil if it is not known.
+  public let order: [QueryOrder]?
 
-  public init(values: [Value], record: RecordID, each: Int = 0) {
-    (self.values, self.record, self.each) = (values, record, each)
+  public init(values: [Value], record: RecordID, each: Int = 0, in order: [QueryOrder]? = nil) {
+    (self.values, self.record, self.each, self.order) = (values, record, each, order)
   }
 }
 

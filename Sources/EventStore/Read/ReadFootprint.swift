@@ -42,17 +42,19 @@ struct ReadFootprint: Sendable {
       records.insert(key.bytes)
       return
     }
-    states.formUnion(records.map { Self.state(of: $0) })
-    states.insert(Self.state(of: key.bytes))
+    states.formUnion(records.map { StateNumber(ofKey: $0) })
+    states.insert(StateNumber(ofKey: key.bytes))
     records.removeAll()
   }
+
+  mutating func forget(record key: [UInt8]) { records.remove(key) }
 
   /// - Parameter isClosed: whether the upper key was read too.
   mutating func note(from lower: [UInt8], to upper: [UInt8], isClosed: Bool = false) {
     let upper = isClosed ? upper + [0] : upper
     guard lower.lexicographicallyPrecedes(upper) else { return }
     if ranges.count >= Self.rangesMax {
-      states.formUnion(ranges.map { Self.state(of: $0.lowerBound.bytes) })
+      states.formUnion(ranges.map { StateNumber(ofKey: $0.lowerBound.bytes) })
       ranges.removeAll()
     }
     ranges.append(IndexKey(bytes: lower)..<IndexKey(bytes: upper))
@@ -66,6 +68,14 @@ struct ReadFootprint: Sendable {
     filters.append(filter)
   }
 
+  /// Whether another one has all of it. Ranges and filters are not compared.
+  func isPart(of other: ReadFootprint) -> Bool {
+    ranges.isEmpty && filters.isEmpty && records.isSubset(of: other.records)
+      && states.isSubset(of: other.states) && zones.isSubset(of: other.zones)
+      && pending.isSubset(of: other.pending) && (!readsZones || other.readsZones)
+      && (!readsAll || other.readsAll)
+  }
+
   /// Notes what another read has looked at too.
   mutating func add(_ other: ReadFootprint) {
     for key in other.records { note(record: key.span.bytes) }
@@ -76,10 +86,6 @@ struct ReadFootprint: Sendable {
     pending.formUnion(other.pending)
     readsZones = readsZones || other.readsZones
     readsAll = readsAll || other.readsAll
-  }
-
-  private static func state(of key: [UInt8]) -> StateNumber {
-    StateNumber(rawValue: key.prefix(4).reduce(0) { $0 << 8 | UInt32($1) })
   }
 
   mutating func note(allOf state: StateNumber) { states.insert(state) }

@@ -83,7 +83,10 @@ extension RecordReader {
 
   /// The value of the element of a list that an identity with a maker names; nil if the list has it no more.
   package func value(ofItem id: UnitReference, of field: Name, in record: RecordID) throws -> Value? {
-    guard let maker = id.maker, let replica = try view.replicas.number(of: maker.replica) else { return nil }
+    guard let maker = id.maker, let replica = try view.replicas.number(of: maker.replica) else {
+      view.noteRead(record)
+      return nil
+    }
     return try withCell(.list, of: field, in: record) { cell in
       let unit = UnitID(replica: replica, epoch: maker.epoch, number: id.number)
       return try cell.itemIfThere(unit).map { try cell.shown($0.value) ?? .null }

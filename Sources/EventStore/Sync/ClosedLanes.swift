@@ -6,15 +6,15 @@ extension ReadTransaction {
   /// ship of: it has closed it, or the first transaction of the present one is pending and names more of its
   /// parent than there is.
   func isOwnLaneClosed(of zone: ZoneID) throws -> Bool {
-    let (number, row) = try readView.zones.visible(zone)
+    let (number, row) = try view.zones.visible(zone)
     guard let incarnation = row.token?.incarnation,
-      let replica = try readView.replicas.number(of: identity.replica)
+      let replica = try view.replicas.number(of: identity.replica)
     else { return false }
-    let earlier = try readView.lanes.adopted(of: number).filter { $0.replica == replica }
+    let earlier = try view.lanes.adopted(of: number).filter { $0.replica == replica }
     let epoch = row.ownEpoch(identity)
     return try (earlier + [(replica, epoch)]).contains {
-      try readView.lanes.closure(of: $0.replica, $0.epoch, in: number, incarnation) != nil
-    } || readView.lanes.namesClippedParent(replica, epoch, in: number, incarnation)
+      try view.lanes.closure(of: $0.replica, $0.epoch, in: number, incarnation) != nil
+    } || view.lanes.namesClippedParent(replica, epoch, in: number, incarnation)
   }
 
   /// The segments of a zone's remote log that every replica rejects, in order.
@@ -22,11 +22,11 @@ extension ReadTransaction {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in them
   public func rejectedSegments(in zone: ZoneID, limit: Int = .max) throws -> [RejectedSegment] {
-    let (number, row) = try readView.zones.visible(zone)
+    let (number, row) = try view.zones.visible(zone)
     guard let incarnation = row.token?.incarnation, limit > 0 else { return [] }
     var found: [RejectedSegment] = []
-    try readView.segments.forEachRejected(in: number, incarnation) { offset, segment in
-      let replica = try readView.replicas.identity(of: segment.replica)
+    try view.segments.forEachRejected(in: number, incarnation) { offset, segment in
+      let replica = try view.replicas.identity(of: segment.replica)
       found.append(
         RejectedSegment(
           offset: offset, writer: StoreIdentity(replica: replica, epoch: segment.epoch),

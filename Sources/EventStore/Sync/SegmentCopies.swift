@@ -16,12 +16,12 @@ extension ReadTransaction {
   func place(
     before segment: SegmentHeader, of zone: ZoneID, atLeast offset: UInt64
   ) throws -> ChangeToken {
-    let (number, _) = try readView.zones.visible(zone)
+    let (number, _) = try view.zones.visible(zone)
     var token = ChangeToken.start(of: zone, segment.incarnation)
-    guard let incarnation = try readView.incarnations.number(of: segment.incarnation) else { return token }
+    guard let incarnation = try view.incarnations.number(of: segment.incarnation) else { return token }
     var place = offset
-    if segment.sequences.lowerBound > 1, let replica = try readView.replicas.number(of: segment.replica) {
-      let before = try readView.placements.placement(
+    if segment.sequences.lowerBound > 1, let replica = try view.replicas.number(of: segment.replica) {
+      let before = try view.placements.placement(
         of: replica, segment.epoch, segment.sequences.lowerBound - 1, in: number, incarnation)
       place = max(place, before?.offset ?? 0)
     }
@@ -33,8 +33,8 @@ extension ReadTransaction {
   func place(
     at offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID
   ) throws -> ChangeToken? {
-    let (number, _) = try readView.zones.visible(zone)
-    guard let found = try readView.incarnations.number(of: incarnation) else { return nil }
+    let (number, _) = try view.zones.visible(zone)
+    guard let found = try view.incarnations.number(of: incarnation) else { return nil }
     var token = ChangeToken.start(of: zone, incarnation)
     try move(&token, to: offset, of: number, found)
     return token.chain == nil ? nil : token
@@ -45,12 +45,12 @@ extension ReadTransaction {
   func placesBack(
     from offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID, limit: Int
   ) throws -> [ChangeToken] {
-    let (number, _) = try readView.zones.visible(zone)
-    guard let found = try readView.incarnations.number(of: incarnation) else { return [] }
+    let (number, _) = try view.zones.visible(zone)
+    guard let found = try view.incarnations.number(of: incarnation) else { return [] }
     var places: [ChangeToken] = []
     var offset = offset
     while offset > 0, places.count < limit,
-      let row = try readView.segments.row(at: offset, in: number, found)
+      let row = try view.segments.row(at: offset, in: number, found)
     {
       var token = ChangeToken.start(of: zone, incarnation)
       try move(&token, to: offset, of: number, found)
@@ -65,8 +65,8 @@ extension ReadTransaction {
     _ token: inout ChangeToken, to offset: UInt64, of zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws {
     token.offset = offset
-    token.hash = try readView.segments.row(at: offset, in: zone, incarnation)?.hash ?? .zero
-    token.chain = try readView.segments.chain(at: offset, in: zone, incarnation)
+    token.hash = try view.segments.row(at: offset, in: zone, incarnation)?.hash ?? .zero
+    token.chain = try view.segments.chain(at: offset, in: zone, incarnation)
   }
 
   /// The incarnation of each synced zone's remote log, and the last offset of it where the store knows a
@@ -74,9 +74,9 @@ extension ReadTransaction {
   package func remoteLogs() throws -> [(zone: ZoneID, incarnation: IncarnationID, last: UInt64)] {
     try syncState().zones.compactMap { zone in
       guard let token = zone.token, [.attached, .local].contains(zone.attachment) else { return nil }
-      let (number, row) = try readView.zones.visible(zone.zone)
+      let (number, row) = try view.zones.visible(zone.zone)
       guard let found = row.token else { return nil }
-      let last = try readView.segments.lastOffset(of: number, found.incarnation)
+      let last = try view.segments.lastOffset(of: number, found.incarnation)
       return (zone.zone, token.incarnation, max(last, token.offset))
     }
   }
@@ -99,9 +99,9 @@ extension ReadTransaction {
     guard let (number, found, row) = try segmentRow(at: offset, of: zone, incarnation), !row.isQuarantined,
       row.rejection == nil
     else { return nil }
-    let chain = try readView.segments.chain(at: offset, in: number, found)
+    let chain = try view.segments.chain(at: offset, in: number, found)
     let stated = row.isChainStated ? chain : nil
-    let before = try readView.segments.chain(at: offset - 1, in: number, found)
+    let before = try view.segments.chain(at: offset - 1, in: number, found)
     var newest: SegmentCut?
     // The chain shows which version its header has; not after an entry that was given up, over which it is.
     for version in row.isOfFirstVersion ? [1] : [SegmentHeader.newestVersion, 1] {
@@ -125,27 +125,27 @@ extension ReadTransaction {
     _ row: SegmentRow, of zone: ZoneID, _ number: ZoneNumber, _ incarnation: IncarnationNumber,
     _ version: UInt8
   ) throws -> SegmentCut? {
-    let reader = LogReader(readView)
+    let reader = LogReader(view)
     var transactions: [[UInt8]] = []
     // A row that was damaged may name any sequences; those that are there are no more than the store has.
     for sequence in row.first...max(row.first, row.last) {
-      let position = try readView.log.position(of: row.replica, row.epoch, sequence, in: number)
+      let position = try view.log.position(of: row.replica, row.epoch, sequence, in: number)
       guard let position else { throw StoreError.missing(sequence, zone) }
       transactions.append(try reader.bytes(at: position, statingOwner: version == 1))
     }
     var previous = ContentHash.zero
     if row.first > 1,
-      let place = try readView.placements.placement(
+      let place = try view.placements.placement(
         of: row.replica, row.epoch, row.first - 1, in: number, incarnation)
     {
-      previous = try readView.segments.hash(at: place.offset, in: number, incarnation)
+      previous = try view.segments.hash(at: place.offset, in: number, incarnation)
     }
     let header = try SegmentHeader.describing(
-      transactions, incarnation: try readView.incarnations.identity(of: incarnation), version: version,
+      transactions, incarnation: try view.incarnations.identity(of: incarnation), version: version,
       baseProof: {
         version == 1
-          ? try readView.segments.hash(at: $0, in: number, incarnation)
-          : try readView.segments.proof(of: $0, in: number, incarnation)
+          ? try view.segments.hash(at: $0, in: number, incarnation)
+          : try view.segments.proof(of: $0, in: number, incarnation)
       }, previousHash: previous)
     guard header.contentHash == row.hash else { return nil }
     return SegmentCut(header: header, isStored: false, transactions: transactions)
@@ -154,10 +154,10 @@ extension ReadTransaction {
   private func segmentRow(
     at offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID
   ) throws -> (zone: ZoneNumber, incarnation: IncarnationNumber, row: SegmentRow)? {
-    let (number, _) = try readView.zones.visible(zone)
+    let (number, _) = try view.zones.visible(zone)
     guard
-      let found = try readView.incarnations.number(of: incarnation),
-      let row = try readView.segments.row(at: offset, in: number, found)
+      let found = try view.incarnations.number(of: incarnation),
+      let row = try view.segments.row(at: offset, in: number, found)
     else { return nil }
     return (number, found, row)
   }

@@ -33,9 +33,7 @@ final class ChangeNotes {
   struct RecordKey: Hashable {
     let bytes: [UInt8]
 
-    var state: StateNumber {
-      StateNumber(rawValue: bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) })
-    }
+    var state: StateNumber { StateNumber(ofKey: bytes) }
 
     var name: Name { Name(String(decoding: bytes.dropFirst(4), as: UTF8.self)) }
   }

@@ -291,7 +291,7 @@ extension StoreError {
   static func ofDamage(_ error: any Error) -> any Error { error is FormatError ? translate(error) : error }
 
   /// - Throws: `valueInvalid` for a text of too many bytes.
-  fileprivate static func check(_ text: String?, _ what: String, _ bytesMax: Int) throws {
+  package static func check(_ text: String?, _ what: String, _ bytesMax: Int) throws {
     guard let count = text?.utf8.count, count > bytesMax else { return }
     throw StoreError(
       .valueInvalid, "the \(what) of a write has \(count) bytes",

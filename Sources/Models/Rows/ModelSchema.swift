@@ -79,7 +79,7 @@ extension Model {
   /// Checks what the compiler cannot.
   ///
   /// - Throws: `StoreError` `nameInvalid` if two fields have the same name, or a name is empty or too long,
-  ///   or if a model and its submodel do not name each other.
+  ///   if a property is no field, or if a model and its submodel do not name each other.
   static func check() throws {
     try type.check("a model's type", Limits.nameBytesMax)
     for submodel in submodels {
@@ -95,6 +95,13 @@ extension Model {
       throw StoreError(
         .nameInvalid, "\(self) has the parent \(parent), which does not name it as a submodel",
         hint: "add \(self).self to `static let submodels` of \(parent)")
+    }
+    for child in Mirror(reflecting: schema.model).children
+    where !(child.value is any ModelField) && !(child.value is any Model) {
+      throw StoreError(
+        .nameInvalid,
+        "the property “\(child.label ?? "")” of the model \(self) is not a field: it would not be stored",
+        hint: "declare it as a field, as in `let title = Field<String>(\"title\")`, or compute it")
     }
     for (_, field) in schema.properties {
       if let upcast = (field as? any RegisterField)?.upcast {

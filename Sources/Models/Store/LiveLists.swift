@@ -1,47 +1,49 @@
 import EventStore
 
-/// The rows of a list, and again whenever they are others: see `Store.values(of:)`.
-public struct LiveRows<Element: Identifiable & Equatable & Sendable>: AsyncSequence, Sendable
-where Element.ID: Sendable {
-  let values: ObservedValues<[Element]>
+/// A list as it is, and again whenever it is another: what `Store.values(of:)` and `Store.changes(of:)` return.
+public struct LiveList<Item: Identifiable & Equatable & Sendable, Element: Sendable>: AsyncSequence, Sendable
+where Item.ID: Sendable {
+  /// What to tell of the rows that were told of last, and those that are there now; nil for nothing.
+  typealias Tell = @Sendable (_ old: [Item]?, _ new: [Item], Commit.Origins) -> Element?
 
-  public func makeAsyncIterator() -> Iterator { Iterator(values: values.makeAsyncIterator()) }
+  let values: ObservedValues<[Item]>
+  let tell: Tell
+
+  public func makeAsyncIterator() -> Iterator { Iterator(values: values.makeAsyncIterator(), tell: tell) }
 
   public struct Iterator: AsyncIteratorProtocol {
-    fileprivate var values: ObservedValues<[Element]>.Iterator
-    fileprivate var last: [Element]?
+    fileprivate var values: ObservedValues<[Item]>.Iterator
+    fileprivate let tell: Tell
+    fileprivate var last: [Item]?
 
-    /// The rows, when they are others than the last ones; nil if the store was closed, or the task was cancelled.
-    public mutating func next() async throws -> [Element]? {
+    /// The next element; nil if the store was closed, or the task was cancelled.
+    public mutating func next() async throws -> Element? {
       while let rows = try await values.next() {
-        if rows == last { continue }
-        last = rows
-        return rows
+        defer { last = rows }
+        if let element = tell(last, rows, values.origins) { return element }
       }
       return nil
     }
   }
 }
 
-/// What changes in a list: see `Store.changes(of:)`.
-public struct LiveUpdates<Element: Identifiable & Equatable & Sendable>: AsyncSequence, Sendable
-where Element.ID: Sendable {
-  let values: ObservedValues<[Element]>
+/// The rows of a list, and again whenever they are others.
+public typealias LiveRows<Item: Identifiable & Equatable & Sendable> = LiveList<Item, [Item]>
+where Item.ID: Sendable
 
-  public func makeAsyncIterator() -> Iterator { Iterator(values: values.makeAsyncIterator()) }
+/// What changes in a list.
+public typealias LiveUpdates<Item: Identifiable & Equatable & Sendable> = LiveList<Item, ListUpdate<Item>>
+where Item.ID: Sendable
 
-  public struct Iterator: AsyncIteratorProtocol {
-    fileprivate var values: ObservedValues<[Element]>.Iterator
-    fileprivate var last: [Element]?
+extension LiveList {
+  init(rows values: ObservedValues<[Item]>) where Element == [Item] {
+    self.init(values: values) { old, new, _ in old == new ? nil : new }
+  }
 
-    /// The next update; nil if the store was closed, or the task was cancelled.
-    public mutating func next() async throws -> ListUpdate<Element>? {
-      while let rows = try await values.next() {
-        let update = ListUpdate(from: last ?? [], to: rows, values.origins)
-        defer { last = rows }
-        if last == nil || !update.isEmpty { return update }
-      }
-      return nil
+  init(updates values: ObservedValues<[Item]>) where Element == ListUpdate<Item> {
+    self.init(values: values) { old, new, origins in
+      let update = ListUpdate(from: old ?? [], to: new, origins)
+      return old == nil || !update.isEmpty ? update : nil
     }
   }
 }

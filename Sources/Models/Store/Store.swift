@@ -27,7 +27,8 @@ public final class Store: Sendable {
   ///   - schema: the version of the app's models, which each change names.
   ///   - configuration: what else may be chosen.
   /// - Throws: as `LocalStore.init(directory:durability:configuration:)`; `StoreError` `nameInvalid` for a
-  ///   model with a name that is invalid, or twice there, and for a zone that is declared in two ways.
+  ///   model with a name that is invalid, or twice there, or with a property that is no field, and for a zone that is
+  ///   declared in two ways; `valueInvalid` for an author that is too long.
   public init(
     _ directory: String, _ durability: Durability, models: [any Model.Type] = [], zones: [DeclaredZone] = [],
     author: String? = nil, schema: UInt64? = nil, configuration: StoreConfiguration = StoreConfiguration()
@@ -36,6 +37,7 @@ public final class Store: Sendable {
     for model in models { try model.check() }
     try Self.checkTypes(of: models)
     try Self.check(zones)
+    try StoreError.check(author, "author", Limits.authorBytesMax)
     var configuration = configuration
     configuration.fieldKinds.merge(models.fieldKinds) { $1 }
     configuration.declaredFields = models.declaredFields

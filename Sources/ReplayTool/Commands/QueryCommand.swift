@@ -14,12 +14,12 @@ struct QueryCommand: StoreCommand {
         limit COUNT
 
       A comparison is a field, and one of: = != < <= > >= VALUE; in (VALUE, …); between VALUE and VALUE; \
-      contains VALUE; starts with TEXT; ends with TEXT; has (CONDITION) for the elements of a list, a set, a map or \
+      contains VALUE; starts with TEXT; ends with TEXT; matches TEXT, which has all its words, the last one at least begun; has (CONDITION) for the elements of a list, a set, a map or \
       an array.
 
       In has ( ), a field is a member of the element, and element is the element itself. between includes both ends. \
       contains looks for an element, for a key of a map, or for a part of a text. Texts are compared by their bytes, so \
-      upper and lower case differ. Records without a value come first, and with desc last.
+      upper and lower case differ, except in matches. Records without a value come first, and with desc last.
 
       author.name is a field of the record that author refers to, draft:text a member of a value, and .name the \
       record's name. A value is "text", 12, 1.5, true, false, null, 2026-01-31, 2026-01-31T09:05Z, a UUID, or \

@@ -79,7 +79,7 @@ struct RemoteCommand: ReplayCommand {
       (remote, isMarkerPutBack) = try await source.open(directory, console)
       if isMarkerPutBack { made.append("remote") }
     } else if quarantine != nil {
-      remote = try await FolderRemote(directory: directory)
+      remote = try await FolderRemote.open(directory: directory)
     } else {
       // If a folder is lost, the check still reports everything else.
       let objects = FolderObjects(

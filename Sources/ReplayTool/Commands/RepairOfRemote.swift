@@ -12,7 +12,7 @@ struct RepairOfRemote {
   /// - Returns: the remote, and whether the marker was restored.
   func open(_ directory: String, _ console: Console) async throws -> (FolderRemote, isMarkerPutBack: Bool) {
     do throws(RemoteError) {
-      return (try await FolderRemote(directory: directory), false)
+      return (try await FolderRemote.open(directory: directory), false)
     } catch {
       guard error.code == .notARemote || error.code == .damaged else { throw error }
       let opened = try StoreOptions.parse([store]).openForReading(console)
@@ -21,7 +21,7 @@ struct RepairOfRemote {
       let logs = try opened.read { try $0.remoteLogs().map(\.incarnation) }
       let objects = FolderObjects(directory: directory, makeRandom: SystemEnvironment.makeRandom)
       try await FolderRemote(objects).log.putMarkerBack(token.remote, logs: logs)
-      return (try await FolderRemote(directory: directory), true)
+      return (try await FolderRemote.open(directory: directory), true)
     }
   }
 

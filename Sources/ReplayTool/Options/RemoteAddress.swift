@@ -35,6 +35,6 @@ struct RemoteAddress: Hashable {
     creates: Bool, makeRandom: @escaping @Sendable () -> UInt64 = SystemEnvironment.makeRandom
   ) async throws(RemoteError) -> any RemoteLog {
     if creates { return try await FolderRemote.create(directory: directory, makeRandom: makeRandom) }
-    return try await FolderRemote(directory: directory)
+    return try await FolderRemote.open(directory: directory)
   }
 }

@@ -70,6 +70,7 @@ package struct FoldOutcome: Hashable, Sendable {
   package var report = IngestReport()
   var segments = 0
   var bytes = 0
+  var changes = ReceivedChanges()
   /// Why the segment after the token was not folded; nil if the whole page was.
   var problem: SyncFailure?
   /// Whether the problem is that the segment has other content under sequences of this store.
@@ -91,5 +92,10 @@ extension FoldOutcome {
     if let moved = more.token { token = moved }
     segments += count
     bytes += byteCount
+  }
+
+  /// Adds what segments change, if any of their transactions was new.
+  mutating func addChanges(of segments: [RemoteSegment], _ report: IngestReport, in store: LocalStore) {
+    if report.folded > 0 { changes.add(segments, conflicts: report.conflicts, in: store) }
   }
 }

@@ -373,6 +373,7 @@ extension ZoneReport {
     receivedSegments += outcome.segments
     bytesReceived += outcome.bytes
     conflicts += outcome.report.conflicts
+    changes.add(outcome.changes)
     rejectedSegments += outcome.report.rejected
     removedTransactions += outcome.report.removed
   }

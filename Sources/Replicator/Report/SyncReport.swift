@@ -60,6 +60,10 @@ public struct ZoneReport: Hashable, Sendable {
   public package(set) var bytesReceived = 0
   /// Cells in which what was received caused a conflict.
   public package(set) var conflicts = 0
+  /// The records that what was received changes, with their fields; nil if they are more than a thousand, or not known.
+  public var changed: [Name: Commit.Fields]? { changes.records }
+  /// Those of ``changed`` that are in conflict, if what was received caused any conflict.
+  public var conflicting: Set<Name> { changes.conflicting }
   /// Transactions of other stores that were removed here: the zone's log was read again, and does not have
   /// them. Their writers send them again if they have them.
   public package(set) var removedTransactions = 0
@@ -84,6 +88,8 @@ public struct ZoneReport: Hashable, Sendable {
   package var shippingFailure: SyncFailure?
   /// Whether the remote has a zone of the name of a local one.
   package var isAtRemote = false
+
+  var changes = ReceivedChanges()
 
   init(_ zone: ZoneID, _ status: ZoneStatus) {
     self.zone = zone

@@ -263,6 +263,7 @@ package struct EffectRunner: Sendable {
     do {
       let report = try await store.ingest([part.segment], isMoreToCome: true)
       outcome.add(report, segments: 1, bytes: part.byteCount)
+      outcome.addChanges(of: [part.segment], report, in: store)
     } catch let error as StoreError {
       guard let reason = error.rejection else { throw error }
       outcome.add(try await store.reject(part.segment, reason), segments: 1, bytes: part.byteCount)
@@ -286,6 +287,7 @@ package struct EffectRunner: Sendable {
           ? store.ingestOrReject(segments, isMoreToCome: true) : store.ingest(segments, isMoreToCome: true)
         let taken = parts.prefix(report.segments)
         outcome.add(report, segments: taken.count, bytes: taken.reduce(0) { $0 + $1.byteCount })
+        outcome.addChanges(of: taken.map(\.segment), report, in: store)
         parts = parts.dropFirst(taken.count)
       }
       return nil

@@ -5,7 +5,7 @@ import Synchronization
 /// Syncs a store with a remote: ships what was written here, and folds in what others shipped.
 ///
 /// ```swift
-/// let remote = try await FolderRemote(directory: "/mnt/team/notes")
+/// let remote = FolderRemote(directory: "/mnt/team/notes")
 /// let replicator = LogReplicator(store: store, remote: remote)
 /// let report = try await replicator.syncOnce()
 /// ```
@@ -18,6 +18,8 @@ public final class LogReplicator: Sendable {
   public let remote: any RemoteLog
   public let zones: ZoneSelection
   let configuration: ReplicatorConfiguration
+  /// What its rounds have found.
+  let board = StatusBoard()
   /// The events of each ``run(_:)`` that runs.
   private let running = Mutex<[UInt64: AsyncStream<ReplicatorEvent>.Continuation]>([:])
 
@@ -38,6 +40,7 @@ public final class LogReplicator: Sendable {
   ///   on.
   /// - Throws: ``SyncFailure`` if the remote or the store as a whole failed; `CancellationError`. What was
   ///   done before is kept, and the next round continues.
+  @discardableResult
   public func syncOnce(_ steps: SyncSteps = .all) async throws -> SyncReport {
     let last = Latest()
     await drive(.syncRequested(steps), isRunning: false) { last.report = $0 }
@@ -47,7 +50,7 @@ public final class LogReplicator: Sendable {
     return report
   }
 
-  /// Syncs until the task is cancelled: at once, after each commit here, when the remote notifies of a
+  /// Syncs until the task is cancelled or the store is closed: at once, after each commit here, when the remote notifies of a
   /// change, and periodically. If the remote fails it retries without end, with exponential backoff up to a
   /// bound. A ``syncOnce(_:)`` of this replicator that succeeds ends a wait: call it after the user has signed in
   /// again.
@@ -64,7 +67,7 @@ public final class LogReplicator: Sendable {
     var machine = ReplicatorMachine(policy: configuration.policy, selection: zones)
     let runner = EffectRunner(
       store: store, remote: remote, selection: zones, pageBytesMax: configuration.pageBytesMax,
-      makeRandom: configuration.makeRandom, assetProgress: configuration.assetProgress)
+      makeRandom: configuration.makeRandom, assetProgress: noting(configuration.assetProgress))
     let (events, feed) = AsyncStream.makeStream(of: ReplicatorEvent.self)
     let number = running.withLock { running in
       let number = (running.keys.max() ?? 0) + 1
@@ -87,22 +90,34 @@ public final class LogReplicator: Sendable {
       }
       feed.yield(first)
       var timers: [ReplicatorTimer: Task<Void, Never>] = [:]
+      var isInRound = false
+      defer { if isInRound { board.endRound(nil, at: store.wallMilliseconds()) } }
       for await event in events {
+        if case .completed(let result) = event { board.note(result) }
         for effect in machine.step(event) {
           switch effect {
           case .round(let effect):
+            if !isInRound { board.beginRound() }
+            isInRound = true
+            board.note(effect)
             group.addTask { feed.yield(.completed(await runner.perform(effect))) }
           case .setTimer(let timer, let range):
             timers[timer]?.cancel()
-            timers[timer] = startTimer(timer, range, feed)
+            let milliseconds = drawMilliseconds(range)
+            if timer == .next { board.planRetry(at: store.wallMilliseconds() + milliseconds) }
+            timers[timer] = startTimer(timer, milliseconds, feed)
           case .announce:
             if isRunning { group.addTask { await runner.announce() } } else { await runner.announce() }
           case .report(let report):
             log(report)
+            board.endRound(Task.isCancelled ? nil : report, at: store.wallMilliseconds())
+            isInRound = false
             // The report of a cancelled round says nothing about the remote or the store.
             if !Task.isCancelled { didSync(report) }
             if !isRunning {
               if report.failure == nil { tellRunning() }
+              feed.finish()
+            } else if report.failure?.errorCode == SyncFailure.Code(StoreError.Code.closed) {
               feed.finish()
             }
           }
@@ -118,12 +133,22 @@ public final class LogReplicator: Sendable {
     for feed in running.withLock({ Array($0.values) }) { feed.yield(.remoteWorks) }
   }
 
-  private func startTimer(
-    _ timer: ReplicatorTimer, _ range: ClosedRange<Int64>,
-    _ feed: AsyncStream<ReplicatorEvent>.Continuation
-  ) -> Task<Void, Never> {
+  private func drawMilliseconds(_ range: ClosedRange<Int64>) -> Int64 {
     let spread = UInt64(range.upperBound - range.lowerBound) + 1
-    let milliseconds = range.lowerBound + Int64(configuration.makeRandom() % spread)
+    return range.lowerBound + Int64(configuration.makeRandom() % spread)
+  }
+
+  /// Has the bytes of assets counted that move.
+  private func noting(_ told: (@Sendable (AssetProgress) -> Void)?) -> @Sendable (AssetProgress) -> Void {
+    { [board] progress in
+      board.note(progress)
+      told?(progress)
+    }
+  }
+
+  private func startTimer(
+    _ timer: ReplicatorTimer, _ milliseconds: Int64, _ feed: AsyncStream<ReplicatorEvent>.Continuation
+  ) -> Task<Void, Never> {
     let sleep = configuration.sleep
     return Task {
       // A cancelled timer does not fire.
@@ -149,11 +174,13 @@ public final class LogReplicator: Sendable {
         wake.finish()
       }
       for await _ in commits {
-        if let state = try? self.store.syncState(),
-          state.hasSomethingToShip(in: self.zones) || self.hasLateAsset(in: state)
-        {
-          feed.yield(.localCommit)
+        do {
+          let state = try self.store.syncState()
+          guard state.hasSomethingToShip(in: self.zones) || self.hasLateAsset(in: state) else { continue }
+        } catch {
+          // A round says what is wrong, and ends the run if the store is closed.
         }
+        feed.yield(.localCommit)
       }
     }
   }

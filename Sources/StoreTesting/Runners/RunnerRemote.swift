@@ -35,7 +35,7 @@ public enum RunnerRemote: Sendable, Hashable {
       return { remote.reopened() }
     case .folder(let directory):
       _ = try await FolderRemote.create(directory: directory, makeRandom: { random.next() })
-      return { try await FolderRemote(directory: directory) }
+      return { try await FolderRemote.open(directory: directory) }
     }
   }
 

@@ -15,6 +15,17 @@ extension RemoteError: LocalizedError {
 }
 
 /// What to show to a user: a sentence, and what to do.
+extension SyncFailure: LocalizedError {
+  public var errorDescription: String? { message.asSentence }
+  public var recoverySuggestion: String? { hint.asSentence }
+}
+
+/// What to show to a user: a sentence.
+extension AssetProblem: LocalizedError {
+  public var errorDescription: String? { description.asSentence }
+}
+
+/// What to show to a user: a sentence, and what to do.
 extension FormatError: LocalizedError {
   public var errorDescription: String? { description.asSentence }
   public var recoverySuggestion: String? { hint.asSentence }

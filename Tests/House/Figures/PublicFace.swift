@@ -1,7 +1,9 @@
 /// The public declarations of a product: one line each.
 struct PublicFace {
   /// The targets whose public declarations an app sees.
-  static let targets = ["OperationFormat", "EventStore", "Replicator", "Models", "Tributary", "StoreTesting"]
+  static let targets = [
+    "OperationFormat", "EventStore", "Replicator", "Models", "LiveQueries", "Tributary", "StoreTesting",
+  ]
 
   var lines: [String]
 

@@ -47,3 +47,8 @@ package struct TableKey {
     return key
   }
 }
+
+extension StateNumber {
+  /// The state that a key of ``TableKey`` begins with.
+  init(ofKey bytes: [UInt8]) { self.init(rawValue: bytes.prefix(4).reduce(0) { $0 << 8 | UInt32($1) }) }
+}

@@ -5,11 +5,15 @@ import OperationFormat
 extension QueryCursor {
   /// - Throws: ``StoreError`` `valueInvalid` if it is a place in another order.
   func check(for query: RecordQuery) throws {
-    if values.count == query.order.count, 0..<Swift.max(1, query.each.count) ~= each { return }
+    if values.count == query.order.count, 0..<Swift.max(1, query.each.count) ~= each,
+      order.map({ $0 == query.order }) ?? true
+    {
+      return
+    }
     throw StoreError(
       .valueInvalid,
       "the cursor is a place in another order: it has \(values.count) values and is of field \(each), and the query "
-        + "is ordered by \(query.order.count), and has rows of \(query.each.count) fields",
+        + "is ordered by \(query.order.count) other fields, and has rows of \(query.each.count) fields",
       hint: "continue a query in the order in which its cursor was found")
   }
 }

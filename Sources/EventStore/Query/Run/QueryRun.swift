@@ -108,7 +108,8 @@ struct QueryRun: ~Escapable {
     return best.sorted().map { place in
       QueryHit(
         record: place.record,
-        cursor: QueryCursor(values: place.values, record: place.record, each: place.each))
+        cursor: QueryCursor(
+          values: place.values, record: place.record, each: place.each, in: query.order))
     }
   }
 

@@ -31,7 +31,7 @@ struct FolderMaker {
       // Another process may have made it since, and put things there.
       if try isMade() { return }
       throw RemoteError(
-        .notARemote, "\(directory) holds other things, such as `\(foreign)`",
+        .notARemote, "the folder “\(directory)” holds other things, such as `\(foreign)`",
         hint: "make the remote in an empty folder")
     }
     try makeFolders(FolderTree.topFolders)

@@ -5,7 +5,7 @@ public import EventStore
 /// ```swift
 /// // Once, on the first device; then on all.
 /// let made = try await FolderRemote.create(directory: "/mnt/team/lists")
-/// let remote = try await FolderRemote(directory: "/mnt/team/lists")
+/// let remote = FolderRemote(directory: "/mnt/team/lists")
 /// ```
 ///
 /// <doc:FolderRemoteLayout> says what it expects of the file system.
@@ -14,23 +14,31 @@ public struct FolderRemote: RemoteLog, LogOfObjects {
   package let log: ObjectRemote
   package let objects: FolderObjects
 
-  /// Opens a remote that exists.
+  /// A remote that exists. The folder is looked at in the first call, which a replicator makes in its first round: it
+  /// need not be mounted yet.
   ///
   /// - Parameters:
   ///   - directory: the folder's path. Each call opens it again, so a mount may disappear and come back.
   ///   - isReadOnly: whether it never writes there, not even to complete a deletion of another.
   ///   - counter: counts the calls.
-  /// - Throws: ``RemoteError`` `notARemote`, `unreachable`, `newerFormat`, `damaged`, `denied`.
-  public init(
-    directory: String, isReadOnly: Bool = false, counter: RemoteCallCounter? = nil
-  ) async throws(RemoteError) {
+  public init(directory: String, isReadOnly: Bool = false, counter: RemoteCallCounter? = nil) {
     self.init(
       FolderObjects(directory: directory, makeRandom: SystemEnvironment.makeRandom), isReadOnly: isReadOnly,
       counter: counter)
-    try await log.zones.checked()
   }
 
-  /// A remote with the caller's objects. It is not opened.
+  /// Opens a remote that exists, and looks at it now.
+  ///
+  /// - Throws: ``RemoteError`` `notARemote`, `unreachable`, `newerFormat`, `damaged`, `denied`.
+  public static func open(
+    directory: String, isReadOnly: Bool = false, counter: RemoteCallCounter? = nil
+  ) async throws(RemoteError) -> FolderRemote {
+    let remote = FolderRemote(directory: directory, isReadOnly: isReadOnly, counter: counter)
+    try await remote.log.zones.checked()
+    return remote
+  }
+
+  /// A remote with the caller's objects.
   package init(_ objects: FolderObjects, isReadOnly: Bool = false, counter: RemoteCallCounter? = nil) {
     self.objects = objects
     log = ObjectRemote(objects, counter: counter, isReadOnly: isReadOnly)
@@ -42,7 +50,7 @@ public struct FolderRemote: RemoteLog, LogOfObjects {
   /// Make a remote once, and open it from then on: if its disk is not mounted, an empty folder would become
   /// another remote. A store that was synced before refuses that one.
   ///
-  /// - Throws: ``RemoteError`` as ``init(directory:isReadOnly:counter:)``; `notARemote` if the folder holds
+  /// - Throws: ``RemoteError`` as ``open(directory:isReadOnly:counter:)``; `notARemote` if the folder holds
   ///   other things; `unsuitable` if its file system cannot put files as a remote needs it; `overQuota`.
   public static func create(
     directory: String, makeRandom: @escaping @Sendable () -> UInt64 = SystemEnvironment.makeRandom
@@ -55,7 +63,7 @@ public struct FolderRemote: RemoteLog, LogOfObjects {
 
   /// Which remote it is.
   ///
-  /// - Throws: ``RemoteError``, as ``init(directory:isReadOnly:counter:)``.
+  /// - Throws: ``RemoteError``, as ``open(directory:isReadOnly:counter:)``.
   public func identity() async throws(RemoteError) -> RemoteID { try await log.zones.identity() }
 
   public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {

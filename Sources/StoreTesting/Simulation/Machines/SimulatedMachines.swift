@@ -11,9 +11,12 @@ struct SimulatedMachines: WorldPart {
   /// Checks a device's store after its process did something, and ends the process if it is to die.
   func didAct(_ device: SimulatedDevice) throws {
     // Also if the process dies: its last commit may have been stored.
-    if let store = device.store, world.isModelled, try device.hasCommitted(store) {
-      try world.noteDetails { try WrittenOperations.lines(device, store) }
-      try StoreChecker(facts, options.workloads).check(device, store, wall: world.wall(of: device))
+    if let store = device.store, try device.hasCommitted(store) {
+      if world.isModelled {
+        try world.noteDetails { try WrittenOperations.lines(device, store) }
+        try StoreChecker(facts, options.workloads).check(device, store, wall: world.wall(of: device))
+      }
+      try ObserverChecker(world).check(device, store)
     }
     try WriteChecker.check(device)
     if device.isDying {

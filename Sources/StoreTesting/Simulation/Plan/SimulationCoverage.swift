@@ -6,6 +6,7 @@ public struct SimulationCoverage: Sendable {
     case rounds, roundsFailed, appended, appendedAlreadyThere, appendedToClosed
     case folded, foldedKnown, foldedBeside, conflicts, retimed
     case zonesParked, zonesPaused, zonesRemoved, zonesFailed, zonesUnfinished, zonesUnchanged
+    case screensReadAgain, screensKept
     case readsHeld, reclaimed, verified, settlingRounds
   }
 

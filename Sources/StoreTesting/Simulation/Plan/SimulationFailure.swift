@@ -23,6 +23,7 @@ public struct SimulationFailure: Error, Hashable, Sendable, CustomStringConverti
     /// A check of a workload failed.
     case workloadHolds = 18
     case assetsAreThere = 19
+    case observersAreTold = 20
   }
 
   /// What did not hold.

@@ -24,6 +24,10 @@ final class SimulatedDevice: @unchecked Sendable {
   }
   var isOlder: Bool
   var heldRead: SimulatedHeldRead?
+  /// What its app shows of the store.
+  var screens: [SimulatedScreen.Read] = []
+  /// How many times it has committed since it looked at its commits.
+  var commitsUnseen = 0
   /// Whether it ever held a read open. Its file may then have grown by the pages replaced meanwhile.
   var hasHeldRead = false
   /// Whether its process ends after its present action.
@@ -99,6 +103,7 @@ final class SimulatedDevice: @unchecked Sendable {
   func end() {
     process.end()
     heldRead = nil
+    screens = []
     lastCommit = nil
     store?.close()
     store = nil

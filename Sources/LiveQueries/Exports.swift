@@ -1,0 +1,3 @@
+// Queries are made of these.
+@_exported public import EventStore
+@_exported public import Models

@@ -1,0 +1,75 @@
+public import EventStore
+
+extension LogReplicator {
+  /// How the store and its remote stand to each other now, as far as the rounds of this replicator have seen.
+  ///
+  /// - Complexity: linear in the zones.
+  public var status: ReplicatorStatus {
+    do {
+      return try currentStatus()
+    } catch {
+      let problem = SyncProblem(zone: nil, reason: .failed(SyncFailure(error)))
+      return ReplicatorStatus(whole: .needsAttention([problem]), zones: [:], lastSyncedMilliseconds: nil)
+    }
+  }
+
+  /// The status now, and again whenever it is another. It ends when the task is cancelled or the store closed.
+  ///
+  /// ```swift
+  /// for await status in replicator.statuses { show(status.whole) }
+  /// ```
+  public var statuses: ReplicatorStatuses { ReplicatorStatuses(self) }
+
+  func currentStatus() throws -> ReplicatorStatus { board.status(try store.syncState(), zones) }
+}
+
+/// The status of a replicator, whenever it is another.
+public struct ReplicatorStatuses: AsyncSequence, Sendable {
+  private let replicator: LogReplicator
+
+  init(_ replicator: LogReplicator) { self.replicator = replicator }
+
+  public func makeAsyncIterator() -> Iterator { Iterator(replicator) }
+
+  public struct Iterator: AsyncIteratorProtocol, Sendable {
+    private let listening: Listening
+    private var last: ReplicatorStatus?
+
+    fileprivate init(_ replicator: LogReplicator) { listening = Listening(replicator) }
+
+    /// The next status; nil if the store was closed, or the task was cancelled.
+    public mutating func next() async -> ReplicatorStatus? {
+      while !Task.isCancelled {
+        if last != nil {
+          for await _ in listening.changes { break }
+          // Many commits are one status.
+          try? await listening.replicator.configuration.sleep(Self.pauseMilliseconds)
+        }
+        guard !Task.isCancelled, let status = try? listening.replicator.currentStatus() else { return nil }
+        if status == last { continue }
+        last = status
+        return status
+      }
+      return nil
+    }
+
+    private static let pauseMilliseconds: Int64 = 20
+  }
+
+  /// Hears of rounds and commits until it is released.
+  private final class Listening: Sendable {
+    let replicator: LogReplicator
+    let changes: AsyncStream<Void>
+    private let number: UInt64
+    private let commits: CommitObservation
+
+    init(_ replicator: LogReplicator) {
+      self.replicator = replicator
+      let (number, changes, tell) = replicator.board.changes()
+      (self.number, self.changes) = (number, changes)
+      commits = replicator.store.onCommit { tell.yield() }
+    }
+
+    deinit { replicator.board.endChanges(number) }
+  }
+}

@@ -1,0 +1,194 @@
+import EventStore
+import Synchronization
+
+/// What the rounds of a replicator have found, from which its status follows.
+final class StatusBoard: Sendable {
+  fileprivate struct State {
+    /// Rounds that are being made.
+    var rounds = 0
+    var progress: [ZoneID: SyncProgress] = [:]
+    var isReported = false
+    var zones: [ZoneID: ZoneStatus] = [:]
+    var listProblems: [ZoneListProblem] = []
+    /// Why the last round failed as a whole.
+    var failure: SyncFailure?
+    /// When the first failure in a row was, of a zone or of whole rounds (nil).
+    var failedSince: [ZoneID?: Int64] = [:]
+    var retry: Int64?
+    var lastSynced: Int64?
+    var lastListener: UInt64 = 0
+    var listeners: [UInt64: AsyncStream<Void>.Continuation] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  // MARK: Rounds
+
+  func beginRound() {
+    change { state in
+      if state.rounds == 0 { state.progress = [:] }
+      state.rounds += 1
+    }
+  }
+
+  /// - Parameter report: nil if the round was cancelled.
+  func endRound(_ report: SyncReport?, at now: Int64) {
+    change { state in
+      state.rounds -= 1
+      if let report { state.take(report, now) }
+    }
+  }
+
+  /// Notes what an effect of a round sends: once it is to be acknowledged, the remote has it.
+  func note(_ effect: RoundEffect) {
+    guard case .zone(let zone, .acknowledge(let header, _)) = effect else { return }
+    change { $0.progress[zone, default: SyncProgress()].sent += header.sequences.count }
+  }
+
+  /// Notes what a round has received.
+  func note(_ result: RoundResult) {
+    guard case .zone(let zone, .folded(let outcome)) = result, outcome.report.folded > 0 else { return }
+    change { $0.progress[zone, default: SyncProgress()].received += outcome.report.folded }
+  }
+
+  func note(_ progress: AssetProgress) {
+    change { state in
+      state.progress[progress.zone, default: SyncProgress()].assets[progress.reference.hash] =
+        progress.bytesDone
+    }
+  }
+
+  /// - Parameter time: when the next round is made.
+  func planRetry(at time: Int64?) { change { $0.retry = time } }
+
+  // MARK: Status
+
+  func status(_ store: StoreSyncState, _ selection: ZoneSelection) -> ReplicatorStatus {
+    let synced = store.zones.filter { $0.attachment == .attached && selection.contains($0.zone) }
+    return state.withLock { state in
+      let zones = Dictionary(
+        synced.map { ($0.zone, state.status(of: $0)) }, uniquingKeysWith: { $1 })
+      return ReplicatorStatus(
+        whole: state.whole(synced.compactMap { zones[$0.zone] }), zones: zones,
+        lastSyncedMilliseconds: state.lastSynced)
+    }
+  }
+
+  // MARK: Listeners
+
+  /// An element says that the status may be another.
+  func changes() -> (number: UInt64, changes: AsyncStream<Void>, tell: AsyncStream<Void>.Continuation) {
+    let (changes, tell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    let number = state.withLock { state in
+      state.lastListener += 1
+      state.listeners[state.lastListener] = tell
+      return state.lastListener
+    }
+    return (number, changes, tell)
+  }
+
+  func endChanges(_ number: UInt64) { _ = state.withLock { $0.listeners.removeValue(forKey: number) } }
+
+  private func change(_ body: (inout State) -> Void) {
+    let listeners = state.withLock { state in
+      body(&state)
+      return Array(state.listeners.values)
+    }
+    for listener in listeners { listener.yield() }
+  }
+}
+
+extension StatusBoard.State {
+  fileprivate mutating func take(_ report: SyncReport, _ now: Int64) {
+    isReported = true
+    failure = report.failure
+    note(failure, of: nil, now)
+    retry = nil
+    if report.failure == nil { listProblems = report.listProblems }
+    for zone in report.zones {
+      zones[zone.zone] = zone.status == .removed ? nil : zone.status
+      note(zone.status.failure, of: zone.zone, now)
+    }
+    if report.isInSync { lastSynced = now }
+  }
+
+  private mutating func note(_ failure: SyncFailure?, of zone: ZoneID?, _ now: Int64) {
+    failedSince[zone] = failure == nil ? nil : failedSince[zone] ?? now
+  }
+
+  fileprivate func status(of zone: ZoneSyncState) -> SyncStatus {
+    let found = zones[zone.zone]
+    if let problem = found?.problem(of: zone.zone) { return .needsAttention([problem]) }
+    if let failure {
+      return failure.answer == .wait
+        ? .offline(outage(failure, of: nil))
+        : .needsAttention([SyncProblem(zone: nil, reason: .failed(failure))])
+    }
+    if let failure = found?.failure { return .offline(outage(failure, of: zone.zone)) }
+    var progress = progress[zone.zone] ?? SyncProgress()
+    let hasMoved = progress != SyncProgress()
+    progress.pending = Int(zone.pending)
+    if found == .unfinished || rounds > 0 && (hasMoved || zone.pending > 0 || zone.token == nil) {
+      return .syncing(progress)
+    }
+    if zone.pending > 0 { return .pending(Int(zone.pending)) }
+    return found == nil ? .unknown : .synced
+  }
+
+  private func outage(_ failure: SyncFailure, of zone: ZoneID?) -> SyncOutage {
+    SyncOutage(
+      sinceMilliseconds: failedSince[zone] ?? 0, retryMilliseconds: retry, failure: failure)
+  }
+
+  /// The status of all zones together.
+  fileprivate func whole(_ zones: [SyncStatus]) -> SyncStatus {
+    var problems = listProblems.map { SyncProblem(zone: nil, reason: .list($0)) }
+    if let failure, failure.answer != .wait {
+      problems.append(SyncProblem(zone: nil, reason: .failed(failure)))
+    }
+    var outage = failure.flatMap { $0.answer == .wait ? self.outage($0, of: nil) : nil }
+    var progress: SyncProgress?
+    var (pending, isUnknown) = (0, !isReported)
+    for zone in zones {
+      switch zone {
+      case .needsAttention(let more): problems += more.filter { !problems.contains($0) }
+      case .offline(let more):
+        if outage.map({ more.sinceMilliseconds < $0.sinceMilliseconds }) ?? true { outage = more }
+      case .syncing(let more):
+        progress = (progress ?? SyncProgress()) + more
+        pending += more.pending
+      case .pending(let count): pending += count
+      case .unknown: isUnknown = true
+      case .synced: break
+      }
+    }
+    if !problems.isEmpty { return .needsAttention(problems) }
+    if let outage { return .offline(outage) }
+    if var progress {
+      progress.pending = pending
+      return .syncing(progress)
+    }
+    if pending > 0 { return .pending(pending) }
+    return isUnknown ? .unknown : .synced
+  }
+}
+
+extension ZoneStatus {
+  fileprivate var failure: SyncFailure? {
+    switch self {
+    case .parked(_, let failure), .failed(let failure): failure
+    default: nil
+    }
+  }
+
+  /// What needs somebody's attention; nil if time heals it.
+  fileprivate func problem(of zone: ZoneID) -> SyncProblem? {
+    switch self {
+    case .paused(let fate): SyncProblem(zone: zone, reason: .paused(fate))
+    case .parked(let offset, let failure) where failure.answer != .wait:
+      SyncProblem(zone: zone, reason: .parked(offset: offset, failure))
+    case .failed(let failure) where failure.answer != .wait: SyncProblem(zone: zone, reason: .failed(failure))
+    default: nil
+    }
+  }
+}
