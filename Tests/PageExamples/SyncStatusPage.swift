@@ -1,6 +1,7 @@
 import Foundation
 import Observation
 import StoreTesting
+import Synchronization
 import Testing
 import Tributary
 
@@ -44,6 +45,62 @@ final class SyncStatusLine {
 @Suite("The examples of the page Sync status", .timeLimit(.minutes(5)))
 struct SyncStatusPage {
   struct Chore: Model { static let type: Name = "chore" }
+  struct Message: Model {
+    static let type: Name = "message"
+    let text = Field<String>("text")
+  }
+
+  // page
+  /// Shows a tick for a message when the remote has it, and who has read it since.
+  func follow(_ message: Ref<Message>, in store: Store, _ show: @Sendable (String) -> Void) async throws {
+    for try await receipt in store.values({ tx in try tx.receipt(of: message) }) {
+      switch receipt {
+      case nil, .local: show("sending")
+      case .shipped: show("sent")
+      case .seen(let peers, _):
+        return show("seen by " + peers.map { $0.author ?? "?" }.joined(separator: ", "))
+      }
+    }
+  }
+  // page end
+
+  @Test("tell who has seen a message") @MainActor
+  func receipts() async throws {
+    let directory = TemporaryDirectory()
+    let remote = try await FolderRemote.create(directory: directory.path + "/remote")
+    let stores = try ["ann", "bob"].map { name in
+      try Store(
+        directory.path + "/" + name, .consistent, models: [Message.self], zones: [.synced("chat")],
+        author: name)
+    }
+    let replicators = stores.map { LogReplicator(store: $0, remote: remote) }
+    let message = try await stores[0].write { tx in
+      try tx.create(Message.self, in: "chat") { $0.text = "Hello" }
+    }
+    #expect(try stores[0].receipt(of: message) == .local)
+    let shown = Mutex<[String]>([])
+    let following = Task {
+      try await follow(message, in: stores[0]) { text in shown.withLock { $0.append(text) } }
+    }
+    try await replicators[0].syncOnce()
+    guard case .shipped = try stores[0].receipt(of: message) else {
+      Issue.record("the message is not at the remote")
+      return
+    }
+    // Bob reads, and tells nobody; then he writes.
+    try await replicators[1].syncOnce()
+    try await replicators[0].syncOnce()
+    #expect(try stores[0].peers(of: "chat").isEmpty)
+    try await stores[1].write { tx in _ = try tx.create(Message.self, in: "chat") { $0.text = "Hi" } }
+    try await replicators[1].syncOnce()
+    try await replicators[0].syncOnce()
+    let peers = try stores[0].peers(of: "chat")
+    #expect(peers.map(\.id) == [stores[1].local.identity.replica] && peers.map(\.author) == ["bob"])
+    #expect(try stores[0].receipt(of: message) == .seen(by: peers, offset: 1))
+    try await following.value
+    let texts = shown.withLock { $0 }
+    #expect(texts.last == "seen by bob" && Set(texts).isSubset(of: ["sending", "sent", "seen by bob"]))
+  }
 
   @Test("say what waits, what is in sync, and what is wrong") @MainActor
   func status() async throws {

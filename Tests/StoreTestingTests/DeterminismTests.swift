@@ -14,6 +14,10 @@ struct DeterminismTests {
       "a store's own thread, which a configuration does without"
     ),
     ("EventStore/Common/FileWatch.swift", [.queue], "the system's word that another process wrote"),
+    (
+      "EventStore/Commits/ObserverHub.swift", [.sleep],
+      "lets commits gather while a task looks at them, which a simulation does itself"
+    ),
     ("LMDB/Process/Gate.swift", [.clockTime], "how long a map that must grow waits for open reads"),
     ("Replicator/Remote/Folder/FolderWatch.swift", [.queue], "the system's word that a folder changed"),
     ("Replicator/Shell/SystemTimer.swift", [.sleep], "the default timer, which a configuration replaces"),

@@ -34,6 +34,15 @@ extension ReadTransaction {
       modified: try change(system.modified, in: ref.zone), system: system)
   }
 
+  /// How far the last change of a record has come; nil if it does not exist, or is of another type.
+  ///
+  /// - Throws: `StoreError` `damaged`.
+  /// - Complexity: linear in the writers of the zone.
+  public func receipt<M: Model>(of ref: Ref<M>) throws -> Receipt? {
+    guard try contains(ref), let system = try withRecord(ref.record, { try $0.system }) else { return nil }
+    return try receipt(of: system.modified.transaction, in: ref.zone)
+  }
+
   private func change(
     _ change: SystemFields.Change, in zone: ZoneID
   ) throws -> RecordDetails.Change {

@@ -87,6 +87,17 @@ extension Store {
     try read { try $0.details(of: ref) }
   }
 
+  /// How far the last change of a record has come: only here, at the remote, or seen by others. Nil if it does not
+  /// exist. To wait for it, follow it with `values`.
+  ///
+  /// - Throws: `StoreError` `closed`, `damaged`, `system`.
+  public func receipt<M: Model>(of ref: Ref<M>) throws -> Receipt? { try read { try $0.receipt(of: ref) } }
+
+  /// The other stores that have written to a zone, and how far they had read it then.
+  ///
+  /// - Throws: `StoreError` `zoneUnknown`, `closed`, `damaged`, `system`.
+  public func peers(of zone: ZoneID) throws -> [Peer] { try read { try $0.peers(of: zone) } }
+
   /// How many transactions of all zones are to be sent to the remote.
   public func pendingCount() throws -> Int {
     try read { tx in

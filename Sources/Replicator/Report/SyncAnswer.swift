@@ -1,5 +1,3 @@
-public import EventStore
-
 /// Who can do something about a failure.
 public enum SyncAnswer: Hashable, Sendable {
   /// Nobody needs to: each round tries again, and nothing is lost.

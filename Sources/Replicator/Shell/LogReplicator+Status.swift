@@ -1,4 +1,4 @@
-public import EventStore
+import EventStore
 
 extension LogReplicator {
   /// How the store and its remote stand to each other now, as far as the rounds of this replicator have seen.

@@ -1,0 +1,63 @@
+public import OperationFormat
+
+/// Another store that writes to a zone, as far as its transactions tell.
+public struct Peer: Hashable, Sendable, Identifiable {
+  /// Which store.
+  public let id: ReplicaID
+  /// Who made its last transaction, as its app said.
+  public let author: String?
+  /// When it made that, by its clock, in milliseconds since 1970.
+  public let wroteMilliseconds: UInt64
+  /// Up to which offset of the zone's remote log it had folded by then; 0 for nothing. A store that reads and writes
+  /// nothing tells nobody, so it may be further.
+  public let seenOffset: UInt64
+}
+
+/// How far a transaction has come.
+public enum Receipt: Hashable, Sendable {
+  /// The remote does not have it, as far as this store knows.
+  case local
+  /// The remote has it, in the segment at an offset.
+  case shipped(offset: UInt64)
+  /// The remote has it, and these stores had folded it before they wrote last.
+  case seen(by: [Peer], offset: UInt64)
+}
+
+extension ReadTransaction {
+  /// The other stores that have written to a zone, in the order of their identities.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the writers of the zone.
+  public func peers(of zone: ZoneID) throws -> [Peer] {
+    let (number, row) = try view.zones.visible(zone)
+    let incarnation = try row.token.map { try view.incarnations.identity(of: $0.incarnation) }
+    let own = try view.replicas.number(of: identity.replica)
+    let reader = LogReader(view)
+    var peers: [ReplicaID: Peer] = [:]
+    for lane in try view.lanes.countedLanes(of: number) where lane.replica != own && lane.last > 0 {
+      guard let position = try view.log.position(of: lane.replica, lane.epoch, lane.last, in: number) else {
+        continue
+      }
+      let last = try reader.entry(at: position).transaction
+      let seen = last.base.flatMap { $0.incarnation == incarnation ? $0.offset : nil } ?? 0
+      // A store writes in one epoch after the other.
+      let known = peers[last.replica]
+      let isLater = known.map { $0.wroteMilliseconds <= last.timestamp.milliseconds } ?? true
+      peers[last.replica] = Peer(
+        id: last.replica, author: isLater ? last.author : known?.author,
+        wroteMilliseconds: max(last.timestamp.milliseconds, known?.wroteMilliseconds ?? 0),
+        seenOffset: max(seen, known?.seenOffset ?? 0))
+    }
+    return peers.values.sorted { $0.id < $1.id }
+  }
+
+  /// How far a transaction of a zone has come.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the writers of the zone.
+  public func receipt(of id: TransactionID, in zone: ZoneID) throws -> Receipt {
+    guard let offset = try placement(of: id, in: zone)?.offset else { return .local }
+    let peers = try peers(of: zone).filter { $0.id != id.replica && $0.seenOffset >= offset }
+    return peers.isEmpty ? .shipped(offset: offset) : .seen(by: peers, offset: offset)
+  }
+}
