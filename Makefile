@@ -31,7 +31,7 @@ BENCH = $(SWIFT) build -c release --package-path Benchmarks --scratch-path .buil
 PLANTED_PATH ?= .build-planted
 PLANTED = $(SWIFT) build -c release --package-path $(PLANTED_PATH)/tributary --scratch-path $(PLANTED_PATH) --product replay
 
-.PHONY: help setup build install test test-debug test-macros damage foldcheck foldcheck-some simulate simulate-check planted house face bench bench-smoke instructions demo example lint docs soak clean
+.PHONY: help setup build install test test-debug test-wide test-macros damage foldcheck foldcheck-some simulate simulate-check planted house face bench bench-smoke instructions demo example lint docs soak clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,6 +51,10 @@ test: test-debug foldcheck-some simulate-check ## Runs all tests, then FoldCheck
 test-debug: setup
 	$(SWIFT) build --build-tests
 	$(SWIFT) test --skip-build
+
+test-wide: setup ## Runs the tests that go through very many cases.
+	$(SWIFT) build --build-tests
+	WIDE_TESTS=1 $(SWIFT) test --skip-build --filter 'SequencesGrownAtOnePlace|SequencesInEveryOrder|ManyHeads|FieldsOfThreeReplicas'
 
 # Without the name of the product, the engine would be built twice: for the tests and for apps.
 test-macros: setup ## Runs the tests of the macro @Record. The first run compiles swift-syntax, which takes minutes.

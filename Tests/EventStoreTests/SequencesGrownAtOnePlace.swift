@@ -68,7 +68,9 @@ struct SequencesGrownAtOnePlace {
     return grown.work
   }
 
-  @Test("cost about as much for each insertion, however many there are", arguments: [2, 3, 16])
+  @Test(
+    "cost about as much for each insertion, however many there are",
+    arguments: WideTests.areWanted ? [2, 3, 16] : [3])
   func cost(_ writers: Int) throws {
     let count = writers == 16 ? 30 : 400 / writers
     for manner in Manner.allCases {

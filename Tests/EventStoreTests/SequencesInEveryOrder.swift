@@ -89,7 +89,7 @@ struct SequencesInEveryOrder {
     #expect(count >= operations)
   }
 
-  @Test("equal the tree: three writers")
+  @Test("equal the tree: three writers", .enabled(if: WideTests.areWanted, "`make test-wide` runs it"))
   func threeWriters() throws {
     var count = 0
     try forEachHistory(writers: 3, operations: 4, hides: false) { history in

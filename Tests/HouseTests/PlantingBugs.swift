@@ -93,6 +93,7 @@ struct PlantingBugs {
           "repository/Package.swift": "// package", "repository/Sources/A.swift": Self.source,
           "repository/Sources/B.swift": "b", "repository/Tests/Mutants/bug.patch": Self.adding("x"),
           "repository/Tests/Mutants/Helpers/Sources/C.swift": "c", "copy/Sources/Old.swift": "old",
+          "repository/Examples/Sources/App/D.swift": "d",
         ], below: directory)
       func write() throws {
         try MutantTree.write(repository: "\(directory)/repository", to: "\(directory)/copy")
@@ -107,7 +108,8 @@ struct PlantingBugs {
       try write()
       #expect(text("Sources/A.swift")?.contains("x\nfour") ?? false)
       #expect(
-        text("Sources/B.swift") == "b" && text("Sources/C.swift") == "c" && text("Sources/Old.swift") == nil)
+        text("Examples/Sources/App/D.swift") == "d" && text("Sources/B.swift") == "b"
+          && text("Sources/C.swift") == "c" && text("Sources/Old.swift") == nil)
       #expect(text("Sources/OperationFormat/PlantedBug.swift")?.contains("case bug\n") ?? false)
       let before = try ["Package.swift", "Sources/A.swift", "Sources/C.swift"].map(date)
       try write()

@@ -232,7 +232,7 @@ struct DictionaryRemoteContract {
     }.run(check)
   }
 
-  @Test("keeps it in worlds where everything fails", arguments: 1...8 as ClosedRange<UInt64>)
+  @Test("keeps it in worlds where everything fails", arguments: 1...3 as ClosedRange<UInt64>)
   func isKeptInWorlds(_ seed: UInt64) {
     var options = SimulationOptions()
     options.makeRemote = { DictionaryRemote(identity: RemoteID(rawValue: 1)) }

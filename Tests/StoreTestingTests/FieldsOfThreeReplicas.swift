@@ -37,7 +37,8 @@ struct FieldsOfThreeReplicas {
   }
 
   @Test(
-    "every choice of fields, sent in every order: a field has the value of each that set it, and no other")
+    "every choice of fields, sent in every order: a field has the value of each that set it, and no other",
+    .enabled(if: WideTests.areWanted, "`make test-wide` runs it"))
   func allChoices() throws {
     var number = 0
     for choice in 0..<512 {

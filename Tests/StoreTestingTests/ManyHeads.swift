@@ -1,3 +1,4 @@
+import StoreTesting
 import Testing
 
 @testable import EventStore
@@ -93,7 +94,9 @@ struct ManyHeads {
     return (work / count, storage)
   }
 
-  @Test("100,000 that have seen something else cost as little, and one more sets the field 2,000 times")
+  @Test(
+    "100,000 that have seen something else cost as little, and one more sets the field 2,000 times",
+    .enabled(if: WideTests.areWanted, "`make test-wide` runs it"))
   func thatSawSomethingElse() throws {
     let count = 100_000
     // Offset 1 belongs to another cell: all have seen it, and none has seen the others.

@@ -86,13 +86,13 @@ struct MutantTree {
     }
     files["Sources/OperationFormat/PlantedBug.swift"] = list(mutants)
     var wanted = Set(files.keys)
-    for part in ["Sources", "Tests", "Package.swift", "Package.resolved"] {
+    for part in ["Sources", "Tests", "Examples/Sources", "Package.swift", "Package.resolved"] {
       for path in try allFiles(of: part, in: repository) where wanted.insert(path).inserted {
         try copy("\(repository)/\(path)", to: "\(directory)/\(path)")
       }
     }
     for (path, text) in files { try put(Data(text.utf8), at: "\(directory)/\(path)") }
-    for part in ["Sources", "Tests"] {
+    for part in ["Sources", "Tests", "Examples/Sources"] {
       for path in try allFiles(of: part, in: directory) where !wanted.contains(path) {
         try FileManager.default.removeItem(atPath: "\(directory)/\(path)")
       }

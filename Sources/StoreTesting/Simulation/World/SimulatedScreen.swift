@@ -20,10 +20,9 @@ enum SimulatedScreen {
       screens.append(try store.watchedRead(read))
     }
     try add { tx in .zones(try tx.zones()) }
-    for query in queries(of: zones) {
-      try add { tx in .hits(try tx.hits(query)) }
-      try add { tx in .number(try tx.count(query)) }
-    }
+    let queries = queries(of: zones)
+    for query in queries { try add { tx in .hits(try tx.hits(query)) } }
+    try add { tx in .number(try queries.reduce(0) { try $0 + tx.count($1) }) }
     for zone in zones {
       try add { tx in try tx.hasZone(zone) ? .number(try tx.pendingCount(in: zone)) : .nothing }
       try add { tx in try tx.hasZone(zone) ? .number(Int(try tx.token(of: zone)?.offset ?? 0)) : .nothing }
