@@ -50,7 +50,8 @@ public final class LiveQuery<Value: Equatable & Sendable> {
     }
     task = Task { [weak self, values] in
       do {
-        try await Self.forEach(values) { value in self?.show(value) }
+        // Another query may have come while the value did.
+        try await Self.forEach(values) { value in if !Task.isCancelled { self?.show(value) } }
       } catch {
         if !Task.isCancelled { self?.error = error }
       }

@@ -82,7 +82,7 @@ struct ReducersOfContributions {
       #expect(try lister.list(store)?.last == .int(-number))
       #expect(lister.takeCalls() == 1)
     }
-    #expect(try lister.list(store)?.count == 100_200)
+    #expect(try lister.list(store)?.count == 20_200)
     #expect(lister.takeCalls() == 0)
     #expect(try lister.list(store) == store.contributed())
   }

@@ -138,6 +138,53 @@ struct StatusesOfReplicators {
     await run.value
   }
 
+  @Test("a deletion that the remote does not take is no peace")
+  func deletions() async throws {
+    let device = try Device(in: scratch.path, "d", seed: 1)
+    let network = FaultyRemote(remote, seed: 1, rates: FaultyRemote.Rates())
+    let replicator = LogReplicator(store: device.store, remote: network)
+    try await device.set("title", of: "a", to: 1)
+    try await replicator.syncOnce()
+    try await device.store.write { tx in try tx.deleteZone(zone) }
+    #expect(replicator.status.whole == .pending(1) && replicator.status.zones.isEmpty)
+    network.rates.readOnly = 100
+    try await replicator.syncOnce()
+    #expect(replicator.status.whole != .synced, "\(replicator.status.whole)")
+    network.rates.readOnly = 0
+    try await replicator.syncOnce()
+    #expect(replicator.status.whole == .synced)
+  }
+
+  @Test("half a round says nothing of the other half")
+  func halves() async throws {
+    let device = try Device(in: scratch.path, "d", seed: 1)
+    let replicator = LogReplicator(store: device.store, remote: remote)
+    try await device.set("title", of: "a", to: 1)
+    try await replicator.syncOnce(.fetch)
+    #expect(replicator.status.whole == .pending(1))
+    try await replicator.syncOnce(.ship)
+    #expect(replicator.status.lastSyncedMilliseconds == nil && replicator.status.whole != .synced)
+    try await replicator.syncOnce()
+    #expect(replicator.status.whole == .synced && replicator.status.lastSyncedMilliseconds != nil)
+  }
+
+  @Test("a replicator ends when its store is closed, also in the wait after a failure")
+  func endsInTheWait() async throws {
+    let device = try Device(in: scratch.path, "d", seed: 1)
+    let network = FaultyRemote(remote, seed: 1, rates: FaultyRemote.Rates())
+    network.rates.requestLost = 100
+    var configuration = ReplicatorConfiguration()
+    configuration.policy.retryMilliseconds = 3_600_000
+    configuration.policy.retryMillisecondsMax = 3_600_000
+    let replicator = LogReplicator(store: device.store, remote: network, configuration: configuration)
+    let run = Task { await replicator.run() }
+    for await status in replicator.statuses {
+      if case .offline(let outage) = status.whole, outage.retryMilliseconds != nil { break }
+    }
+    device.store.close()
+    await run.value
+  }
+
   @Test("a replicator that runs ends when its store is closed")
   func endsWithTheStore() async throws {
     let device = try Device(in: scratch.path, "d", seed: 1)

@@ -55,7 +55,8 @@ struct FootprintIndex {
         }
         let isNoted = read.readView.footprint?.records.contains(key) ?? true
         if try read.fulfils(query, record) { return true }
-        if !isNoted { read.readView.footprint?.forget(record: key) }
+        // Where records depend on others, another one may depend on it and have found that in the cache.
+        if !isNoted, read.readView.fates.count == 0 { read.readView.footprint?.forget(record: key) }
       }
       return false
     }

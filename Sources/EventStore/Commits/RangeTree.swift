@@ -26,6 +26,8 @@ struct RangeTree {
   mutating func add(_ ranges: [Range<ReadFootprint.IndexKey>], of owner: UInt64) {
     lastAddition += 1
     additions[owner] = lastAddition
+    // Owners that read again and again leave what is gone.
+    if added.count > 2 * (Self.addedMax + additions.count) { build() }
     for range in ranges {
       added.append(Entry(range: range, owner: owner, addition: lastAddition, greatest: range.upperBound))
     }

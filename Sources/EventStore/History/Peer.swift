@@ -1,6 +1,7 @@
 public import OperationFormat
 
-/// Another store that writes to a zone, as far as its transactions tell.
+/// Another store that writes to a zone, as far as its transactions tell. A store that was made from the export of another
+/// one is another too.
 public struct Peer: Hashable, Sendable, Identifiable {
   /// Which store.
   public let id: ReplicaID

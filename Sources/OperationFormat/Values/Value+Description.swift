@@ -11,7 +11,7 @@ extension Value: CustomStringConvertible {
     case .decimal(let number): "\(number)"
     case .string(let text): Self.cut(text).debugDescription
     case .bytes(let bytes): "\(bytes.count) bytes"
-    case .date(let microseconds): "\(microseconds) µs"
+    case .date(let microseconds): CalendarTime.text(microseconds: microseconds)
     case .uuid(let id): "\(id)"
     case .reference(let reference):
       reference.zone.map { "→ \($0):\(reference.record)" } ?? "→ \(reference.record)"

@@ -27,7 +27,7 @@ struct QueryCommand: StoreCommand {
       in UTC without a zone.
 
       A field that the app has declared is read as its queries read it: a list whose members merge with the members as \
-      they are now. A hint says if no record can have what the query names. JSON has hints in a member hints: of the \
+      they are now. A hint says if no record has a type, a zone or a field that the query names. JSON has hints in a member hints: of the \
       result of --count and --explain, else of a line on standard error.
 
       Example: replay query notes.store 'post where date > 2026-01-01 and tags contains "swift" order by date desc limit 5'

@@ -16,32 +16,40 @@ struct ReceivedChanges: Hashable, Sendable {
   ///
   /// - Parameter conflicts: how many conflicts came with them.
   mutating func add(_ segments: [RemoteSegment], conflicts: Int, in store: LocalStore) {
-    guard var named = records else { return }
+    guard records != nil, let zone = segments.first?.zone else { return }
+    var named: [Name: Commit.Fields] = [:]
     for bytes in segments.lazy.flatMap(\.transactions) {
       transactions += 1
       guard transactions <= Self.transactionsMax, named.count <= Self.recordsMax,
         let changed = try? LogTransaction(decoding: bytes.span.bytes).changedRecords
-      else {
-        records = nil
-        return
-      }
+      else { return forget() }
       named.merge(changed) { $0.joined(with: $1) }
     }
-    records = named
-    guard conflicts > 0, let zone = segments.first?.zone else { return }
-    let found = try? store.read { tx in
-      try named.keys.filter { try !tx.conflicts(of: RecordID(zone: zone, name: $0)).isEmpty }
+    var found: [Name] = []
+    if conflicts > 0 {
+      found =
+        (try? store.read { tx in
+          try named.keys.filter { try !tx.conflicts(of: RecordID(zone: zone, name: $0)).isEmpty }
+        }) ?? []
     }
-    conflicting = Set(found ?? [])
+    add(named, found)
   }
 
   /// Adds what came after.
   mutating func add(_ more: ReceivedChanges) {
-    guard let known = records, let added = more.records, known.count + added.count <= Self.recordsMax else {
-      records = nil
-      return
-    }
-    records = known.merging(added) { $0.joined(with: $1) }
-    conflicting.formUnion(more.conflicting)
+    transactions += more.transactions
+    guard let added = more.records, transactions <= Self.transactionsMax else { return forget() }
+    add(added, more.conflicting)
+  }
+
+  /// Says that any may have changed.
+  mutating func forget() { (records, conflicting) = (nil, []) }
+
+  private mutating func add(_ added: [Name: Commit.Fields], _ found: some Sequence<Name>) {
+    guard let known = records else { return }
+    let all = known.merging(added) { $0.joined(with: $1) }
+    guard all.count <= Self.recordsMax else { return forget() }
+    records = all
+    conflicting.formUnion(found)
   }
 }

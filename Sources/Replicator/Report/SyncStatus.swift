@@ -3,11 +3,11 @@ import OperationFormat
 
 /// How a zone stands, or all of them together: for a status line.
 public enum SyncStatus: Hashable, Sendable {
-  /// No round has come to it since the replicator was made.
+  /// No round has come to its end since the replicator was made.
   case unknown
   /// It has what the remote has, and the remote what it has.
   case synced
-  /// So many writes wait to be sent.
+  /// So many writes wait to be sent. The deletion of a zone counts as one.
   case pending(Int)
   /// A round sends or receives something of it.
   case syncing(SyncProgress)
@@ -45,7 +45,7 @@ public struct SyncProgress: Hashable, Sendable {
 public struct SyncOutage: Hashable, Sendable {
   /// When the first of the rounds in a row ended that failed, in milliseconds since 1970.
   public let sinceMilliseconds: Int64
-  /// When `LogReplicator.run(_:)` tries again; nil if it does not run.
+  /// When `LogReplicator.run(_:)` tries again; nil if it does not run, or tries now.
   public let retryMilliseconds: Int64?
   /// Why the last round failed.
   public let failure: SyncFailure
@@ -97,7 +97,7 @@ public struct ReplicatorStatus: Hashable, Sendable {
   public let whole: SyncStatus
   /// The zones that are synced.
   public let zones: [ZoneID: SyncStatus]
-  /// When a round last found all of them in sync, in milliseconds since 1970; nil if none did since the replicator was
+  /// When a round of all steps last found all of them in sync, in milliseconds since 1970; nil if none did since the replicator was
   /// made.
   public let lastSyncedMilliseconds: Int64?
 }

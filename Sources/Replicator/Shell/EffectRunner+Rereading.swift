@@ -191,12 +191,15 @@ extension EffectRunner {
         return outcome
       }
       guard !segments.isEmpty else {
-        outcome.report.removed += try await store.endRereading(zone)
+        let removed = try await store.endRereading(zone)
+        outcome.report.removed += removed
+        if removed > 0 { outcome.changes.forget() }
         try await store.finishRenewal()
         return outcome
       }
       let folded = try await foldPage(segments, after: token, isMoreToCome: hasMore)
       outcome.add(folded.report, segments: folded.segments, bytes: folded.bytes)
+      outcome.changes.add(folded.changes)
       (outcome.token, token) = (folded.token, folded.token)
       // Nothing is shipped before the log was read to its end.
       if let problem = folded.problem { throw problem }

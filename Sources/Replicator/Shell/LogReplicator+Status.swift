@@ -8,8 +8,13 @@ extension LogReplicator {
     do {
       return try currentStatus()
     } catch {
-      let problem = SyncProblem(zone: nil, reason: .failed(SyncFailure(error)))
-      return ReplicatorStatus(whole: .needsAttention([problem]), zones: [:], lastSyncedMilliseconds: nil)
+      let failure = SyncFailure(error)
+      let outage = SyncOutage(
+        sinceMilliseconds: store.wallMilliseconds(), retryMilliseconds: nil, failure: failure)
+      let problem = SyncProblem(zone: nil, reason: .failed(failure))
+      return ReplicatorStatus(
+        whole: failure.answer == .wait ? .offline(outage) : .needsAttention([problem]), zones: [:],
+        lastSyncedMilliseconds: nil)
     }
   }
 
@@ -34,19 +39,21 @@ public struct ReplicatorStatuses: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     private let listening: Listening
     private var last: ReplicatorStatus?
+    private var isDone = false
 
     fileprivate init(_ replicator: LogReplicator) { listening = Listening(replicator) }
 
     /// The next status; nil if the store was closed, or the task was cancelled.
     public mutating func next() async -> ReplicatorStatus? {
-      while !Task.isCancelled {
+      while !isDone {
         if last != nil {
           for await _ in listening.changes { break }
           // Many commits are one status.
           try? await listening.replicator.configuration.sleep(Self.pauseMilliseconds)
         }
-        guard !Task.isCancelled, let status = try? listening.replicator.currentStatus() else { return nil }
-        if status == last { continue }
+        isDone = Task.isCancelled || listening.isStoreClosed
+        let status = listening.replicator.status
+        if isDone || status == last { continue }
         last = status
         return status
       }
@@ -71,5 +78,14 @@ public struct ReplicatorStatuses: AsyncSequence, Sendable {
     }
 
     deinit { replicator.board.endChanges(number) }
+
+    var isStoreClosed: Bool {
+      do {
+        _ = try replicator.store.lastCommitID
+        return false
+      } catch {
+        return (error as? StoreError)?.code == .closed
+      }
+    }
   }
 }

@@ -75,6 +75,9 @@ public final class LogReplicator: Sendable {
       return number
     }
     defer { running.withLock { running in if isRunning { running[number] = nil } } }
+    let steps: SyncSteps = if case .syncRequested(let steps) = first { steps } else { .all }
+    if isRunning { board.count(runs: 1) }
+    defer { if isRunning { board.count(runs: -1) } }
     // A discarding group: any other keeps the result of every effect until it is asked for.
     await withDiscardingTaskGroup { group in
       if isRunning {
@@ -91,13 +94,13 @@ public final class LogReplicator: Sendable {
       feed.yield(first)
       var timers: [ReplicatorTimer: Task<Void, Never>] = [:]
       var isInRound = false
-      defer { if isInRound { board.endRound(nil, at: store.wallMilliseconds()) } }
+      defer { if isInRound { board.endRound() } }
       for await event in events {
         if case .completed(let result) = event { board.note(result) }
         for effect in machine.step(event) {
           switch effect {
           case .round(let effect):
-            if !isInRound { board.beginRound() }
+            if !isInRound { board.beginRound(ofRun: isRunning) }
             isInRound = true
             board.note(effect)
             group.addTask { feed.yield(.completed(await runner.perform(effect))) }
@@ -110,10 +113,13 @@ public final class LogReplicator: Sendable {
             if isRunning { group.addTask { await runner.announce() } } else { await runner.announce() }
           case .report(let report):
             log(report)
-            board.endRound(Task.isCancelled ? nil : report, at: store.wallMilliseconds())
+            if isInRound { board.endRound() }
             isInRound = false
             // The report of a cancelled round says nothing about the remote or the store.
-            if !Task.isCancelled { didSync(report) }
+            if !Task.isCancelled {
+              board.take(report, of: steps, at: store.wallMilliseconds())
+              didSync(report)
+            }
             if !isRunning {
               if report.failure == nil { tellRunning() }
               feed.finish()
@@ -168,7 +174,10 @@ public final class LogReplicator: Sendable {
         while (try? await self.configuration.sleep(self.configuration.commitPollMilliseconds)) != nil {
           // A closed store has no commits. The rounds report that.
           let found = try? self.store.lastCommitID
-          if found != last { wake.yield() }
+          if found != last {
+            wake.yield()
+            self.board.tell()
+          }
           last = found
         }
         wake.finish()
@@ -178,7 +187,8 @@ public final class LogReplicator: Sendable {
           let state = try self.store.syncState()
           guard state.hasSomethingToShip(in: self.zones) || self.hasLateAsset(in: state) else { continue }
         } catch {
-          // A round says what is wrong, and ends the run if the store is closed.
+          // A round says what is wrong, also in the wait after a failure, and ends the run if the store is closed.
+          feed.yield(.remoteWorks)
         }
         feed.yield(.localCommit)
       }

@@ -4,6 +4,8 @@ import Synchronization
 /// What the rounds of a replicator have found, from which its status follows.
 final class StatusBoard: Sendable {
   fileprivate struct State {
+    /// Replicators that run.
+    var runs = 0
     /// Rounds that are being made.
     var rounds = 0
     var progress: [ZoneID: SyncProgress] = [:]
@@ -24,20 +26,31 @@ final class StatusBoard: Sendable {
 
   // MARK: Rounds
 
-  func beginRound() {
+  /// A replicator runs from now on, or no more.
+  func count(runs: Int) {
     change { state in
-      if state.rounds == 0 { state.progress = [:] }
-      state.rounds += 1
+      state.runs += runs
+      state.retry = nil
     }
   }
 
-  /// - Parameter report: nil if the round was cancelled.
-  func endRound(_ report: SyncReport?, at now: Int64) {
+  func beginRound(ofRun isRunning: Bool) {
     change { state in
-      state.rounds -= 1
-      if let report { state.take(report, now) }
+      if state.rounds == 0 { state.progress = [:] }
+      state.rounds += 1
+      if isRunning { state.retry = nil }
     }
   }
+
+  func endRound() { change { $0.rounds -= 1 } }
+
+  /// - Parameter steps: those that the round did.
+  func take(_ report: SyncReport, of steps: SyncSteps, at now: Int64) {
+    change { $0.take(report, steps, now) }
+  }
+
+  /// Lets listeners look: something was committed that they do not hear of.
+  func tell() { change { _ in } }
 
   /// Notes what an effect of a round sends: once it is to be acknowledged, the remote has it.
   func note(_ effect: RoundEffect) {
@@ -64,12 +77,13 @@ final class StatusBoard: Sendable {
   // MARK: Status
 
   func status(_ store: StoreSyncState, _ selection: ZoneSelection) -> ReplicatorStatus {
-    let synced = store.zones.filter { $0.attachment == .attached && selection.contains($0.zone) }
+    let chosen = store.zones.filter { selection.contains($0.zone) }
     return state.withLock { state in
-      let zones = Dictionary(
-        synced.map { ($0.zone, state.status(of: $0)) }, uniquingKeysWith: { $1 })
+      let synced = chosen.filter { $0.attachment == .attached }.map { ($0.zone, state.status(of: $0)) }
+      // Deletions that the remote has not seen.
+      let deleted = chosen.filter { $0.attachment == .deleting }.map { state.status(of: $0) }
       return ReplicatorStatus(
-        whole: state.whole(synced.compactMap { zones[$0.zone] }), zones: zones,
+        whole: state.whole(synced.map { $0.1 } + deleted), zones: Dictionary(synced) { $1 },
         lastSyncedMilliseconds: state.lastSynced)
     }
   }
@@ -99,17 +113,23 @@ final class StatusBoard: Sendable {
 }
 
 extension StatusBoard.State {
-  fileprivate mutating func take(_ report: SyncReport, _ now: Int64) {
+  fileprivate mutating func take(_ report: SyncReport, _ steps: SyncSteps, _ now: Int64) {
     isReported = true
     failure = report.failure
     note(failure, of: nil, now)
-    retry = nil
     if report.failure == nil { listProblems = report.listProblems }
+    var failed: Set<ZoneID> = []
     for zone in report.zones {
+      // A name may be that of a zone that is to be deleted, and of a new one that waits for it.
+      if failed.contains(zone.zone) { continue }
+      let failure = zone.status.failure
+      if failure != nil { failed.insert(zone.zone) }
+      // A round that did only a half says nothing of the other.
+      if failure == nil, steps != .all, zone.status == .inSync || zone.status == .unchanged { continue }
       zones[zone.zone] = zone.status == .removed ? nil : zone.status
-      note(zone.status.failure, of: zone.zone, now)
+      note(failure, of: zone.zone, now)
     }
-    if report.isInSync { lastSynced = now }
+    if report.isInSync, steps == .all { lastSynced = now }
   }
 
   private mutating func note(_ failure: SyncFailure?, of zone: ZoneID?, _ now: Int64) {
@@ -127,12 +147,15 @@ extension StatusBoard.State {
     if let failure = found?.failure { return .offline(outage(failure, of: zone.zone)) }
     var progress = progress[zone.zone] ?? SyncProgress()
     let hasMoved = progress != SyncProgress()
-    progress.pending = Int(zone.pending)
-    if found == .unfinished || rounds > 0 && (hasMoved || zone.pending > 0 || zone.token == nil) {
-      return .syncing(progress)
-    }
-    if zone.pending > 0 { return .pending(Int(zone.pending)) }
-    return found == nil ? .unknown : .synced
+    let pending = zone.attachment == .deleting ? 1 : Int(zone.pending)
+    progress.pending = pending
+    let isUnfinished = found == .unfinished
+    if rounds > 0, hasMoved || pending > 0 || zone.token == nil || isUnfinished { return .syncing(progress) }
+    // A run goes on with it soon.
+    if runs > 0, isUnfinished { return .syncing(progress) }
+    if pending > 0 { return .pending(pending) }
+    // What was found may be of a former zone of that name.
+    return found == nil || isUnfinished || zone.token == nil ? .unknown : .synced
   }
 
   private func outage(_ failure: SyncFailure, of zone: ZoneID?) -> SyncOutage {

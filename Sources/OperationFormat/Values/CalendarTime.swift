@@ -2,21 +2,21 @@
 ///
 /// Years outside of 0 to 9999 have a sign and at least six digits, as ISO 8601 requires. The day count is
 /// that of Howard Hinnant's “chrono-compatible low-level date algorithms”.
-enum CalendarTime {
+package enum CalendarTime {
   private static let microsecondsPerDay: Int128 = 86_400_000_000
 
   /// `2026-01-31T09:05:00.123Z`.
-  static func text(milliseconds: UInt64) -> String {
+  package static func text(milliseconds: UInt64) -> String {
     text(microseconds: Int128(milliseconds) * 1000, fractionDigits: 3)
   }
 
   /// The same, for times before and after 1970.
-  static func text(milliseconds: Int64) -> String {
+  package static func text(milliseconds: Int64) -> String {
     text(microseconds: Int128(milliseconds) * 1000, fractionDigits: 3)
   }
 
   /// `2026-01-31T09:05:00.123456Z`.
-  static func text(microseconds: Int64) -> String {
+  package static func text(microseconds: Int64) -> String {
     text(microseconds: Int128(microseconds), fractionDigits: 6)
   }
 
@@ -40,7 +40,7 @@ enum CalendarTime {
   /// `Z` or `+02:00`; without one it is UTC.
   ///
   /// - Returns: microseconds since 1970; nil for any other text, or if the number does not fit.
-  static func microseconds(_ text: String) -> Int64? {
+  package static func microseconds(_ text: String) -> Int64? {
     var scanner = Scanner(rest: Array(text.utf8)[...])
     guard let year = scanner.year(), scanner.skip("-"), let month = scanner.digits(2), scanner.skip("-"),
       let day = scanner.digits(2), 1...12 ~= month, 1...daysIn(month, of: year) ~= day
