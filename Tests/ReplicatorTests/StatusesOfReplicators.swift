@@ -168,6 +168,25 @@ struct StatusesOfReplicators {
     #expect(replicator.status.whole == .synced && replicator.status.lastSyncedMilliseconds != nil)
   }
 
+  @Test("a half that works again ends what was said of its failure")
+  func halvesThatFailed() async throws {
+    let device = try Device(in: scratch.path, "d", seed: 1)
+    let network = FaultyRemote(remote, seed: 1, rates: FaultyRemote.Rates())
+    let replicator = LogReplicator(store: device.store, remote: network)
+    try await device.set("title", of: "a", to: 1)
+    try await replicator.syncOnce()
+    try await device.set("title", of: "a", to: 2)
+    network.rates.overQuota = 100
+    try await replicator.syncOnce(.ship)
+    guard case .needsAttention = replicator.status.whole else {
+      Issue.record("\(replicator.status.whole)")
+      return
+    }
+    network.rates.overQuota = 0
+    try await replicator.syncOnce(.ship)
+    #expect(replicator.status.whole == .unknown)
+  }
+
   @Test("a replicator ends when its store is closed, also in the wait after a failure")
   func endsInTheWait() async throws {
     let device = try Device(in: scratch.path, "d", seed: 1)

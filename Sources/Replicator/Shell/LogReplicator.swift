@@ -50,9 +50,9 @@ public final class LogReplicator: Sendable {
     return report
   }
 
-  /// Syncs until the task is cancelled or the store is closed: at once, after each commit here, when the remote notifies of a
-  /// change, and periodically. If the remote fails it retries without end, with exponential backoff up to a
-  /// bound. A ``syncOnce(_:)`` of this replicator that succeeds ends a wait: call it after the user has signed in
+  /// Syncs until the task is cancelled or the store is closed: at once, after each commit here, when the remote
+  /// notifies of a change, and periodically. If the remote fails it retries without end, with exponential backoff up
+  /// to a bound. A ``syncOnce(_:)`` of this replicator that succeeds ends a wait: call it after the user has signed in
   /// again.
   ///
   /// - Parameter didSync: called after each round, also one that failed: see ``SyncReport/failure``.
@@ -107,7 +107,10 @@ public final class LogReplicator: Sendable {
           case .setTimer(let timer, let range):
             timers[timer]?.cancel()
             let milliseconds = drawMilliseconds(range)
-            if timer == .next { board.planRetry(at: store.wallMilliseconds() + milliseconds) }
+            if timer == .next {
+              let (time, isTooLate) = store.wallMilliseconds().addingReportingOverflow(milliseconds)
+              board.planRetry(at: isTooLate ? .max : time)
+            }
             timers[timer] = startTimer(timer, milliseconds, feed)
           case .announce:
             if isRunning { group.addTask { await runner.announce() } } else { await runner.announce() }

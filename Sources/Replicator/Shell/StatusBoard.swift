@@ -124,8 +124,12 @@ extension StatusBoard.State {
       if failed.contains(zone.zone) { continue }
       let failure = zone.status.failure
       if failure != nil { failed.insert(zone.zone) }
-      // A round that did only a half says nothing of the other.
-      if failure == nil, steps != .all, zone.status == .inSync || zone.status == .unchanged { continue }
+      // A round that did only a half says nothing of the other, but that what failed before fails no more.
+      if steps != .all, zone.status == .inSync || zone.status == .unchanged {
+        if zones[zone.zone]?.failure != nil { zones[zone.zone] = nil }
+        note(nil, of: zone.zone, now)
+        continue
+      }
       zones[zone.zone] = zone.status == .removed ? nil : zone.status
       note(failure, of: zone.zone, now)
     }
