@@ -18,7 +18,8 @@ extension LogReplicator {
     }
   }
 
-  /// The status now, and again whenever it is another. It ends when the task is cancelled or the store closed.
+  /// The status now, and again whenever it is another. It ends when the task is cancelled or the store closed. Writes of
+  /// other processes are heard of while ``run(_:)`` runs; else with the next round or commit here.
   ///
   /// ```swift
   /// for await status in replicator.statuses { show(status.whole) }
