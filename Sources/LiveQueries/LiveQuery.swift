@@ -69,10 +69,7 @@ public final class LiveQuery<Value: Equatable & Sendable> {
     _ values: ObservedValues<Value>.Iterator, _ body: @MainActor @Sendable (Value) -> Void
   ) async throws {
     var values = values
-    while let value = try await values.next() {
-      if Task.isCancelled { return }
-      await body(value)
-    }
+    while let value = try await values.next() { await body(value) }
   }
 }
 

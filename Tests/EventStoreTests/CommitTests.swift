@@ -179,7 +179,7 @@ struct CommitTests {
     #expect(records.count >= 40 && seen.isSuperset(of: records))
   }
 
-  @Test("what any commit may change wakes whoever has read it")
+  @Test("what any commit may change wakes all who have read it")
   func readsOfSync() async throws {
     let store = try await directory.noteStore()
     for read in [

@@ -15,6 +15,17 @@ struct StatusesOfReplicators {
     SyncFailure(code: code, message: "what", hint: "do", scope: .zone)
   }
 
+  /// A device, the network to its remote, which is right at first, and its replicator.
+  private func faulty(
+    _ configuration: ReplicatorConfiguration = ReplicatorConfiguration()
+  ) throws -> (Device, FaultyRemote, LogReplicator) {
+    let device = try Device(in: scratch.path, "d", seed: 1)
+    let network = FaultyRemote(remote, seed: 1, rates: FaultyRemote.Rates())
+    return (
+      device, network, LogReplicator(store: device.store, remote: network, configuration: configuration)
+    )
+  }
+
   @Test("each failure says who can help, and an unknown one is waited for")
   func answers() {
     for code in ["unreachable", "later", "keyOutdated", "ofALaterVersion"] {
@@ -64,9 +75,7 @@ struct StatusesOfReplicators {
 
   @Test("what the user must settle needs attention, of a zone alone or of all")
   func attention() async throws {
-    let device = try Device(in: scratch.path, "d", seed: 1)
-    let network = FaultyRemote(remote, seed: 1, rates: FaultyRemote.Rates())
-    let replicator = LogReplicator(store: device.store, remote: network)
+    let (device, network, replicator) = try faulty()
     let other = ZoneID(name: "other")
     try await device.set("title", of: "a", to: 1)
     try await device.set("title", of: "a", to: 1, in: other)
@@ -121,10 +130,8 @@ struct StatusesOfReplicators {
 
   @Test("a running replicator tells when it tries again")
   func retries() async throws {
-    let device = try Device(in: scratch.path, "d", seed: 1)
-    let network = FaultyRemote(remote, seed: 1, rates: FaultyRemote.Rates())
+    let (_, network, replicator) = try faulty()
     network.rates.requestLost = 100
-    let replicator = LogReplicator(store: device.store, remote: network)
     let run = Task { await replicator.run() }
     for await status in replicator.statuses {
       guard case .offline(let outage) = status.whole, let retry = outage.retryMilliseconds else { continue }
@@ -140,9 +147,7 @@ struct StatusesOfReplicators {
 
   @Test("a deletion that the remote does not take is no peace")
   func deletions() async throws {
-    let device = try Device(in: scratch.path, "d", seed: 1)
-    let network = FaultyRemote(remote, seed: 1, rates: FaultyRemote.Rates())
-    let replicator = LogReplicator(store: device.store, remote: network)
+    let (device, network, replicator) = try faulty()
     try await device.set("title", of: "a", to: 1)
     try await replicator.syncOnce()
     try await device.store.write { tx in try tx.deleteZone(zone) }
@@ -170,9 +175,7 @@ struct StatusesOfReplicators {
 
   @Test("a half that works again ends what was said of its failure")
   func halvesThatFailed() async throws {
-    let device = try Device(in: scratch.path, "d", seed: 1)
-    let network = FaultyRemote(remote, seed: 1, rates: FaultyRemote.Rates())
-    let replicator = LogReplicator(store: device.store, remote: network)
+    let (device, network, replicator) = try faulty()
     try await device.set("title", of: "a", to: 1)
     try await replicator.syncOnce()
     try await device.set("title", of: "a", to: 2)
@@ -189,13 +192,11 @@ struct StatusesOfReplicators {
 
   @Test("a replicator ends when its store is closed, also in the wait after a failure")
   func endsInTheWait() async throws {
-    let device = try Device(in: scratch.path, "d", seed: 1)
-    let network = FaultyRemote(remote, seed: 1, rates: FaultyRemote.Rates())
-    network.rates.requestLost = 100
     var configuration = ReplicatorConfiguration()
     configuration.policy.retryMilliseconds = 3_600_000
     configuration.policy.retryMillisecondsMax = 3_600_000
-    let replicator = LogReplicator(store: device.store, remote: network, configuration: configuration)
+    let (device, network, replicator) = try faulty(configuration)
+    network.rates.requestLost = 100
     let run = Task { await replicator.run() }
     for await status in replicator.statuses {
       if case .offline(let outage) = status.whole, outage.retryMilliseconds != nil { break }

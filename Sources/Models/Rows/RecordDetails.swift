@@ -28,7 +28,7 @@ extension ReadTransaction {
   /// - Throws: `StoreError` `damaged`.
   /// - Complexity: O(log n) in the log. ``Row/system`` has the times and the stores without that.
   public func details<M: Model>(of ref: Ref<M>) throws -> RecordDetails? {
-    guard try contains(ref), let system = try withRecord(ref.record, { try $0.system }) else { return nil }
+    guard let system = try system(of: ref) else { return nil }
     return RecordDetails(
       created: try system.created.map { try change($0, in: ref.zone) },
       modified: try change(system.modified, in: ref.zone), system: system)
@@ -39,8 +39,12 @@ extension ReadTransaction {
   /// - Throws: `StoreError` `damaged`.
   /// - Complexity: linear in the writers of the zone.
   public func receipt<M: Model>(of ref: Ref<M>) throws -> Receipt? {
-    guard try contains(ref), let system = try withRecord(ref.record, { try $0.system }) else { return nil }
+    guard let system = try system(of: ref) else { return nil }
     return try receipt(of: system.modified.transaction, in: ref.zone)
+  }
+
+  private func system<M: Model>(of ref: Ref<M>) throws -> SystemFields? {
+    try contains(ref) ? withRecord(ref.record) { try $0.system } : nil
   }
 
   private func change(

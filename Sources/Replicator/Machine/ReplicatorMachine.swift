@@ -282,12 +282,7 @@ package struct ReplicatorMachine: Sendable {
 
   /// Says when the next round comes.
   private mutating func goOn(after report: SyncReport, _ wanted: SyncSteps) -> [ReplicatorEffect] {
-    let failed = report.zones.compactMap { zone in
-      switch zone.status {
-      case .failed(let failure), .parked(_, let failure): failure
-      default: nil as SyncFailure?
-      }
-    }
+    let failed = report.zones.compactMap(\.status.failure)
     let failure = report.failure ?? failed.first
     // What a zone's failure asks for counts, but no longer than until all zones are asked again.
     let asked =

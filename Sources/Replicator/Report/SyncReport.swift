@@ -123,3 +123,13 @@ public enum ZoneStatus: Hashable, Sendable {
   /// It failed. Each round tries again.
   case failed(SyncFailure)
 }
+
+extension ZoneStatus {
+  /// Why the zone does not move, or not all of it.
+  var failure: SyncFailure? {
+    switch self {
+    case .failed(let failure), .parked(_, let failure): failure
+    default: nil
+    }
+  }
+}

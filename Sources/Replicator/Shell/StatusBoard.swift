@@ -155,7 +155,7 @@ extension StatusBoard.State {
     progress.pending = pending
     let isUnfinished = found == .unfinished
     if rounds > 0, hasMoved || pending > 0 || zone.token == nil || isUnfinished { return .syncing(progress) }
-    // A run goes on with it soon.
+    // A run continues it soon.
     if runs > 0, isUnfinished { return .syncing(progress) }
     if pending > 0 { return .pending(pending) }
     // What was found may be of a former zone of that name.
@@ -201,13 +201,6 @@ extension StatusBoard.State {
 }
 
 extension ZoneStatus {
-  fileprivate var failure: SyncFailure? {
-    switch self {
-    case .parked(_, let failure), .failed(let failure): failure
-    default: nil
-    }
-  }
-
   /// What needs somebody's attention; nil if time heals it.
   fileprivate func problem(of zone: ZoneID) -> SyncProblem? {
     switch self {

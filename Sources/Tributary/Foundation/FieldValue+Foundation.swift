@@ -84,5 +84,10 @@ extension Decimal: EmptyFieldValue {
 
 extension SystemFields.Change {
   /// When it was made.
-  public var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+  public var date: Date { Date(milliseconds: milliseconds) }
+}
+
+extension Date {
+  /// - Parameter milliseconds: since 1970.
+  init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 }
