@@ -75,8 +75,8 @@ simulate: build ## Runs simulated worlds in which everything can fail: SEEDS=1..
 
 simulate-check: build
 	$(REPLAY) simulate --seeds-file Tests/Regressions/seeds.txt
-	$(REPLAY) simulate --seeds $(CHECKED_SEEDS)
-	$(REPLAY) simulate --assets --seeds $(ASSET_SEEDS)
+	$(REPLAY) simulate --repeat-every 10 --seeds $(CHECKED_SEEDS)
+	$(REPLAY) simulate --assets --repeat-every 10 --seeds $(ASSET_SEEDS)
 
 planted: setup ## Plants known bugs one by one, and checks that the simulator finds each: BUGS=all
 	$(SWIFT) build --product House

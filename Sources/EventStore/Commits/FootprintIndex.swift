@@ -77,7 +77,8 @@ struct FootprintIndex {
     if commit.assets != [] {
       for numbers in zones.values { found.formUnion(numbers) }
     }
-    for (zone, changes) in commit.zones {
+    // In their order: what a test notes depends on what it read before.
+    for (zone, changes) in commit.zones.sorted(by: { $0.key < $1.key }) {
       if changes.isSynced { found.formUnion(pending[zone] ?? []) }
       guard let records = changes.records, let state = seen.zones[zone]?.state else {
         found.formUnion(zones[zone] ?? [])
@@ -94,7 +95,7 @@ struct FootprintIndex {
         for (key, ranges) in ranges where key.starts(with: prefix) { found.formUnion(ranges.owners) }
       }
       guard !records.isEmpty, let filters = filters[state] else { continue }
-      let changed = records.keys.map { RecordID(zone: zone, name: $0) }
+      let changed = records.keys.sorted().map { RecordID(zone: zone, name: $0) }
       for (number, queries) in filters {
         let count = queries.count * records.count
         testCount += count
