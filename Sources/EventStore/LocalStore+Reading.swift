@@ -16,20 +16,6 @@ extension LocalStore {
     try StoreError.translating { HeldRead(try core.beginRead()) }
   }
 
-  /// Folds the log up to a position into a scratch directory, to be read as the store was then.
-  ///
-  /// - Parameters:
-  ///   - position: the last position that counts; ``Position/start`` for the empty store.
-  ///   - progress: called now and then with how many transactions are done, of how many; what it throws ends
-  ///     the work.
-  /// - Throws: ``StoreError`` `positionUnknown`, `damaged`, `full`, `system`.
-  /// - Complexity: linear in the transactions up to the position. It holds a snapshot while it works.
-  public func past(
-    at position: Position, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
-  ) throws -> PastStore {
-    try PastStore.of(core, at: position, progress: progress)
-  }
-
   /// The clock of the store's configuration, in milliseconds since 1970.
   package func wallMilliseconds() -> Int64 { core.configuration.wallMilliseconds() }
 

@@ -163,6 +163,11 @@ final class Calls: Sendable {
     return table
   }
 
+  /// Removes all entries of a table (mdb_drop).
+  func empty(_ transaction: Handle, _ table: UInt32) throws(LMDBError) {
+    try check("mdb_drop") { mdb_drop(transaction, table, 0) }
+  }
+
   /// Returns the size of a table (mdb_stat).
   func statistics(_ transaction: Handle, _ table: UInt32) throws(LMDBError) -> TableStatistics {
     var raw = MDB_stat()
@@ -208,6 +213,15 @@ final class Calls: Sendable {
     case first, last, next, previous, current
     case atOrAfter(UnsafeRawBufferPointer)
     case to(UnsafeRawBufferPointer)
+
+    /// The step that goes on in its direction; nil if it looks at one place alone.
+    var further: Step? {
+      switch self {
+      case .first, .next, .atOrAfter: .next
+      case .last, .previous: .previous
+      case .current, .to: nil
+      }
+    }
   }
 
   /// Opens a cursor (mdb_cursor_open).

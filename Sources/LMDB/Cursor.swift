@@ -9,6 +9,8 @@ package struct Cursor: ~Copyable {
 
   private let handle: Calls.Handle
   private let transaction: TransactionState
+  /// Finds the values in a table that keeps versions; nil in others.
+  private let versions: VersionCursor?
   private var position = Position.nowhere
 
   /// Whether LMDB may have marked its cursor as being at the end. The mark stays, even if a later put adds
@@ -19,9 +21,10 @@ package struct Cursor: ~Copyable {
   @usableFromInline private(set) var entry: Entry?
   private var changeCount = 0
 
-  init(handle: Calls.Handle, transaction: TransactionState) {
+  init(handle: Calls.Handle, transaction: TransactionState, versions: VersionCursor?) {
     self.handle = handle
     self.transaction = transaction
+    self.versions = versions
   }
 
   deinit {
@@ -100,6 +103,10 @@ package struct Cursor: ~Copyable {
   /// meanwhile: then seek first. (mdb_cursor_del)
   package mutating func deleteCurrent() throws(LMDBError) {
     precondition(position == .entry, "the cursor is not on an entry")
+    if let versions {
+      try versions.remove(Array(current().key))
+      return stand(.deleted)
+    }
     let isMarkWrong = isEndMarked && isOutdated
     _ = try transaction.writable()
     try transaction.calls.deleteCurrent(handle)
@@ -115,14 +122,22 @@ package struct Cursor: ~Copyable {
   private mutating func move(_ step: Calls.Step, orElse miss: Position) throws(LMDBError) -> Bool {
     _ = transaction.readable
     stand(.nowhere)
-    guard let found = try transaction.calls.move(handle, step) else {
-      position = miss
-      isEndMarked = true
-      return false
+    var next = Optional(step)
+    while let step = next, var found = try transaction.calls.move(handle, step) {
+      try transaction.guardEntry(found)
+      if let versions {
+        guard let value = try versions.value(of: found) else {
+          next = step.further
+          continue
+        }
+        found.value = value
+      }
+      stand(at: found)
+      return true
     }
-    try transaction.guardEntry(found)
-    stand(at: found)
-    return true
+    position = miss
+    isEndMarked = true
+    return false
   }
 
   /// Whether the transaction has changed something since the cursor moved.
@@ -157,7 +172,13 @@ package struct Cursor: ~Copyable {
     precondition(position == .entry, "the cursor is not on an entry")
     if let entry, !isOutdated { return entry }
     do throws(LMDBError) {
-      if let found = try transaction.calls.move(handle, .current) { return found }
+      if var found = try transaction.calls.move(handle, .current) {
+        guard let versions else { return found }
+        if let value = try versions.value(of: found) {
+          found.value = value
+          return found
+        }
+      }
       preconditionFailure("the cursor's entry was deleted by other means")
     } catch {
       preconditionFailure("the cursor's entry was deleted by other means: \(error)")

@@ -7,4 +7,11 @@ package struct Table: Sendable, Hashable {
 
   /// The number of the table's environment: using it in another one is a defect.
   @usableFromInline let environment: UInt32
+
+  /// The handles of the tables of the values, in a table that keeps versions; 0 in others.
+  @usableFromInline var versions: UInt32 = 0
+  var branches: UInt32 = 0
+
+  /// Whether it keeps the values that its keys had: see ``Transaction/openTable(keepingVersions:create:)``.
+  @inlinable var keepsVersions: Bool { versions != 0 }
 }

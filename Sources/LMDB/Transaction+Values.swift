@@ -27,6 +27,7 @@ extension Transaction {
   package borrowing func put(
     _ value: RawSpan, for key: RawSpan, in table: Table, _ options: PutOptions = []
   ) throws(LMDBError) {
+    if table.keepsVersions { return try state.putVersion(value, key, table, options) }
     let handle = try state.writable()
     let number = state.number(of: table)
     try key.withUnsafeBytes { key throws(LMDBError) in
@@ -38,6 +39,7 @@ extension Transaction {
 
   /// Deletes an entry; returns whether it existed. (mdb_del)
   package borrowing func delete(_ key: RawSpan, in table: Table) throws(LMDBError) -> Bool {
+    if table.keepsVersions { return try state.removeVersion(key, table) }
     let handle = try state.writable()
     let number = state.number(of: table)
     return try key.withUnsafeBytes { key throws(LMDBError) in
@@ -67,8 +69,9 @@ extension Transaction {
 
   /// Opens a cursor, which is not on an entry yet. (mdb_cursor_open)
   package borrowing func openCursor(_ table: Table) throws(LMDBError) -> Cursor {
+    let versions = table.keepsVersions ? try VersionCursor(of: table, state.begun(), state) : nil
     let cursor = try state.calls.openCursor(state.begun(), state.number(of: table))
-    return Cursor(handle: cursor, transaction: state)
+    return Cursor(handle: cursor, transaction: state, versions: versions)
   }
 }
 
@@ -76,13 +79,14 @@ extension TransactionState {
   /// A walk through a table from a key; nil if the transaction can have none.
   @usableFromInline
   func walk(of table: Table, from key: RawSpan) throws(LMDBError) -> EntryWalk? {
-    guard let tree = try tree(of: table) else { return nil }
+    guard !table.keepsVersions, let tree = try tree(of: table) else { return nil }
     return try EntryWalk(tree, from: key, pageBytes: environment.pageBytes, in: self)
   }
 
   /// The bytes of a key's value. LMDB refuses an empty key, so it never exists.
   @usableFromInline
   func value(of key: RawSpan, in table: Table) throws(LMDBError) -> UnsafeRawBufferPointer? {
+    if table.keepsVersions { return try version(of: key, table) }
     let handle = readable
     let number = number(of: table)
     let value = try key.withUnsafeBytes { key throws(LMDBError) in

@@ -67,6 +67,51 @@ package struct Transaction: ~Copyable {
     try state.openTable(name, create: create)
   }
 
+  /// Opens a table that keeps the values that its keys had. A transaction reads it as it was at its ``version``, and
+  /// writes to that one: no version may be less than one that was written before. See `Versions.swift`.
+  package borrowing func openTable(
+    keepingVersions name: String, create: Bool
+  ) throws(LMDBError) -> Table {
+    var table = try state.openTable(name, create: create)
+    table.versions = try state.openTable("\(name) versions", create: create).handle
+    table.branches = try state.openTable("\(name) branches", create: create).handle
+    return table
+  }
+
+  /// The version of the tables that keep versions. What was written to later ones does not show.
+  package var version: UInt64 {
+    get { state.version }
+    nonmutating set {
+      state.version = newValue
+      state.changeCount &+= 1
+    }
+  }
+
+  /// A branch of the version: it is read, and written to, on top of the version. No other version and branch has
+  /// anything of it. 0 for none.
+  package var branch: UInt64 {
+    get { state.branch }
+    nonmutating set {
+      state.branch = newValue
+      state.changeCount &+= 1
+    }
+  }
+
+  /// Removes all entries of a table, with their versions. (mdb_drop)
+  package borrowing func removeAll(in table: Table) throws(LMDBError) {
+    let handle = try state.writable()
+    try state.calls.empty(handle, state.number(of: table))
+    guard table.keepsVersions else { return }
+    try state.calls.empty(handle, table.versions)
+    try state.calls.empty(handle, table.branches)
+  }
+
+  /// Removes all branches of a table that keeps versions. (mdb_drop)
+  package borrowing func removeBranches(in table: Table) throws(LMDBError) {
+    let handle = try state.writable()
+    if table.keepsVersions { try state.calls.empty(handle, table.branches) }
+  }
+
   /// The names of the tables, in order. (mdb_cursor_get)
   package borrowing func tableNames() throws(LMDBError) -> [String] { try state.tableNames() }
 

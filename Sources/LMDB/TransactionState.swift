@@ -29,6 +29,10 @@ final class TransactionState {
   /// The number of changes so far. Each change invalidates all bytes that were read before it.
   @exclusivity(unchecked) var changeCount = 0
 
+  /// The version of the tables that keep versions, and its branch; 0 for none.
+  @exclusivity(unchecked) var version = UInt64.max
+  @exclusivity(unchecked) var branch: UInt64 = 0
+
   /// The address of page 0, for readers; 0 if not known.
   @exclusivity(unchecked) private var mapBase: UInt = 0
 
@@ -58,6 +62,7 @@ final class TransactionState {
     isDeferred = true
     self.parent = parent
     self.thread = parent.thread
+    (version, branch) = (parent.version, parent.branch)
     parent.hasChild = true
   }
 

@@ -78,7 +78,7 @@ struct BytesOfKeystrokes {
     #expect(before == after)
     try await checkSound(new)
     let last = try store.lastPosition()
-    let past = try store.past(at: Position(rawValue: last.rawValue - 3))
+    let past = try store.snapshotBlockingThisThread(at: Position(rawValue: last.rawValue - 3))
     let text = try past.read { try $0.value(of: "large", in: note("n1")) }
     #expect(text == nil)
   }

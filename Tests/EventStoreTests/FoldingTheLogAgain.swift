@@ -42,7 +42,7 @@ struct FoldingTheLogAgain {
   @Test("the past is read as it was")
   func readsThePast() async throws {
     let store = try await makeStore()
-    let past = try store.past(at: Position(rawValue: 10))
+    let past = try store.snapshotBlockingThisThread(at: Position(rawValue: 10))
     let title = try past.read { tx in
       try tx.value(of: "title", in: RecordID(zone: zone, name: "note-2"))
     }

@@ -111,7 +111,7 @@ struct LimitTests {
       let position = Position(rawValue: raw)
       let entry = code { _ = try store.read { try $0.entry(at: position) } }
       #expect(entry == .positionUnknown)
-      let past = code { _ = try store.past(at: position) }
+      let past = code { _ = try store.snapshotBlockingThisThread(at: position) }
       #expect(past == (raw == 0 ? nil : .positionUnknown))
       try store.read { tx in
         var count = 0

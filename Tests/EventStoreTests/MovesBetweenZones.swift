@@ -325,10 +325,10 @@ struct MovesBetweenZones {
     let position = try store.lastPosition()
     let before = try store.read { try Shown(record, $0) }
     try await store.write { _ = try $0.move(note("r"), to: Self.other) }
-    let past = try store.past(at: position)
+    let past = try store.snapshotBlockingThisThread(at: position)
     let then = try past.read { try Shown(record, $0) }
     #expect(then == before)
-    let present = try store.past(at: try store.lastPosition())
+    let present = try store.snapshotBlockingThisThread(at: try store.lastPosition())
     let digests = try present.read { [try $0.digest(of: noteZone), try $0.digest(of: Self.other)] }
     #expect(digests == [try store.digest(), try store.digest(of: Self.other)])
     let imported = try directory.store("imported")

@@ -161,7 +161,7 @@ struct PastTests {
     let last = try store.lastPosition()
     #expect(last.rawValue == 60)
     for position in 0...60 {
-      let past = try store.past(at: Position(rawValue: UInt64(position)))
+      let past = try store.snapshotBlockingThisThread(at: Position(rawValue: UInt64(position)))
       try past.read { tx in
         for (zone, digest) in recorded[position] {
           let found = try tx.digest(of: zone)

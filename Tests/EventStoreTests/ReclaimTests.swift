@@ -146,7 +146,7 @@ struct ReclaimTests {
     let after = try store.entries(zone: Mixed.zones[0]).last
     #expect(after?.position == last)
     let digests = try store.read { tx in try tx.zones().map { try tx.digest(of: $0) } }
-    let past = try store.past(at: last)
+    let past = try store.snapshotBlockingThisThread(at: last)
     let found = try past.read { tx in try tx.zones().map { try tx.digest(of: $0) } }
     #expect(found == digests, "seed \(seed)")
     try await checkSound(store, "seed \(seed)")

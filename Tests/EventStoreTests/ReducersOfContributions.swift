@@ -232,7 +232,7 @@ struct ReducersOfContributions {
     #expect(try lister.list(store) == [1, 2, 3])
     #expect(lister.takeCalls() == 1)
     #expect(try held.read { try lister.reducer.result(of: note("r"), in: $0) } == [1])
-    let past = try store.past(at: Position(rawValue: 2))
+    let past = try store.snapshotBlockingThisThread(at: Position(rawValue: 2))
     #expect(try past.read { try lister.reducer.result(of: note("r"), in: $0) } == [1, 2])
   }
 

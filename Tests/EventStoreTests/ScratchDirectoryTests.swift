@@ -25,16 +25,23 @@ struct ScratchDirectoryTests {
     try FileManager.default.contentsOfDirectory(atPath: scratch.path)
   }
 
-  @Test("the past is there while it is open; a verification leaves nothing")
+  @Test("a store that is read only folds its past there until it is closed; a verification leaves nothing")
   func chosen() throws {
     let store = try makeStore(scratch: scratch.path)
     let report = try store.verify()
     #expect(report.isSound)
     #expect(try names() == [])
-    var past: PastStore? = try store.past(at: try store.lastPosition())
+    store.close()
+    let reader = try directory.store {
+      $0.scratchDirectory = scratch.path
+      $0.isReadOnly = true
+    }
+    var past: StoreSnapshot? = try reader.snapshotBlockingThisThread(at: try reader.lastPosition())
     #expect(try names().count == 1)
     let isThere = try past?.read { try $0.contains(note("first")) }
     #expect(isThere == true)
+    reader.close()
+    #expect(code { _ = try past?.read { try $0.contains(note("first")) } } == .closed)
     past = nil
     #expect(try names() == [])
   }

@@ -228,9 +228,9 @@ struct VerificationTests {
     let codes = [
       code { _ = try store.read { try $0.entry(at: Position(rawValue: 3)) } },
       code { _ = try store.entries() },
-      code { _ = try store.past(at: Position(rawValue: 5)) },
+      code { _ = try store.snapshotBlockingThisThread(at: Position(rawValue: 5)) },
       code { _ = try store.read { try $0.entry(at: Position(rawValue: 2)) } },
-      code { _ = try store.past(at: Position(rawValue: 2)) },
+      code { _ = try store.snapshotBlockingThisThread(at: Position(rawValue: 2)) },
       code { _ = try store.read { try $0.records(in: noteZone) } },
     ]
     #expect(codes == [.damaged, .damaged, .damaged, nil, nil, nil])

@@ -39,6 +39,72 @@ struct RandomWorkTests {
     #expect(try PageCheck.check(directory: directory.path) == [])
   }
 
+  @Test("a table that keeps versions gives at each version what the array had", arguments: UInt64(1)...4)
+  func versions(seed: UInt64) throws {
+    print("random work: seed \(seed)")
+    var random = SeededGenerator(seed: seed)
+    let environment = try Environment(directory: directory.path, options: .test())
+    let opening = try environment.beginWrite()
+    let table = try opening.openTable(keepingVersions: "t", create: true)
+    try opening.commit()
+    var former: [(version: UInt64, oracle: Oracle)] = [(0, Oracle())]
+    for round in 1...12 {
+      let transaction = try environment.beginWrite()
+      var oracle = former.last!.oracle
+      // Some transactions make several versions.
+      var made: [(UInt64, Oracle)] = []
+      for part in 0..<UInt64.random(in: 1...3, using: &random) {
+        transaction.version = UInt64(round) * 10 + part
+        for _ in 0..<60 { try Self.step(&oracle, transaction, table, &random) }
+        #expect(try transaction.entries(table) == oracle.pairs)
+        made.append((transaction.version, oracle))
+      }
+      guard Int.random(in: 0..<4, using: &random) > 0 else {
+        transaction.abort()
+        continue
+      }
+      try transaction.commit()
+      former += made
+      let reader = try environment.beginRead()
+      for (version, oracle) in former {
+        reader.version = version
+        #expect(try reader.entries(table) == oracle.pairs, "version \(version)")
+        for _ in 0..<20 {
+          let key = Self.key(&random)
+          #expect(try reader.get(key, table) == oracle.value(of: key), "version \(version)")
+        }
+      }
+    }
+    // Branches of each version, in any order.
+    var branches: [(version: UInt64, branch: UInt64, oracle: Oracle)] = []
+    let branching = try environment.beginWrite()
+    for (place, (version, oracle)) in former.shuffled(using: &random).enumerated() {
+      (branching.version, branching.branch) = (version, UInt64(place + 1))
+      var oracle = oracle
+      for _ in 0..<40 { try Self.step(&oracle, branching, table, &random) }
+      branches.append((version, branching.branch, oracle))
+    }
+    try branching.commit()
+    let reader = try environment.beginRead()
+    for (version, branch, oracle) in branches + former.map({ ($0, 0, $1) }) {
+      (reader.version, reader.branch) = (version, branch)
+      #expect(try reader.entries(table) == oracle.pairs, "version \(version), branch \(branch)")
+    }
+    let transaction = try environment.beginWrite()
+    try transaction.removeBranches(in: table)
+    for (version, branch, _) in branches {
+      (transaction.version, transaction.branch) = (version, branch)
+      #expect(try transaction.entries(table) == former.first { $0.version == version }!.oracle.pairs)
+    }
+    try transaction.removeAll(in: table)
+    for (version, _) in former {
+      transaction.version = version
+      #expect(try transaction.entries(table).isEmpty)
+    }
+    try transaction.commit()
+    #expect(try PageCheck.check(directory: directory.path) == [])
+  }
+
   private static func step(
     _ oracle: inout Oracle, _ transaction: borrowing Transaction, _ table: Table,
     _ random: inout SeededGenerator

@@ -79,7 +79,7 @@ struct UndoPage {
   struct IdeaText: Codable { var title: String, tags: Set<String> }
 
   func restore(_ idea: Ref<Idea>, to position: Position, in store: Store) async throws {
-    let past = try store.local.past(at: position)
+    let past = try await store.local.snapshot(at: position)
     guard let text = try past.read({ try $0.fetch(idea)?.decode(IdeaText.self) }) else { return }
     try await store.write { tx in
       tx.label = "Restore"

@@ -25,8 +25,12 @@ extension StoreIdentity {
 
   init(row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
+    try self.init(from: &reader)
+    try reader.finish("identity")
+  }
+
+  init(from reader: inout ByteReader) throws(FormatError) {
     replica = ReplicaID(rawValue: try reader.readBigEndian("identity", as: UInt128.self))
     epoch = try reader.readUInt32Varint("identity.epoch")
-    try reader.finish("identity")
   }
 }

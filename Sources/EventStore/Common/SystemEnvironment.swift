@@ -84,8 +84,13 @@ public enum SystemEnvironment {
 
   /// Removes a scratch directory and the data files in it.
   static func removeScratchDirectory(_ path: String) {
+    removeDataFiles(in: path)
+    rmdir(path)
+  }
+
+  /// Removes the data files in a directory.
+  static func removeDataFiles(in path: String) {
     unlink("\(path)/data.mdb")
     unlink("\(path)/lock.mdb")
-    rmdir(path)
   }
 }

@@ -1,5 +1,6 @@
 import LMDB
 import OperationFormat
+import Synchronization
 
 /// An open store: its environment and tables, its writer, its files and what it was opened with.
 ///
@@ -22,6 +23,8 @@ final class StoreCore: Sendable {
   let hasCheckedPages = Shared(false)
   /// Nil for a store that was opened read-only.
   private let writer: StoreWriter?
+  /// Where the past is folded, once somebody has asked for it.
+  private let pastTables = Mutex<PastTables?>(nil)
 
   /// The most threads that work at files at one time.
   private static let fileThreadsMax = 4
@@ -86,9 +89,39 @@ final class StoreCore: Sendable {
   func close() {
     writer?.stop()
     environment.close()
+    pastTables.withLock { $0.take() }?.close()
     // Who waits for a commit sees that there will be none.
     observers.notify()
   }
+
+  // MARK: The past
+
+  /// Where the past of the store is kept: beside its data, or in a temporary place if it is open for reading alone.
+  ///
+  /// - Throws: ``StoreError`` `closed`, `full`, `system`.
+  func past() throws -> PastTables {
+    try pastTables.withLock { tables in
+      if let tables { return tables }
+      do {
+        _ = try environment.lastTransactionID
+        let made = try PastTables(directory: configuration.isReadOnly ? nil : pastDirectory, configuration)
+        tables = made
+        return made
+      } catch {
+        throw StoreError.translate(error)
+      }
+    }
+  }
+
+  func removePast() throws {
+    try StoreError.translating { _ = try environment.lastTransactionID }
+    pastTables.withLock { tables in
+      tables.take()?.close()
+      if !configuration.isReadOnly { SystemEnvironment.removeScratchDirectory(pastDirectory) }
+    }
+  }
+
+  private var pastDirectory: String { "\(directory)/past" }
 
   // MARK: Reading
 

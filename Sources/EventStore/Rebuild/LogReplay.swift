@@ -34,3 +34,50 @@ struct LogReplay {
     return try store.foldEntry(header, body: body, into: state, receivedMilliseconds: received, from: first)
   }
 }
+
+/// Folding the log of a store into the tables of another environment.
+extension LogReplay {
+  /// Folds the entry at a position, and returns how many bytes its body has. Of a zone that is gone nothing is left
+  /// to be seen.
+  func fold(_ source: borrowing ReadTransaction, at position: Position) throws -> Int {
+    try source.readView.log.withEntryUnlessRemoved(at: position) { header, body in
+      let state = try store.storage.zoneRowIfThere(header.zone)?.state ?? .none
+      if state != .none { try fold(header, body: body, into: state) }
+      return body.byteCount
+    } ?? 0
+  }
+
+  /// The tables of a store that folding looks into, besides ``places(_:_:)``: identities and policies.
+  static func identities(_ from: Tables, _ to: Tables) -> [(Table, Table)] {
+    [
+      (from.zones, to.zones), (from.replicas, to.replicas), (from.incarnations, to.incarnations),
+      (from.names, to.names), (from.meta, to.meta),
+    ]
+  }
+
+  /// Where transactions are in remote logs. These grow with the log, and only syncing changes them.
+  static func places(_ from: Tables, _ to: Tables) -> [(Table, Table)] {
+    [(from.segments, to.segments), (from.placements, to.placements)]
+  }
+
+  /// Copies a table into an empty one.
+  static func copy(
+    _ from: Table, of source: borrowing ReadTransaction, to: Table, _ transaction: borrowing LMDBTransaction
+  ) throws {
+    var cursor = try source.transaction.openCursor(from)
+    var isThere = try cursor.first()
+    while isThere {
+      try cursor.withEntry { key, value in try transaction.put(value, for: key, in: to, .append) }
+      isThere = try cursor.next()
+    }
+  }
+
+  /// Puts the state of a zone that is empty.
+  static func putEmptyState(
+    _ state: StateNumber, of zone: ZoneNumber, in tables: Tables, _ transaction: borrowing LMDBTransaction
+  ) throws {
+    var writer = ByteWriter()
+    StateRow(zone: zone, status: .live).append(to: &writer)
+    try transaction.put(writer.span, for: TableKey.state(state).span, in: tables.states)
+  }
+}

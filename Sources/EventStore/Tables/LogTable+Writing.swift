@@ -97,11 +97,13 @@ extension LogTable where Source == TableStorage {
 
   /// The same of entries in runs.
   func remove(_ runs: [ClosedRange<Position>]) throws {
+    if runs.isEmpty { return }
+    try meta.countRewrite()
     for run in runs.joined { try remove(run) }
   }
 
   /// Replaces a run of entries, and the removed runs on both sides, by one row.
-  func remove(_ entries: ClosedRange<Position>) throws {
+  private func remove(_ entries: ClosedRange<Position>) throws {
     source.forgetRows()
     var (first, last) = (entries.lowerBound, entries.upperBound)
     try splitRow(before: first)

@@ -74,6 +74,14 @@ struct MetaTable<Source: TableReading>: TableView {
     } ?? 0
   }
 
+  /// How often something before the end of the log became another: see ``MetaName/rewrites``.
+  func rewrites() throws -> UInt64 {
+    try transaction.withValue(of: TableKey.meta(.rewrites).span, in: tables.meta) { row in
+      var reader = ByteReader(row)
+      return try reader.readVarint("rewrites")
+    } ?? 0
+  }
+
   /// The kinds of operations that the log has and no version has folded.
   func unfoldedKinds() throws -> Set<OperationKind> {
     let key = TableKey.meta(.unfolded)
@@ -95,6 +103,11 @@ extension MetaTable where Source == TableStorage {
   func countOtherCommit() throws {
     let count = try otherCommits() &+ 1
     try source.put(.meta(.others), in: tables.meta) { $0.append(varint: count) }
+  }
+
+  func countRewrite() throws {
+    let count = try rewrites() &+ 1
+    try source.put(.meta(.rewrites), in: tables.meta) { $0.append(varint: count) }
   }
 
   func setLastState(_ state: StateNumber) throws {

@@ -113,6 +113,7 @@ extension PlacementTable where Source == TableStorage {
       last = found.first - 1
     }
     source.forgetPlacements()
+    if last < before { try meta.countRewrite() }
     return last < before
   }
 }

@@ -52,33 +52,35 @@ struct Tables: Sendable {
     "replicas", "incarnations", "names", "states", "assets", "meta", "indexes",
   ]
 
-  init(in transaction: borrowing LMDBTransaction, create: Bool) throws(LMDBError) {
+  /// - Parameter keepingVersions: whether the tables that a fold writes keep versions.
+  init(
+    in transaction: borrowing LMDBTransaction, create: Bool, keepingVersions: Bool = false
+  ) throws(LMDBError) {
+    func openFolded(_ name: String) throws(LMDBError) -> Table {
+      keepingVersions
+        ? try transaction.openTable(keepingVersions: name, create: create)
+        : try transaction.openTable(name, create: create)
+    }
     log = try transaction.openTable("log", create: create)
     sequences = try transaction.openTable("sequences", create: create)
     segments = try transaction.openTable("segments", create: create)
     placements = try transaction.openTable("placements", create: create)
-    records = try transaction.openTable("records", create: create)
-    elements = try transaction.openTable("elements", create: create)
-    runs = try transaction.openTable("runs", create: create)
-    references = try transaction.openTable("references", create: create)
+    records = try openFolded("records")
+    elements = try openFolded("elements")
+    runs = try openFolded("runs")
+    references = try openFolded("references")
     zones = try transaction.openTable("zones", create: create)
     replicas = try transaction.openTable("replicas", create: create)
     incarnations = try transaction.openTable("incarnations", create: create)
     names = try transaction.openTable("names", create: create)
-    states = try transaction.openTable("states", create: create)
+    states = try openFolded("states")
     assets = try transaction.openTable("assets", create: create)
     meta = try transaction.openTable("meta", create: create)
-    indexes = try Self.openIndexes(in: transaction, create: create)
-  }
-
-  private static func openIndexes(
-    in transaction: borrowing LMDBTransaction, create: Bool
-  ) throws(LMDBError) -> Table? {
     do throws(LMDBError) {
-      return try transaction.openTable("indexes", create: create)
+      indexes = try openFolded("indexes")
     } catch {
       guard error.code == .notFound else { throw error }
-      return nil
+      indexes = nil
     }
   }
 
@@ -204,4 +206,7 @@ enum MetaName: String {
   /// How many commits did more than to append local transactions, a varint: what such a commit changes, its entries
   /// of the log do not tell.
   case others
+  /// How often an entry of the log was removed, or a transaction that was folded got another time or place, a varint:
+  /// what was folded of the log before may be another now. Absent for 0.
+  case rewrites
 }

@@ -95,6 +95,7 @@ extension StoreTransaction {
   {
     try decoder.parse(body)
     let transaction = try context(of: header)
+    try storage.meta.countRewrite()
     var hasChanged = false
     forgetNumbers()
     for (index, operation) in decoder.operations.enumerated() where operation.record >= 0 {

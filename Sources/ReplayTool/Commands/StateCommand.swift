@@ -46,11 +46,11 @@ struct StateCommand: StoreCommand {
     let opened = try store.openForReading(console)
     defer { opened.close() }
     let progress = Progress(console)
-    var past: PastStore?
+    var past: StoreSnapshot?
     if let at {
       let position =
         try at == 0 ? .start : opened.read { transaction in try Inputs.position(at, in: transaction) }
-      past = try opened.past(at: position) { done, total in
+      past = try opened.snapshotBlockingThisThread(at: position) { done, total in
         try progress.update("folding the log", done: done, total: total)
       }
       progress.end()

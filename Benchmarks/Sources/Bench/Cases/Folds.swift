@@ -97,7 +97,7 @@ extension Case {
         name: .tributary,
         prepare: {},
         turn: {
-          let past = try engine.store.past(at: middle)
+          let past = try engine.store.snapshotBlockingThisThread(at: middle)
           records = 0
           try past.read { tx in
             try tx.forEachRecord(in: Dataset.zone) { _ in
