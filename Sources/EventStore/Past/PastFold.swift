@@ -6,9 +6,9 @@ struct PastFold {
   private let past: PastTables
   private let core: StoreCore
 
-  /// The past can be read after so many entries at least, and so many bytes, one entry more or less: what lies
-  /// between is folded when it is asked for.
-  private static let (entriesMax, bytesMax) = (UInt64(512), 512 << 10)
+  /// Between two marks are at most so many entries, and about so many rows of records that folding them reads: they are
+  /// folded when a position between is asked for.
+  private static let (entriesMax, rowsMax) = (UInt64(512), UInt64(4096))
 
   init(_ past: PastTables, _ core: StoreCore) { (self.past, self.core) = (past, core) }
 
@@ -35,6 +35,23 @@ struct PastFold {
     }
   }
 
+  /// Folds up to marks from which a position is near.
+  func runMarks(through position: Position) throws {
+    var isDone = false
+    while !isDone {
+      isDone = try core.read { source in
+        do {
+          let transaction = try past.environment.beginRead()
+          let last = try past.lastMark(through: Position(rawValue: .max), transaction)?.position ?? .start
+          if last >= position, try isCurrent(PastOrigin(source), source, transaction) { return true }
+          return try step(through: position, source) == position
+        } catch {
+          throw StoreError.translate(error)
+        }
+      }
+    }
+  }
+
   /// Whether nothing has to be done. It waits for no writer.
   private func isFolded(through position: Position, _ source: borrowing ReadTransaction) throws -> Bool {
     guard let transaction = try past.beginRead(at: position) else { return false }
@@ -56,42 +73,83 @@ struct PastFold {
 
   /// Folds a part, and returns up to where it is done.
   private func step(through position: Position, _ source: borrowing ReadTransaction) throws -> Position {
-    let store = StoreTransaction(
-      storage: TableStorage(tables: past.tables), identity: core.identity, wallMilliseconds: { 0 },
-      makeRandom: { 0 })
+    let store = makeStore()
     defer { store.abort() }
-    let origin = try PastOrigin(source)
     let transaction = try past.environment.beginWrite()
-    if try !isCurrent(origin, source, transaction) {
-      try past.removeAll(transaction)
-      try copyIndexes(of: source, transaction)
-      try past.putMark(.start, 0, transaction)
-    } else if try past.open(position, transaction) {
-      return position
-    }
+    if try makeCurrent(source, transaction), try past.open(position, transaction) { return position }
     guard let last = try past.lastMark(through: Position(rawValue: .max), transaction)?.position,
-      let before = try past.lastMark(through: position, transaction)?.position
-    else { return .start }
-    if before == position { return position }
-    try copySyncState(of: source, origin, transaction)
+      let before = try past.lastMark(through: position, transaction)?.position, before < position
+    else { return position }
+    try copySyncState(of: source, transaction)
     transaction.version = before.rawValue
     if before < last { try past.beginBranch(position, from: before, transaction) }
     try store.begin(transaction)
-    let done =
-      before < last
-      ? try foldBranch(after: before, through: position, source, store)
-      : try foldMarks(after: before, through: position, source, store)
+    var done = position
+    if before < last {
+      try foldBranch(after: before, through: position, source, store)
+    } else {
+      done = try foldMarks(after: before, through: position, source, store)
+    }
     try store.commit()
     return done
   }
 
+  /// Calls a closure with a branch of the past at a position, which is dropped again, to fold into it what comes next
+  /// in another way.
+  ///
+  /// - Parameters:
+  ///   - part: what of an operation is folded, by its kind and the name of its record.
+  ///   - body: gets the mark from which the branch comes, and the fold.
+  func withDroppedBranch(
+    _ source: borrowing ReadTransaction, through position: Position,
+    taking part: (OperationKind, RawSpan) -> FoldedPart,
+    _ body: (_ mark: Position, StoreTransaction) throws -> Void
+  ) throws {
+    let store = makeStore()
+    defer { store.abort() }
+    let transaction = try past.environment.beginWrite()
+    _ = try makeCurrent(source, transaction)
+    let mark = try past.lastMark(through: position, transaction)?.position ?? .start
+    try copySyncState(of: source, transaction)
+    // One that no position has.
+    (transaction.version, transaction.branch) = (mark.rawValue, .max)
+    try store.begin(transaction)
+    try withoutActuallyEscaping(part) { part in
+      try foldBranch(after: mark, through: position, source, store, taking: part)
+    }
+    try body(mark, store)
+  }
+
+  private func makeStore() -> StoreTransaction {
+    StoreTransaction(
+      storage: TableStorage(tables: past.tables), identity: core.identity, wallMilliseconds: { 0 },
+      makeRandom: { 0 })
+  }
+
+  /// Begins again if what was folded is not what the log says now. Returns whether it is.
+  private func makeCurrent(
+    _ source: borrowing ReadTransaction, _ transaction: borrowing LMDBTransaction
+  ) throws -> Bool {
+    if try isCurrent(PastOrigin(source), source, transaction) { return true }
+    try past.removeAll(transaction)
+    try copyIndexes(of: source, transaction)
+    try past.putMark(.start, 0, transaction)
+    return false
+  }
+
   private func foldBranch(
-    after mark: Position, through position: Position, _ source: borrowing ReadTransaction, _ store: StoreTransaction
-  ) throws -> Position {
+    after mark: Position, through position: Position, _ source: borrowing ReadTransaction,
+    _ store: StoreTransaction, taking part: ((OperationKind, RawSpan) -> FoldedPart)? = nil
+  ) throws {
     let replay = try LogReplay(store)
-    for at in mark.next.rawValue...position.rawValue { _ = try replay.fold(source, at: Position(rawValue: at)) }
+    if mark < position {
+      for at in mark.next.rawValue...position.rawValue {
+        try replay.fold(source, at: Position(rawValue: at), taking: part)
+      }
+    }
     try store.flush()
-    return position
+    try store.storage.flush()
+    store.fold.reset()
   }
 
   /// Folds up to some marks after the last one.
@@ -104,16 +162,18 @@ struct PastFold {
     while done < position, byteCount < LogReplay.stepBytesMax {
       let next = Position(rawValue: min(done.rawValue + entries, position.rawValue))
       store.storage.transaction.version = next.rawValue
-      var bytes = 0
-      for at in done.next.rawValue...next.rawValue { bytes += try replay.fold(source, at: Position(rawValue: at)) }
+      let rowsBefore = store.storage.touchedRows
+      for at in done.next.rawValue...next.rawValue {
+        byteCount += try replay.fold(source, at: Position(rawValue: at))
+      }
       // What comes is of another version.
       try store.flush()
       try store.storage.flush()
       store.fold.reset()
       try past.putMark(next, source.readView.checksum(at: next), store.storage.transaction)
-      byteCount += bytes
-      // As many entries as had about so many bytes.
-      let fitting = UInt64(Self.bytesMax) * (next.rawValue - done.rawValue) / UInt64(max(bytes, 1))
+      // As many entries as would have taken so many rows.
+      let rows = UInt64(max(1, store.storage.touchedRows - rowsBefore))
+      let fitting = Self.rowsMax * (next.rawValue - done.rawValue) / rows
       entries = min(max(1, fitting), 2 * entries, Self.entriesMax)
       done = next
     }
@@ -125,8 +185,9 @@ struct PastFold {
   /// Copies identities, places and policies, as far as they may be others now. Zones keep their numbers and start
   /// empty.
   private func copySyncState(
-    of source: borrowing ReadTransaction, _ origin: PastOrigin, _ transaction: borrowing LMDBTransaction
+    of source: borrowing ReadTransaction, _ transaction: borrowing LMDBTransaction
   ) throws {
+    let origin = try PastOrigin(source)
     let known = try past.origin(transaction)
     var pairs = LogReplay.identities(source.tables, past.tables)
     if known?.others != origin.others { pairs += LogReplay.places(source.tables, past.tables) }

@@ -89,7 +89,7 @@ extension LocalStore {
   public func removePast() throws { try core.removePast() }
 
   /// The same as ``snapshot(at:progress:)`` on the calling thread.
-  package func snapshotBlockingThisThread(
+  public func snapshotBlockingThisThread(
     at position: Position, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
   ) throws -> StoreSnapshot {
     try StoreSnapshot(of: core, at: position, progress: progress)

@@ -114,6 +114,15 @@ extension RecordReader {
     }
   }
 
+  func parts(of field: Name, in record: RecordID, as kind: FieldKind) throws -> [UnitOrderPart] {
+    try withAnyCell(kind, of: field, in: record) { cell in
+      var parts: [UnitOrderPart] = []
+      let items = try cell.cell.hasScalars ? [:] : cell.itemsByUnit()
+      try cell.forEachPart(items: items) { parts.append($0) }
+      return parts
+    } ?? []
+  }
+
   // MARK: Contributions
 
   /// The contributions to a field of a visible record; nil if there are none.

@@ -120,12 +120,7 @@ extension RecordReading where Self: ~Copyable {
 
   /// The parts of a list or a text in their order, hidden ones too. The record need not exist any more.
   package func parts(of field: Name, in record: RecordID, as kind: FieldKind) throws -> [UnitOrderPart] {
-    try reader.withAnyCell(kind, of: field, in: record) { cell in
-      var parts: [UnitOrderPart] = []
-      let items = try cell.cell.hasScalars ? [:] : cell.itemsByUnit()
-      try cell.forEachPart(items: items) { parts.append($0) }
-      return parts
-    } ?? []
+    try reader.parts(of: field, in: record, as: kind)
   }
 
   // MARK: Contributions

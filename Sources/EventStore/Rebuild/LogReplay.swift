@@ -23,7 +23,8 @@ struct LogReplay {
   /// ``StoreTransaction/foldEntry(_:body:into:receivedMilliseconds:from:)``.
   @discardableResult
   func fold(
-    _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, from first: Int = 0
+    _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, from first: Int = 0,
+    taking part: ((OperationKind, RawSpan) -> FoldedPart)? = nil
   ) throws -> Int? {
     var received: UInt64?
     if incarnations > 0 {
@@ -31,7 +32,8 @@ struct LogReplay {
       received = try storage.placements.leastReceived(
         of: header.replica, header.epoch, header.sequence, in: header.zone)
     }
-    return try store.foldEntry(header, body: body, into: state, receivedMilliseconds: received, from: first)
+    return try store.foldEntry(
+      header, body: body, into: state, receivedMilliseconds: received, from: first, taking: part)
   }
 }
 
@@ -39,10 +41,16 @@ struct LogReplay {
 extension LogReplay {
   /// Folds the entry at a position, and returns how many bytes its body has. Of a zone that is gone nothing is left
   /// to be seen.
-  func fold(_ source: borrowing ReadTransaction, at position: Position) throws -> Int {
+  ///
+  /// - Parameter part: what of an operation is folded, by its kind and the name of its record; nil for all of all.
+  @discardableResult
+  func fold(
+    _ source: borrowing ReadTransaction, at position: Position,
+    taking part: ((OperationKind, RawSpan) -> FoldedPart)? = nil
+  ) throws -> Int {
     try source.readView.log.withEntryUnlessRemoved(at: position) { header, body in
       let state = try store.storage.zoneRowIfThere(header.zone)?.state ?? .none
-      if state != .none { try fold(header, body: body, into: state) }
+      if state != .none { try fold(header, body: body, into: state, taking: part) }
       return body.byteCount
     } ?? 0
   }

@@ -6,6 +6,8 @@ struct KeptTransaction: Sendable {
   var header: TransactionHeader
   var arrivalDelay: Int64
   var body: [UInt8]
+  /// The transaction that it takes back.
+  var undone: Position?
 }
 
 /// Repeats local writes whose commit was undone.
@@ -38,6 +40,9 @@ struct KeptWrite {
       try follow(&header, row)
       again.header = try write.storage.log.transactionHeader(of: header)
       try write.store.appendParsed(header, body: body, receivedMilliseconds: nil)
+      if let root = again.undone {
+        try write.storage.meta.noteUndo(of: root, at: write.storage.lastPosition())
+      }
       write.keep(again)
     }
     try write.store.fold.flush()

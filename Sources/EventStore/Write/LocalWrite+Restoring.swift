@@ -16,6 +16,12 @@ extension LocalWrite {
     }
   }
 
+  /// Makes a record with a row alive, with all its fields.
+  func revive(_ record: RecordID, type: Name) throws {
+    let draft = try draft(for: record.zone)
+    try record.name.withBytes { try revive($0, type: type, in: draft) }
+  }
+
   /// Whether a record is alive in the write, even if a cascade hides it.
   func isAlive(_ record: RecordID) throws -> Bool {
     let draft = try draft(for: record.zone)

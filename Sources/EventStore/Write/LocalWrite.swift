@@ -53,18 +53,25 @@ final class LocalWrite {
   // MARK: Begin and end
 
   /// Begins a write.
-  func begin() {
+  ///
+  /// - Parameter former: the time of its transactions; nil for now.
+  func begin(at former: Timestamp? = nil) {
     current.number += 1
     current.madeNames = 0
     current.taken = nil
     current.timestamp = store.clock.tick(wallMilliseconds: store.wallMilliseconds())
+    if let former { current.timestamp = former }
     removeKept()
     current.failure = nil
     dropDrafts()
   }
 
   /// Appends the write's transactions to the log.
-  func end(author: String?, label: String?, schemaVersion: UInt64?) throws {
+  ///
+  /// - Parameter undone: the transactions that it takes back, by their zones.
+  func end(
+    author: String?, label: String?, schemaVersion: UInt64?, undoing undone: [ZoneID: Position] = [:]
+  ) throws {
     current.number += 1
     if let failure = current.failure { throw failure }
     try StoreError.check(author, "author", Limits.authorBytesMax)
@@ -91,10 +98,13 @@ final class LocalWrite {
         sequence: draft.target.sequence, base: draft.target.context.base, parent: draft.target.parent,
         arrivalDelay: delay)
       let isCurrent = draft.target.version == storage.zonesVersion
-      _ = try storage.log.append(header, body: body.span)
+      let position = try storage.log.append(header, body: body.span)
+      if let root = undone[draft.id!] { try storage.meta.noteUndo(of: root, at: position) }
       if !draft.content.assets.isEmpty { try store.countAssets(draft.content.assets, in: draft.zone) }
       store.appendedBytes += body.count
-      keep(KeptTransaction(header: try self.header(of: draft), arrivalDelay: delay, body: body.bytes))
+      keep(
+        KeptTransaction(
+          header: try self.header(of: draft), arrivalDelay: delay, body: body.bytes, undone: undone[draft.id!]))
       if isCurrent { draft.advance(storage.zonesVersion) }
     }
     dropDrafts()

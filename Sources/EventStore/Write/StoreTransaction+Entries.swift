@@ -30,23 +30,26 @@ extension StoreTransaction {
 
   /// Folds an entry of the log into a state of its zone.
   ///
-  /// - Parameter first: the first operation to fold; those before it were folded already.
+  /// - Parameters:
+  ///   - first: the first operation to fold; those before it were folded already.
+  ///   - part: what of an operation is folded, by its kind and the name of its record; nil for all of all.
   /// - Returns: the first operation that was not folded, if the fold's bound stopped the fold; nil if all
   ///   were folded.
   @discardableResult
   func foldEntry(
     _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?,
-    from first: Int = 0
+    from first: Int = 0, taking part: ((OperationKind, RawSpan) -> FoldedPart)? = nil
   ) throws -> Int? {
     try decoder.parse(body)
     return try foldParsed(
-      context(of: header), body: body, into: state, receivedMilliseconds: receivedMilliseconds, from: first)
+      context(of: header), body: body, into: state, receivedMilliseconds: receivedMilliseconds, from: first,
+      taking: part)
   }
 
   /// Folds the operations of the parsed body: see ``foldEntry(_:body:into:receivedMilliseconds:from:)``.
   private func foldParsed(
     _ context: CausalContext, body: RawSpan, into state: StateNumber, receivedMilliseconds: UInt64?,
-    from first: Int = 0
+    from first: Int = 0, taking part: ((OperationKind, RawSpan) -> FoldedPart)? = nil
   ) throws -> Int? {
     if decoder.hasUnknown { try storage.noteUnfolded(decoder.operations) }
     fold.context = context
@@ -55,6 +58,10 @@ extension StoreTransaction {
     forgetNumbers()
     for index in first..<max(first, decoder.operations.count) {
       if fold.bound.isSpent { return index }
+      let taken = part.map { self.part(of: index, body, $0) } ?? .all
+      if taken == .nothing { continue }
+      fold.makesAlive = taken == .all
+      defer { fold.makesAlive = true }
       do {
         try foldOperation(index, body, into: state)
       } catch is FoldBoundReached where fold.bound.rule == .pauses {
@@ -63,6 +70,12 @@ extension StoreTransaction {
       fold.bound.countOperation()
     }
     return nil
+  }
+
+  private func part(of index: Int, _ body: RawSpan, _ part: (OperationKind, RawSpan) -> FoldedPart) -> FoldedPart {
+    let operation = decoder.operations[index]
+    return operation.record >= 0
+      ? part(operation.kind, body.extracting(decoder.names[operation.record])) : .nothing
   }
 
   @inline(__always)
@@ -185,4 +198,12 @@ extension StoreTransaction {
   ) throws -> Bool {
     try storage.log.transactionHeader(of: entry.header) == header && entry.body == body.bytes
   }
+}
+
+/// What of an operation is folded.
+enum FoldedPart {
+  case all
+  /// The units of lists and texts that it makes or removes, not that its record is alive.
+  case units
+  case nothing
 }

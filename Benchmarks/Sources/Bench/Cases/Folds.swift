@@ -95,7 +95,7 @@ extension Case {
       var records = 0
       let past = Participant(
         name: .tributary,
-        prepare: {},
+        prepare: { try engine.store.removePast() },
         turn: {
           let past = try engine.store.snapshotBlockingThisThread(at: middle)
           records = 0

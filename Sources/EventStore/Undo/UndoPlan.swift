@@ -1,0 +1,303 @@
+import OperationFormat
+
+/// What takes a transaction back: found by comparing what its records have now with what they would have without it.
+struct UndoPlan {
+  /// One change.
+  struct Step {
+    enum Content {
+      case revive(type: Name)
+      case delete
+      case change(Name, FieldChange)
+    }
+
+    let record: RecordID
+    let content: Content
+
+    /// Nil for whether the record exists.
+    var field: Name? { if case .change(let field, _) = content { field } else { nil } }
+
+    /// The cell whose heads must be the same when it is written; nil if what it does needs no such care.
+    var cell: UndoneCell?
+    var heads: [OperationID] = []
+  }
+
+  private(set) var steps: [Step] = []
+  private(set) var kept: [UndoReport.Kept] = []
+  /// The time of what it brings back, and of the transaction at most: a write of another store that has not seen it
+  /// wins, as if what is taken back had never been.
+  private(set) var timestamp: Timestamp
+
+  /// The transaction that is taken back.
+  let undone: LogTransaction
+  /// The authors of transactions.
+  private let author: (OperationID) throws -> String?
+  /// Where elements of lists were that it has moved, by the elements.
+  private var formerPlaces: [PlacedElement: UnitReference] = [:]
+
+  private struct PlacedElement: Hashable {
+    let record: RecordID
+    let field: Name
+    let element: UnitReference
+  }
+
+  init(_ undone: LogTransaction, author: @escaping (OperationID) throws -> String?) {
+    (self.undone, self.author) = (undone, author)
+    timestamp = undone.timestamp
+  }
+
+  /// The operations on each record, in the order of the records' names.
+  var operations: [(record: RecordID, operations: [LogOperation])] {
+    var found: [Name: [LogOperation]] = [:]
+    for operation in undone.operations {
+      if let record = operation.record { found[record, default: []].append(operation) }
+    }
+    return found.sorted { $0.key < $1.key }.map { (RecordID(zone: undone.zone, name: $0.key), $0.value) }
+  }
+
+  // MARK: Before
+
+  /// Notes where the elements of lists were that it has moved.
+  mutating func notePlaces(_ before: RecordReader) throws {
+    for (record, operations) in operations {
+      for case .update(_, _, let field, .moveElement(let element, _)) in operations {
+        let named = named(element)
+        let items = try UndoneUnits(field, .list, of: record, in: before).items
+        formerPlaces[PlacedElement(record: record, field: field, element: named)] = items[named]?.place
+      }
+    }
+  }
+
+  /// A unit as others name it.
+  func named(_ unit: UnitReference) -> UnitReference {
+    unit.maker == nil
+      ? UnitReference(maker: UnitMaker(replica: undone.replica, epoch: undone.epoch), number: unit.number) : unit
+  }
+
+  // MARK: Comparing
+
+  /// Compares what there is now with what there would be without the transaction.
+  mutating func compare(_ now: RecordReader, _ without: RecordReader) throws {
+    for (record, operations) in operations {
+      guard try compareExistence(of: record, operations, now, without) else { continue }
+      var cells: Set<UndoneCell> = []
+      var units: Set<Name> = []
+      for case .update(_, _, let field, let change) in operations {
+        switch change {
+        case .set: cells.insert(UndoneCell(field, .register))
+        case .add: cells.insert(UndoneCell(field, .counter))
+        case .insert(let element), .remove(let element): cells.insert(UndoneCell(field, .set, element))
+        case .put(let key, _), .removeKey(let key): cells.insert(UndoneCell(field, .map, .string(key.rawValue)))
+        case .insertText, .removeText: units.insert(field)
+        case .insertElements, .removeElements, .moveElement, .replaceElement: units.insert(field)
+        case .contribute: keep(record, field, .lasting)
+        }
+      }
+      for cell in cells.sorted(by: <) { try compare(cell, of: record, operations, now, without) }
+      for field in units.sorted() { try compareUnits(of: field, of: record, operations, now, without) }
+    }
+  }
+
+  /// Returns whether the fields of the record are to be compared too.
+  private mutating func compareExistence(
+    of record: RecordID, _ operations: [LogOperation], _ now: RecordReader, _ without: RecordReader
+  ) throws -> Bool {
+    let (isAlive, other) = (try now.aliveType(of: record) != nil, try without.aliveType(of: record))
+    let makes = operations.contains { $0.makesRecord || $0.isRevival }
+    let deletes = operations.contains { if case .delete = $0 { true } else if case .moveAway = $0 { true } else { false } }
+    switch (isAlive, other) {
+    case (true, nil) where makes:
+      steps.append(Step(record: record, content: .delete))
+      return false
+    case (false, let type?) where deletes:
+      steps.append(Step(record: record, content: .revive(type: type)))
+      if let alive = try without.heads(of: .existence, record).first { bringsBack(alive.timestamp) }
+      return true
+    case (true, _?) where makes:
+      // Others have changed it: it stays, and so does what they have seen.
+      keep(record, nil, .changedSince, try now.heads(of: .existence, record).first)
+      return false
+    case (true, _): return true
+    case (false, _):
+      keep(record, nil, .changedSince, try now.heads(of: .existence, record).first)
+      return false
+    }
+  }
+
+  private mutating func compare(
+    _ cell: UndoneCell, of record: RecordID, _ operations: [LogOperation], _ now: RecordReader, _ without: RecordReader
+  ) throws {
+    let heads = try cell.heads(of: record, now)
+    if cell.kind == .counter {
+      let isCounted = heads.contains { $0.operation.transaction == undone.id }
+      guard isCounted else { return keep(record, cell.field, .changedSince) }
+      for case .update(_, _, cell.field, .add(let amount)) in operations {
+        steps.append(Step(record: record, content: .change(cell.field, .add(amount.negated))))
+      }
+      return
+    }
+    let others = try cell.heads(of: record, without)
+    let (value, other) = (heads.first?.content.value, others.first?.content.value)
+    // Null is no value.
+    guard (value ?? .null) != (other ?? .null) || cell.kind != .register && (value == nil) != (other == nil) else {
+      if let winner = heads.first, winner.operation.transaction != undone.id {
+        keep(record, cell.field, .changedSince, winner, element: cell.element)
+      }
+      return
+    }
+    if let timestamp = try others.first?.timestamp ?? without.creation(of: record) { bringsBack(timestamp) }
+    steps.append(
+      Step(
+        record: record, content: .change(cell.field, cell.change(to: other)), cell: cell,
+        heads: heads.map(\.operation)))
+  }
+
+  private mutating func compareUnits(
+    of field: Name, of record: RecordID, _ operations: [LogOperation], _ now: RecordReader, _ without: RecordReader
+  ) throws {
+    let changes = operations.compactMap { operation -> FieldChange? in
+      guard case .update(_, _, field, let change) = operation else { return nil }
+      return change
+    }
+    for kind in [FieldKind.text, .list] where changes.contains(where: { $0.kind.unitKind == kind }) {
+      let now = try UndoneUnits(field, kind, of: record, in: now)
+      let without = try UndoneUnits(field, kind, of: record, in: without)
+      for change in changes where change.kind.unitKind == kind {
+        switch change {
+        case .removeText(let spans):
+          for (text, last) in without.texts(in: spans.map(named), notOf: undone) where !now.shows(last) {
+            steps.append(Step(record: record, content: .change(field, .insertText(text, after: last))))
+          }
+        case .removeElements(let spans):
+          for (value, place) in without.elements(in: spans.map(named), notOf: undone, absentIn: now) {
+            steps.append(Step(record: record, content: .change(field, .insertElements([value], after: place))))
+          }
+        case .replaceElement(let element, _):
+          compareValue(of: named(element), field, of: record, now, without)
+        case .moveElement(let element, _):
+          moveBack(named(element), field, of: record, now)
+        default: break
+        }
+      }
+      let made = now.made(by: undone)
+      for some in made.inGroups {
+        steps.append(
+          Step(
+            record: record, content: .change(field, kind == .text ? .removeText(some) : .removeElements(some))))
+      }
+    }
+  }
+
+  private mutating func compareValue(
+    of element: UnitReference, _ field: Name, of record: RecordID, _ now: UndoneUnits, _ without: UndoneUnits
+  ) {
+    guard let item = now.items[element], let other = without.items[element],
+      let value = other.value, item.value != value
+    else {
+      // One that it has inserted itself goes.
+      if !now.isMade(element, by: undone) { keep(record, field, .changedSince) }
+      return
+    }
+    if let valued = other.valued { bringsBack(valued) }
+    steps.append(Step(record: record, content: .change(field, .replaceElement(element, value))))
+  }
+
+  private mutating func moveBack(
+    _ element: UnitReference, _ field: Name, of record: RecordID, _ now: UndoneUnits
+  ) {
+    if now.isMade(element, by: undone) { return }
+    let former = formerPlaces[PlacedElement(record: record, field: field, element: element)]
+    guard let former, let item = now.items[element], item.placedBy == undone.id else {
+      return keep(record, field, .changedSince)
+    }
+    steps.append(Step(record: record, content: .change(field, .moveElement(element, after: former))))
+  }
+
+  private mutating func bringsBack(_ former: Timestamp) { timestamp = min(timestamp, former) }
+
+  private func named(_ span: UnitSpan) -> UnitSpan { UnitSpan(first: named(span.first), count: span.count) }
+
+  // MARK: What stays
+
+  private mutating func keep(
+    _ record: RecordID, _ field: Name?, _ reason: UndoReport.Kept.Reason, _ winner: CellHead? = nil,
+    element: Value? = nil
+  ) {
+    let kept = UndoReport.Kept(
+      record: record, field: field, element: element, reason: reason,
+      author: winner.flatMap { try? author($0.operation) ?? nil })
+    if !self.kept.contains(kept) { self.kept.append(kept) }
+  }
+}
+
+/// A cell that is no list and no text: a field, or one element of a set or a map.
+struct UndoneCell: Hashable, Comparable {
+  let field: Name
+  let kind: FieldKind
+  let element: Value?
+
+  init(_ field: Name, _ kind: FieldKind, _ element: Value? = nil) {
+    (self.field, self.kind, self.element) = (field, kind, element)
+  }
+
+  /// Its heads, greatest first.
+  func heads(of record: RecordID, _ reader: RecordReader) throws -> [CellHead] {
+    try reader.heads(of: field, kind, record).filter { element == nil || $0.content.element == element }
+  }
+
+  /// What gives it a value; nil for none.
+  func change(to value: Value?) -> FieldChange {
+    switch (kind, element) {
+    case (.set, let element?): value == nil ? .remove(element) : .insert(element)
+    case (.map, .string(let key)?): value.map { .put(key: Name(key), $0) } ?? .removeKey(Name(key))
+    default: .set(value ?? .null)
+    }
+  }
+
+  static func < (left: UndoneCell, right: UndoneCell) -> Bool {
+    // Elements are in the order of their bytes.
+    (left.field, left.kind.rawValue, left.element.bytes) < (right.field, right.kind.rawValue, right.element.bytes)
+  }
+}
+
+extension Value? {
+  fileprivate var bytes: String { map { "\((try? $0.encoded()) ?? [])" } ?? "" }
+}
+
+extension Value {
+  /// The number that takes an addend back.
+  fileprivate var negated: Value {
+    switch self {
+    case .int(let number):
+      number == .min
+        ? DecimalNumber(coefficient: -Int128(number), exponent: 0).map { .decimal($0) } ?? self : .int(-number)
+    case .decimal(let number):
+      DecimalNumber(coefficient: -number.coefficient, exponent: number.exponent).map { .decimal($0) } ?? self
+    default: self
+    }
+  }
+}
+
+extension OperationKind {
+  /// The kind of the field whose units it works on.
+  fileprivate var unitKind: FieldKind? {
+    switch self {
+    case .insertText, .removeText: .text
+    case .insertElements, .removeElements, .moveElement, .replaceElement: .list
+    default: nil
+    }
+  }
+}
+
+extension RecordReader {
+  /// When a record was created; nil if that is not known.
+  fileprivate func creation(of record: RecordID) throws -> Timestamp? {
+    try view.withRow(of: record) { row, _ in try row.creation().stamp?.head(0).timestamp }
+  }
+
+  /// The type of a record that is not deleted, even if a cascade hides it.
+  fileprivate func aliveType(of record: RecordID) throws -> Name? {
+    try view.withStoredRow(of: record) { row, state in
+      try view.alive(row, state).map { try view.name($0.type) }
+    }
+  }
+}
