@@ -104,6 +104,13 @@ package final class Environment: Sendable {
     try withGate { () throws(LMDBError) in try calls.sync(handle) }
   }
 
+  /// Frees the entries of readers whose processes have died, and returns how many there were. Until then no writer
+  /// reuses the pages that these readers saw. (mdb_reader_check)
+  @discardableResult
+  package func clearDeadReaders() throws(LMDBError) -> Int {
+    try withGate { () throws(LMDBError) in try calls.clearStaleReaders(handle) }
+  }
+
   /// The id of the last transaction that any process has committed; 0 in a new store. (mdb_env_info)
   package var lastTransactionID: UInt64 {
     get throws(LMDBError) {

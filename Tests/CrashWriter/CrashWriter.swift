@@ -23,6 +23,7 @@ struct CrashWriter {
           in: arguments[2], durability: arguments[3], prefix: arguments[4], tasks: Int(arguments[5])!,
           count: Int(arguments[6])!)
       case "hold": try await hold(in: arguments[2])
+      case "read": try await read(in: arguments[2])
       case "rebuild": try await rebuild(in: arguments[2])
       case "replaceZone": try await replaceZone(in: arguments[2])
       case "applyPage": try await applyPage(in: arguments[2])
@@ -105,6 +106,15 @@ struct CrashWriter {
       try tx.createZone(zones[0])
       try tx.create(RecordID(zone: zones[0], name: "held"), type: "note")
       say("holding")
+      while true { sleep(1000) }
+    }
+  }
+
+  /// Begins a read and never ends it.
+  static func read(in directory: String) async throws {
+    let store = try open(directory, "consistent")
+    try store.read { _ in
+      say("reading")
       while true { sleep(1000) }
     }
   }

@@ -229,7 +229,10 @@
 
     @Test("at every begin, commit and growth, with each of the codes", arguments: codes)
     func transactions(_ code: LMDBError.Code) async throws {
-      let names = ["mdb_txn_begin", "mdb_txn_commit", "mdb_env_info", "mdb_env_set_mapsize", "mdb_env_open"]
+      let names = [
+        "mdb_txn_begin", "mdb_txn_commit", "mdb_env_info", "mdb_env_set_mapsize", "mdb_env_open",
+        "mdb_reader_check",
+      ]
       for name in names {
         var number = 1
         while true {

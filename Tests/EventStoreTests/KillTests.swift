@@ -1,4 +1,5 @@
 import ChildProcesses
+import LMDB
 import OperationFormat
 import StoreTesting
 import Testing
@@ -237,5 +238,34 @@ struct TwoProcessTests {
     #expect(!held)
     store.close()
     try check([("after", 20)])
+  }
+
+  @Test("one that is killed in a read does not make the file grow for as long as the other has it open")
+  func killedReader() async throws {
+    let store = try directory.store()
+    try await store.makeZone()
+    try await store.write { tx in try tx.create(note("a"), type: "note") }
+    func write(_ count: Int) async throws {
+      for number in 0..<count {
+        let body = Value.bytes([UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 200_000))
+        try await store.write { tx in try tx.set("body", of: note("a"), to: body) }
+      }
+    }
+    // The log has each body, and what the record shows is replaced.
+    try await write(20)
+    var bytes = try store.environment.fileBytes
+    try await write(20)
+    let growth = try store.environment.fileBytes - bytes
+    let reader = ChildProcess("read", directory.path + "/store")
+    let line = reader.line()
+    #expect(line == "reading")
+    reader.send(SIGKILL)
+    _ = reader.wait()
+    bytes = try store.environment.fileBytes
+    for _ in 0..<3 { try await write(20) }
+    let growthAfter = try store.environment.fileBytes - bytes
+    #expect(growthAfter < 3 * growth + 4 << 20)
+    let dead = try store.environment.clearDeadReaders()
+    #expect(dead == 0)
   }
 }

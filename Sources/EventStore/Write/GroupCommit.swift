@@ -14,6 +14,9 @@ final class GroupCommit {
   static let bytesMax = 8 << 20
   /// The map grows when less than this is free, so that a write hardly ever finds it full.
   static let headroomBytesMin = 64 << 20
+  /// After so much growth of the file, dead readers are looked for: LMDB itself looks for them only when a writer was
+  /// killed or the table of readers is full.
+  static let growthBytesMax = 1 << 20
 
   private let environment: Environment
   private let store: StoreTransaction
@@ -22,6 +25,8 @@ final class GroupCommit {
   private let didCommit: (Interned) -> Void
   /// Whether a closure found the map full. Then the map grows, even if enough is free for other jobs.
   private var wasFull = false
+  /// The length of what was used when dead readers were looked for last.
+  private var usedBytesChecked = -GroupCommit.growthBytesMax
   /// Whether the write lock is held, as last reported.
   private var isLockHeld = false
 
@@ -283,9 +288,15 @@ final class GroupCommit {
 
   /// Grows the map before it is full. If a reader blocks that, or there is no more address space, writes
   /// continue with what is free.
+  ///
+  /// The file may grow because a process was killed in a read: its entry keeps the pages that it saw.
   private func ensureHeadroom() throws {
     let information = try environment.information
     let used = (information.lastPage + 1) * information.pageBytes
+    if used - usedBytesChecked >= Self.growthBytesMax {
+      try environment.clearDeadReaders()
+      usedBytesChecked = used
+    }
     guard wasFull || information.mapBytes - used < Self.headroomBytesMin, information.mapBytes < 1 << 40
     else { return }
     let bytes = max(information.mapBytes * 2, used + 2 * Self.headroomBytesMin)
