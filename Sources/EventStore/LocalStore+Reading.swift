@@ -47,11 +47,11 @@ extension LocalStore {
   /// The commits of the store from now on, also those of other processes.
   public var commits: Commits { Commits(core) }
 
-  /// The id of the store's last commit, by this process or any other. It only grows.
+  /// The id of the store's last commit, by this process or any other, that a read sees. It only grows.
   ///
   /// - Throws: ``StoreError`` `closed`.
   package var lastCommitID: UInt64 {
-    get throws { try StoreError.translating { try core.environment.lastTransactionID } }
+    get throws { try StoreError.translating { try core.environment.visibleTransactionID } }
   }
 
   /// Calls a closure after each commit of this process, as long as what it returns is held.

@@ -111,11 +111,18 @@ package final class Environment: Sendable {
     try withGate { () throws(LMDBError) in try calls.clearStaleReaders(handle) }
   }
 
-  /// The id of the last transaction that any process has committed; 0 in a new store. (mdb_env_info)
+  /// The id of the last transaction that any process has committed; 0 in a new store. A read may see it a moment
+  /// later: see ``visibleTransactionID``. (mdb_env_info)
   package var lastTransactionID: UInt64 {
     get throws(LMDBError) {
       try information.lastTransactionID
     }
+  }
+
+  /// The id of the last transaction that a read sees. A commit is in the data file first, and then the writer tells
+  /// readers of it in the lock file. (mdb_txn_begin)
+  package var visibleTransactionID: UInt64 {
+    get throws(LMDBError) { try beginRead().id }
   }
 
   /// What LMDB reports about the environment. (mdb_env_info, mdb_env_stat)

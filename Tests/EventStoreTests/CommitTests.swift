@@ -6,6 +6,12 @@ import Testing
 
 @testable import EventStore
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 @Suite("The commits of a store")
 struct CommitTests {
   let directory = TemporaryDirectory()
@@ -177,6 +183,48 @@ struct CommitTests {
       try tx.zones().flatMap { zone in try tx.records(in: zone).map(\.id) }
     }
     #expect(records.count >= 40 && seen.isSuperset(of: records))
+  }
+
+  /// LMDB writes a commit to the data file, and then its number to the lock file. Between the two a process may have
+  /// to wait for its turn.
+  @Test(
+    "a commit wakes observers also if readers see it long after it was written to the file",
+    .timeLimit(.minutes(1)))
+  func slowCommit() async throws {
+    let store = try await directory.noteStore()
+    for number in 0..<40 { try await store.write { tx in try tx.create(note("n\(number)"), type: "note") } }
+    let last = try store.environment.visibleTransactionID
+    let lock = open(directory.path + "/store/lock.mdb", O_RDWR)
+    // To close it would release the locks of this process.
+    defer {
+      store.close()
+      close(lock)
+    }
+    // In the header, after the lock of the readers.
+    let words = stride(from: off_t(8), to: 128, by: 8).filter { Self.word(lock, $0) == last }
+    try #require(words.count == 1)
+    Self.setWord(lock, words[0], last - 1)
+    var counts = store.values { tx in try tx.records(in: noteZone).count }.makeAsyncIterator()
+    #expect(try await counts.next() == 39)
+    let data = open(directory.path + "/store/data.mdb", O_RDWR)
+    Self.setWord(data, 0, Self.word(data, 0))
+    close(data)
+    try await Task.sleep(for: .milliseconds(50))
+    Self.setWord(lock, words[0], last)
+    #expect(try await counts.next() == 40)
+  }
+
+  private static func word(_ file: Int32, _ offset: off_t) -> UInt64 {
+    var word: UInt64 = 0
+    let count = pread(file, &word, 8, offset)
+    precondition(count == 8, "error \(errno)")
+    return word
+  }
+
+  private static func setWord(_ file: Int32, _ offset: off_t, _ word: UInt64) {
+    var word = word
+    let count = pwrite(file, &word, 8, offset)
+    precondition(count == 8, "error \(errno)")
   }
 
   @Test("what any commit may change wakes all who have read it")

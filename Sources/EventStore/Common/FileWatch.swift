@@ -11,11 +11,13 @@ final class FileWatch: Sendable {
   nonisolated(unsafe) private let source: any DispatchSourceProtocol
 
   private static let pollMilliseconds = 50
+  private static let pauseMillisecondsMax = 1000
 
   /// - Parameters:
   ///   - pauseMilliseconds: so long it waits after a call, so that many writes are few calls.
-  ///   - body: called on a queue of its own, one call at a time.
-  init(_ path: String, pauseMilliseconds: Int, _ body: @escaping @Sendable () -> Void) {
+  ///   - body: called on a queue of its own, one call at a time. If it returns false, it is called again, after pauses
+  ///     that grow.
+  init(_ path: String, pauseMilliseconds: Int, _ body: @escaping @Sendable () -> Bool) {
     let queue = DispatchQueue(label: "tributary.file-watch")
     #if canImport(Glibc)
       let descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
@@ -31,7 +33,7 @@ final class FileWatch: Sendable {
     timer.schedule(
       deadline: .now(), repeating: .milliseconds(Self.pollMilliseconds),
       leeway: .milliseconds(Self.pollMilliseconds / 4))
-    timer.setEventHandler(handler: body)
+    timer.setEventHandler { _ = body() }
     timer.activate()
     source = timer
   }
@@ -44,7 +46,7 @@ final class FileWatch: Sendable {
   #if canImport(Glibc)
     private static func begin(
       _ descriptor: Int32, _ queue: DispatchQueue, _ pauseMilliseconds: Int,
-      _ body: @escaping @Sendable () -> Void
+      _ body: @escaping @Sendable () -> Bool
     ) -> any DispatchSourceProtocol {
       let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
       source.setEventHandler {
@@ -52,15 +54,26 @@ final class FileWatch: Sendable {
         withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
           while read(descriptor, buffer.baseAddress!, buffer.count) > 0 || errno == EINTR {}
         }
-        body()
         // Writes of the pause are one event.
         source.suspend()
-        queue.asyncAfter(deadline: .now() + .milliseconds(pauseMilliseconds)) { source.resume() }
+        call(source, queue, pauseMilliseconds, body)
       }
       // The descriptor is closed when no handler can run any more.
       source.setCancelHandler { close(descriptor) }
       source.activate()
       return source
+    }
+
+    /// Calls the closure until it returns true, and then lets the next event come.
+    private static func call(
+      _ source: any DispatchSourceRead, _ queue: DispatchQueue, _ pauseMilliseconds: Int,
+      _ body: @escaping @Sendable () -> Bool
+    ) {
+      let isDone = body() || source.isCancelled
+      queue.asyncAfter(deadline: .now() + .milliseconds(pauseMilliseconds)) {
+        if isDone { return source.resume() }
+        call(source, queue, min(2 * pauseMilliseconds, pauseMillisecondsMax), body)
+      }
     }
   #endif
 }
