@@ -66,6 +66,18 @@ struct SnapshotsOfThePast {
     }
   }
 
+  @Test("the empty store can be read before any other position was", .timeLimit(.minutes(1)))
+  func emptyStore() async throws {
+    let store = try makeStore()
+    try await store.makeZone()
+    try await store.write { tx in try tx.create(note("a"), type: "note") }
+    let start = try store.snapshotBlockingThisThread(at: .start)
+    #expect(try start.read { tx in try tx.records(in: noteZone).count } == 0)
+    #expect(try store.seen(at: .start) == store.seenByOracle(at: .start))
+    let last = try store.lastPosition()
+    #expect(try store.seen(at: last) == store.seenByOracle(at: last))
+  }
+
   private func write(_ store: LocalStore, _ random: inout SeededGenerator, count: Int) async throws {
     for _ in 0..<count {
       let numbers = (0..<6).map { _ in random.below(1000) }

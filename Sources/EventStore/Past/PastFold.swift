@@ -77,9 +77,8 @@ struct PastFold {
     defer { store.abort() }
     let transaction = try past.environment.beginWrite()
     if try makeCurrent(source, transaction), try past.open(position, transaction) { return position }
-    guard let last = try past.lastMark(through: Position(rawValue: .max), transaction)?.position,
-      let before = try past.lastMark(through: position, transaction)?.position, before < position
-    else { return position }
+    let last = try past.lastMark(through: Position(rawValue: .max), transaction)?.position ?? .start
+    let before = try past.lastMark(through: position, transaction)?.position ?? .start
     try copySyncState(of: source, transaction)
     transaction.version = before.rawValue
     if before < last { try past.beginBranch(position, from: before, transaction) }
