@@ -11,6 +11,8 @@ CHECKED_SEQUENCES ?= 10000
 SEED ?= 1
 # Damaged data files that `make damage` opens in each way.
 DAMAGED_FILES ?= 3000
+# Rounds of `make processes`, in each of which one of two processes of a store is killed.
+PROCESS_ROUNDS ?= 1000
 # Seeds of the worlds that `make simulate` and `make test` run, and of the worlds with assets.
 SEEDS ?= 1..100000
 CHECKED_SEEDS ?= 1..100
@@ -31,7 +33,7 @@ BENCH = $(SWIFT) build -c release --package-path Benchmarks --scratch-path .buil
 PLANTED_PATH ?= .build-planted
 PLANTED = $(SWIFT) build -c release --package-path $(PLANTED_PATH)/tributary --scratch-path $(PLANTED_PATH) --product replay
 
-.PHONY: help setup build install test test-debug test-wide test-macros damage foldcheck foldcheck-some simulate simulate-check planted house face bench bench-smoke instructions demo example lint docs soak clean
+.PHONY: help setup build install test test-debug test-wide test-macros damage processes foldcheck foldcheck-some simulate simulate-check planted house face bench bench-smoke instructions demo example lint docs soak clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -63,6 +65,10 @@ test-macros: setup ## Runs the tests of the macro @Record. The first run compile
 damage: setup ## Opens many damaged files and rows, which must crash no process: DAMAGED_FILES=3000
 	$(SWIFT) build --build-tests
 	DAMAGED_FILES=$(DAMAGED_FILES) $(SWIFT) test --skip-build --filter 'DamageTests|PackedRows'
+
+processes: setup ## Kills one of two processes that write and observe a store, again and again: PROCESS_ROUNDS=1000
+	$(SWIFT) build --build-tests
+	PROCESS_ROUNDS=$(PROCESS_ROUNDS) $(SWIFT) test --skip-build --filter ProcessesOfOneStore
 
 foldcheck: build ## Compares the fold with a naive oracle: SEQUENCES=… SEED=…
 	$(REPLAY) foldcheck --sequences $(SEQUENCES) --seed $(SEED)

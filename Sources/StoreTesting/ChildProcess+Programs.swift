@@ -10,8 +10,12 @@ import Dispatch
 extension ChildProcess {
   /// Starts a program that is built beside the tests.
   ///
-  /// - Parameter umask: what its files do without, in octal digits; nil for this process's own.
-  package convenience init(program: String, umask: String? = nil, _ arguments: [String]) {
+  /// - Parameters:
+  ///   - umask: what its files do without, in octal digits; nil for this process's own.
+  ///   - takesInput: whether it reads what is sent to it.
+  package convenience init(
+    program: String, umask: String? = nil, takesInput: Bool = false, _ arguments: [String]
+  ) {
     var path = Self.path(of: program)
     var arguments = arguments
     if let umask {
@@ -20,7 +24,9 @@ extension ChildProcess {
     }
     do {
       // A backtrace would cost a second at each planned crash.
-      try self.init(path: path, arguments, environment: ["SWIFT_BACKTRACE=enable=no", "TMPDIR=/tmp"])
+      try self.init(
+        path: path, arguments, environment: ["SWIFT_BACKTRACE=enable=no", "TMPDIR=/tmp"],
+        takesInput: takesInput)
     } catch {
       preconditionFailure("\(path) cannot be started: error \(error.number)")
     }

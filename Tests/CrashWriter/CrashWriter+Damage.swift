@@ -115,7 +115,7 @@ extension CrashWriter {
 }
 
 /// Numbers that are determined by a seed (SplitMix64).
-private struct Draw {
+struct Draw {
   private var state: UInt64
 
   init(seed: UInt64) { state = seed }

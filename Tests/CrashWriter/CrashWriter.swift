@@ -22,6 +22,10 @@ struct CrashWriter {
         try await write(
           in: arguments[2], durability: arguments[3], prefix: arguments[4], tasks: Int(arguments[5])!,
           count: Int(arguments[6])!)
+      case "beside":
+        try await beside(
+          in: arguments[2], durability: arguments[3], prefix: arguments[4], tasks: Int(arguments[5])!,
+          seed: UInt64(arguments[6])!)
       case "hold": try await hold(in: arguments[2])
       case "read": try await read(in: arguments[2])
       case "rebuild": try await rebuild(in: arguments[2])
