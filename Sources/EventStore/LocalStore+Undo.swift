@@ -1,5 +1,3 @@
-public import OperationFormat
-
 /// Taking writes back.
 extension LocalStore {
   /// Takes a transaction of this store back, by a new one that does the opposite. It is synced as any other.

@@ -147,6 +147,15 @@ package final class Environment: Sendable {
     try PageCheck.isUnfinished(directory: directory)
   }
 
+  /// How many bytes of the data file are in use, or free again; it does not shrink. (mdb_env_info)
+  package var usedBytes: Int {
+    get throws(LMDBError) {
+      try withGate { () throws(LMDBError) in
+        (try calls.information(of: handle).lastPage + 1) * pageBytes
+      }
+    }
+  }
+
   /// The length of the data file in bytes. (fstat)
   package var fileBytes: Int {
     get throws(LMDBError) { try withGate { () throws(LMDBError) in file.bytes } }

@@ -35,7 +35,9 @@ extension TransactionState {
   }
 
   /// The value of a key's number in the version; nil if it has none.
-  fileprivate func value(of number: UInt64, _ cursor: Calls.Handle) throws(LMDBError) -> UnsafeRawBufferPointer? {
+  fileprivate func value(of number: UInt64, _ cursor: Calls.Handle) throws(LMDBError)
+    -> UnsafeRawBufferPointer?
+  {
     let found = try withBytes(number, ~version) { key throws(LMDBError) in
       try calls.move(cursor, .atOrAfter(key))
     }
@@ -125,7 +127,9 @@ extension TransactionState {
 
   private func takeNumber(_ table: Table) throws(LMDBError) -> UInt64 {
     let last = try withBytes(0, 0) { key throws(LMDBError) in try calls.get(readable, table.versions, key) }
-    if let last, last.count != 8 { throw damaged("the last number of a table with versions has another length") }
+    if let last, last.count != 8 {
+      throw damaged("the last number of a table with versions has another length")
+    }
     let number = (last.map { bigEndian($0, at: 0) } ?? 0) + 1
     try put(withUnsafeBytes(of: number.bigEndian) { Array($0) }, 0, 0, in: table.versions)
     return number

@@ -19,8 +19,11 @@ private struct Seen: Equatable {
         let field = QueryField(.field(order, .register))
         found.append(try tx.hits(RecordQuery(zones: [zone], order: [QueryOrder(field)])))
         found.append(
-          try tx.hits(RecordQuery(types: ["note"], zones: [zone], order: [QueryOrder(field, isDescending: true)], limit: 3)))
-        found.append(try tx.hits(RecordQuery(types: ["note"], zones: [zone], condition: .compare(field, .less, 5))))
+          try tx.hits(
+            RecordQuery(
+              types: ["note"], zones: [zone], order: [QueryOrder(field, isDescending: true)], limit: 3)))
+        found.append(
+          try tx.hits(RecordQuery(types: ["note"], zones: [zone], condition: .compare(field, .less, 5))))
       }
     }
   }
@@ -100,7 +103,8 @@ struct SnapshotsOfThePast {
         case 5:
           let other = RecordID(zone: zone, name: Name("r\(numbers[4] % 12)"))
           try tx.set("f1", of: record, to: .reference(Reference(record: other.name, rule: .cascade)))
-        case 6: try tx.set(Name("wide\(numbers[3])"), of: record, to: .string(String(repeating: "x", count: 90)))
+        case 6:
+          try tx.set(Name("wide\(numbers[3])"), of: record, to: .string(String(repeating: "x", count: 90)))
         default: try tx.set("n", of: record, to: .int(Int64(numbers[3] % 10)))
         }
       }
@@ -114,7 +118,9 @@ struct SnapshotsOfThePast {
     #expect(seen.differences(from: expected) == [], "position \(position)", sourceLocation: sourceLocation)
   }
 
-  @Test("any position in any order shows what the oracle shows, also while the log grows", arguments: UInt64(1)...3)
+  @Test(
+    "any position in any order shows what the oracle shows, also while the log grows",
+    arguments: UInt64(1)...3)
   func positions(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     let store = try makeStore()
@@ -154,7 +160,7 @@ struct SnapshotsOfThePast {
     for position in [1000, 17, 1999, 2001, 1] as [UInt64] {
       let past = try await store.snapshot(at: Position(rawValue: position))
       let expected: Value? = position > 1 ? .int(Int64(position - 1)) : nil
-        let found = try past.read { try $0.value(of: "n", in: record) }
+      let found = try past.read { try $0.value(of: "n", in: record) }
       #expect(found == expected)
       let field = QueryField(.field("n", .register))
       let query = RecordQuery(
@@ -176,7 +182,9 @@ struct SnapshotsOfThePast {
       clock.milliseconds = 1_000_000 + Int64(number) * 1000
       try await store.write { try $0.set("n", of: note("r"), to: .int(Int64(number))) }
     }
-    for (time, number) in [(1_000_999, nil), (1_001_000, 1), (1_007_500, 7), (9_000_000, 20)] as [(Int64, Int64?)] {
+    for (time, number) in [(1_000_999, nil), (1_001_000, 1), (1_007_500, 7), (9_000_000, 20)]
+      as [(Int64, Int64?)]
+    {
       let past = try await store.snapshot(asOf: time)
       #expect(try past.read { try $0.value(of: "n", in: note("r")) } == number.map { .int($0) })
     }
@@ -200,7 +208,9 @@ struct SnapshotsOfThePast {
     try await store.write { try $0.deleteZone(ZoneID(name: "zone1")) }
     struct Enough: Error {}
     try store.removePast()
-    #expect(throws: Enough.self) { _ = try store.snapshotBlockingThisThread(at: middle) { _, _ in throw Enough() } }
+    #expect(throws: Enough.self) {
+      _ = try store.snapshotBlockingThisThread(at: middle) { _, _ in throw Enough() }
+    }
     let zones = try past.read { try $0.zones() }
     #expect(zones == [ZoneID(name: "zone0")])
     let (read2, oracle2) = (try past.read { try Seen($0) }, try store.seenByOracle(at: middle))

@@ -5,7 +5,7 @@ import Testing
 @testable import EventStore
 
 /// All that a record shows.
-fileprivate struct Shown: Equatable, CustomStringConvertible {
+private struct Shown: Equatable, CustomStringConvertible {
   var registers: [Name: Value] = [:]
   var counter: Value?
   var tags: Set<Value> = []
@@ -20,7 +20,9 @@ fileprivate struct Shown: Equatable, CustomStringConvertible {
 
   private init(_ tx: borrowing ReadTransaction, _ record: RecordID) throws {
     for field in ["f0", "f1", "f2"] as [Name] {
-      if let value = try tx.heads(of: field, in: record).first?.content.value, value != .null { registers[field] = value }
+      if let value = try tx.heads(of: field, in: record).first?.content.value, value != .null {
+        registers[field] = value
+      }
     }
     counter = try tx.counter("likes", of: record)?.value ?? .int(0)
     tags = try tx.elements(of: "tags", in: record) ?? []
@@ -45,7 +47,9 @@ private struct Change: Sendable, CustomStringConvertible {
 
   static let all: [Change] = each + [everything, deletion, Change("delete") { tx, r in try tx.delete(r) }]
 
-  private static let everything = Change("everything") { tx, r in for change in each { try change.make(&tx, r) } }
+  private static let everything = Change("everything") { tx, r in
+    for change in each { try change.make(&tx, r) }
+  }
 
   private static let deletion = Change("change and delete") { tx, r in
     try tx.set("f0", of: r, to: "last")
@@ -322,7 +326,8 @@ struct UndoOfTwoStores {
           default:
             let count = try tx.count(of: "steps", in: record, as: .list)
             if isTheirs || count < 3 || draw % 3 == 0 {
-              try tx.insertElements([.string(isTheirs ? "B" : "a")], at: draw % (count + 1), in: "steps", of: record)
+              try tx.insertElements(
+                [.string(isTheirs ? "B" : "a")], at: draw % (count + 1), in: "steps", of: record)
             } else if draw % 3 == 1 {
               try tx.removeElements(draw % count..<draw % count + 1, from: "steps", of: record)
             } else {
@@ -366,7 +371,8 @@ struct UndoOfTwoStores {
     return pair
   }
 
-  @Test("in any order of sync, what the other store wrote is left, and nothing else", arguments: UInt64(1)...40)
+  @Test(
+    "in any order of sync, what the other store wrote is left, and nothing else", arguments: UInt64(1)...40)
   func everything(seed: UInt64) async throws {
     var pair = try await makePair(seed)
     // The other store writes on while the first one takes its writes back, or it does not.
@@ -406,7 +412,8 @@ struct UndoOfTwoStores {
       #expect(shown.counter == .int(pair.sums[record.name] ?? 0), comment)
       let letters = String(repeating: "B", count: Int(pair.sums[Name("\(record.name) B")] ?? 0))
       #expect(shown.body == letters, comment)
-      #expect(shown.steps == Array(repeating: "B", count: Int(pair.sums[Name("\(record.name) s")] ?? 0)), comment)
+      #expect(
+        shown.steps == Array(repeating: "B", count: Int(pair.sums[Name("\(record.name) s")] ?? 0)), comment)
     }
   }
 }

@@ -38,6 +38,23 @@ private func recordReading() {
   // comment end
 }
 
+private func undoing(_ store: LocalStore) async throws {
+  // comment StoreUndoManager.swift
+  let undoManager = store.undoManager(author: "ann")
+  if try undoManager.canUndo { try await undoManager.undo() }
+  // comment end
+}
+
+private func pinning(_ store: LocalStore, _ firstPage: RecordQuery, _ secondPage: RecordQuery) throws {
+  // comment PinnedRead.swift
+  let inbox = try store.pin("inbox")
+  let first = try inbox.read { tx in try tx.hits(firstPage) }
+  // Rounds of sync go by.
+  let second = try inbox.read { tx in try tx.hits(secondPage) }
+  // comment end
+  _ = (first, second)
+}
+
 private func restoring(_ conflicts: [Conflict], _ tx: inout WriteTransaction) throws {
   // comment WriteTransaction+Restoring.swift
   for conflict in conflicts {

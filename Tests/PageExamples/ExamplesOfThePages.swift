@@ -9,7 +9,7 @@ struct ExamplesOfThePages {
     "ModelExamples.swift", "QueryExamples.swift",
     "../GettingStarted/Errands.swift", "ZonesPage.swift", "FieldChoicePage.swift", "ListsPage.swift",
     "SyncStatusPage.swift", "ConflictsPage.swift", "AttachmentsPage.swift", "SchemaPage.swift",
-    "UndoPage.swift", "ProcessesPage.swift", "TroublePage.swift",
+    "UndoPage.swift", "PastPage.swift", "ProcessesPage.swift", "TroublePage.swift",
   ]
   private static let pages = [
     "StoreTesting.docc/TestingYourApp.md", "Replicator.docc/HandlingErrors.md", "EventStore.docc/Fields.md",
@@ -17,7 +17,8 @@ struct ExamplesOfThePages {
     "Tributary.docc/GettingStarted.md", "Tributary.docc/ZonesAndNames.md",
     "Tributary.docc/WhichKindOfField.md", "Tributary.docc/ShowingLists.md", "Tributary.docc/SyncStatus.md",
     "Tributary.docc/Conflicts.md", "Tributary.docc/Attachments.md", "Tributary.docc/SchemaChanges.md",
-    "Tributary.docc/Undo.md", "Tributary.docc/AppAndExtension.md", "Tributary.docc/WhatToDoWhen.md",
+    "Tributary.docc/Undo.md", "Tributary.docc/ThePast.md", "Tributary.docc/AppAndExtension.md",
+    "Tributary.docc/WhatToDoWhen.md",
   ]
 
   /// The passages of a source between the marks, each without its common indentation.

@@ -19,6 +19,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let positionUnknown = Code(rawValue: "positionUnknown")
     /// The record has no such losing value, or has it no more.
     public static let conflictUnknown = Code(rawValue: "conflictUnknown")
+    /// A pinned read was released, or its budget is used up.
+    public static let expired = Code(rawValue: "expired")
     /// The transaction cannot be taken back, or brought back.
     public static let notUndoable = Code(rawValue: "notUndoable")
     /// A name is empty or too long.

@@ -55,6 +55,67 @@ extension ReadTransaction {
     }
   }
 
+  /// Calls a closure with the log's transactions before a position, the last one first, until it returns false.
+  ///
+  /// - Parameters:
+  ///   - position: only transactions before this position; nil for all.
+  ///   - zone: only transactions of this zone.
+  ///   - record: only transactions of its zone that have an operation on this record.
+  ///   - body: gets each transaction; it returns false to end.
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`; what the closure throws.
+  /// - Complexity: linear in the transactions of the zone up to the end; without a zone, of the log.
+  public func historyBackward(
+    before position: Position? = nil, zone: ZoneID? = nil, record: RecordID? = nil,
+    _ body: (LogEntry) throws -> Bool
+  ) throws {
+    let reader = LogReader(view)
+    try reader.forEachPosition(before: position, in: record?.zone ?? zone) { position in
+      let entry = try reader.entry(at: position)
+      if let record, !entry.transaction.operations.contains(where: { $0.record == record.name }) {
+        return true
+      }
+      return try body(entry)
+    }
+  }
+
+  /// The records that the transactions between two positions have changed, and which of their fields, by zones.
+  ///
+  /// - Parameters:
+  ///   - first: only transactions after this position.
+  ///   - last: only transactions up to this position.
+  /// - Throws: ``StoreError`` `damaged`.
+  /// - Complexity: linear in these transactions.
+  public func changes(from first: Position, to last: Position) throws -> [ZoneID: Commit.Changes] {
+    var zones: [ZoneID: Commit.Changes] = [:]
+    let reader = LogReader(view)
+    try reader.forEachPosition(after: first, in: nil) { position in
+      guard position <= last else { return false }
+      let transaction = try reader.entry(at: position).transaction
+      zones[transaction.zone, default: Commit.Changes(records: [:])].add(
+        Commit.Changes(records: transaction.changedRecords), recordsMax: .max)
+      return true
+    }
+    return zones
+  }
+
+  /// The last position whose transaction arrived by a time, if the clock was never set back; ``Position/start`` if
+  /// none did.
+  ///
+  /// - Parameter milliseconds: since 1970.
+  /// - Complexity: O(log n) in the transactions.
+  public func lastPosition(arrivedBy milliseconds: Int64) throws -> Position {
+    let reader = LogReader(view)
+    var (low, high) = (UInt64(0), try view.log.lastPosition().rawValue)
+    while low < high {
+      let middle = low + (high - low + 1) / 2
+      // What was removed arrived as the one before.
+      let shown = try reader.lastPosition(before: Position(rawValue: middle).next)
+      let isEarly = try shown.map { try reader.entry(at: $0).arrivedMilliseconds <= milliseconds } ?? true
+      if isEarly { low = middle } else { high = middle - 1 }
+    }
+    return Position(rawValue: low)
+  }
+
   /// The last transaction before a position, or of the whole log; nil if there is none.
   package func entry(before position: Position?) throws -> LogEntry? {
     let reader = LogReader(view)

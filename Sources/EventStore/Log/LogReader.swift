@@ -74,6 +74,24 @@ struct LogReader<Source: TableReading> {
     }
   }
 
+  /// Calls a closure with the positions of one zone or of all, the last one first, until it returns false.
+  func forEachPosition(before position: Position?, in zone: ZoneID?, _ body: (Position) throws -> Bool) throws
+  {
+    if position == .start { return }
+    guard let zone else {
+      var next = position
+      while let found = try lastPosition(before: next), try body(found) { next = found }
+      return
+    }
+    let last = position.map { $0.rawValue - 1 } ?? .max
+    for run in try runs(of: source.zones.number(of: zone), after: .start).reversed()
+    where run.lowerBound.rawValue <= last {
+      for at in (run.lowerBound.rawValue...min(run.upperBound.rawValue, last)).reversed() {
+        guard try body(Position(rawValue: at)) else { return }
+      }
+    }
+  }
+
   /// Calls a closure with the positions in some runs, until it returns false. Returns whether it never did.
   private static func forEachPosition(
     in runs: [ClosedRange<Position>], _ body: (Position) throws -> Bool

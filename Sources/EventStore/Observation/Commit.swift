@@ -72,9 +72,9 @@ public struct Commit: Sendable, Hashable {
 
 extension Commit.Changes {
   /// What two commits have changed, one after the other.
-  mutating func add(_ other: Commit.Changes) {
+  mutating func add(_ other: Commit.Changes, recordsMax: Int = ChangeNotes.recordsMax) {
     isSynced = isSynced || other.isSynced
-    guard let more = other.records, records != nil, records!.count + more.count <= ChangeNotes.recordsMax
+    guard let more = other.records, records != nil, records!.count + more.count <= recordsMax
     else {
       records = nil
       return

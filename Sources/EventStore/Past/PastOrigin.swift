@@ -24,7 +24,9 @@ struct PastOrigin: Hashable, Sendable {
     }
     indexes = writer.bytes
     var zones: [ZoneNumber: StateNumber] = [:]
-    for (number, row) in try source.readView.zones.rows() where row.state != .none { zones[number] = row.state }
+    for (number, row) in try source.readView.zones.rows() where row.state != .none {
+      zones[number] = row.state
+    }
     self.zones = zones
   }
 

@@ -24,9 +24,12 @@ final class PastTables: Sendable {
 
   /// - Parameter directory: where they are, beside the data of the store; nil for temporary ones.
   init(directory: String?, _ configuration: StoreConfiguration) throws {
+    var making: DirectoryLock?
     if let directory {
       try SystemEnvironment.makeDirectory(directory)
       scratchDirectory = nil
+      // What another process is making looks damaged.
+      making = try DirectoryLock(directory, isRequired: false)
     } else {
       scratchDirectory = try SystemEnvironment.makeScratchDirectory(in: configuration.scratchDirectory)
     }
@@ -45,14 +48,18 @@ final class PastTables: Sendable {
     tables = try Tables(in: transaction, create: true, keepingVersions: true)
     marks = try transaction.openTable("past", create: true)
     try transaction.commit()
+    extendLifetime(making)
   }
 
   /// Opens an environment. One that is damaged is made again.
-  private static func open(_ directory: String, _ options: Environment.Options) throws(LMDBError) -> Environment {
+  private static func open(_ directory: String, _ options: Environment.Options) throws(LMDBError)
+    -> Environment
+  {
     do throws(LMDBError) {
       return try Environment(directory: directory, options: options)
     } catch {
-      guard [.notAStore, .damagedPage, .truncatedFile, .versionMismatch, .corrupted].contains(error.code) else {
+      guard [.notAStore, .damagedPage, .truncatedFile, .versionMismatch, .corrupted].contains(error.code)
+      else {
         throw error
       }
       SystemEnvironment.removeDataFiles(in: directory)
@@ -122,7 +129,8 @@ final class PastTables: Sendable {
   private static let branchesMax = 256
 
   /// Begins the branch of a position. If there are very many, they all go first.
-  func beginBranch(_ position: Position, from mark: Position, _ transaction: borrowing LMDBTransaction) throws {
+  func beginBranch(_ position: Position, from mark: Position, _ transaction: borrowing LMDBTransaction) throws
+  {
     var count = 0
     try transaction.forEachEntry(in: marks, under: Self.key(.branch)) { _, _ in
       count += 1

@@ -1,4 +1,3 @@
-public import OperationFormat
 import Synchronization
 
 /// What an author can take back and bring back, last write first. It reads the log: so it knows also the writes of
@@ -49,7 +48,8 @@ public final class StoreUndoManager: Sendable {
   @discardableResult
   public func undo() async throws -> UndoReport? {
     guard let next = try next else { return nil }
-    return try await UndoRun(core, author: author, schemaVersion: schemaVersion).run(next.position, undoes: true)
+    return try await UndoRun(core, author: author, schemaVersion: schemaVersion).run(
+      next.position, undoes: true)
   }
 
   /// Brings back what was taken back last.
@@ -59,7 +59,8 @@ public final class StoreUndoManager: Sendable {
   @discardableResult
   public func redo() async throws -> UndoReport? {
     guard let next = try nextRedo else { return nil }
-    return try await UndoRun(core, author: author, schemaVersion: schemaVersion).run(next.position, undoes: false)
+    return try await UndoRun(core, author: author, schemaVersion: schemaVersion).run(
+      next.position, undoes: false)
   }
 
   // MARK: Reading the log

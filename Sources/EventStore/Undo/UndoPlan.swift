@@ -70,7 +70,8 @@ struct UndoPlan {
   /// A unit as others name it.
   func named(_ unit: UnitReference) -> UnitReference {
     unit.maker == nil
-      ? UnitReference(maker: UnitMaker(replica: undone.replica, epoch: undone.epoch), number: unit.number) : unit
+      ? UnitReference(maker: UnitMaker(replica: undone.replica, epoch: undone.epoch), number: unit.number)
+      : unit
   }
 
   // MARK: Comparing
@@ -86,7 +87,8 @@ struct UndoPlan {
         case .set: cells.insert(UndoneCell(field, .register))
         case .add: cells.insert(UndoneCell(field, .counter))
         case .insert(let element), .remove(let element): cells.insert(UndoneCell(field, .set, element))
-        case .put(let key, _), .removeKey(let key): cells.insert(UndoneCell(field, .map, .string(key.rawValue)))
+        case .put(let key, _), .removeKey(let key):
+          cells.insert(UndoneCell(field, .map, .string(key.rawValue)))
         case .insertText, .removeText: units.insert(field)
         case .insertElements, .removeElements, .moveElement, .replaceElement: units.insert(field)
         case .contribute: keep(record, field, .lasting)
@@ -103,7 +105,9 @@ struct UndoPlan {
   ) throws -> Bool {
     let (isAlive, other) = (try now.aliveType(of: record) != nil, try without.aliveType(of: record))
     let makes = operations.contains { $0.makesRecord || $0.isRevival }
-    let deletes = operations.contains { if case .delete = $0 { true } else if case .moveAway = $0 { true } else { false } }
+    let deletes = operations.contains {
+      if case .delete = $0 { true } else if case .moveAway = $0 { true } else { false }
+    }
     switch (isAlive, other) {
     case (true, nil) where makes:
       steps.append(Step(record: record, content: .delete))
@@ -124,7 +128,8 @@ struct UndoPlan {
   }
 
   private mutating func compare(
-    _ cell: UndoneCell, of record: RecordID, _ operations: [LogOperation], _ now: RecordReader, _ without: RecordReader
+    _ cell: UndoneCell, of record: RecordID, _ operations: [LogOperation], _ now: RecordReader,
+    _ without: RecordReader
   ) throws {
     let heads = try cell.heads(of: record, now)
     if cell.kind == .counter {
@@ -138,7 +143,8 @@ struct UndoPlan {
     let others = try cell.heads(of: record, without)
     let (value, other) = (heads.first?.content.value, others.first?.content.value)
     // Null is no value.
-    guard (value ?? .null) != (other ?? .null) || cell.kind != .register && (value == nil) != (other == nil) else {
+    guard (value ?? .null) != (other ?? .null) || cell.kind != .register && (value == nil) != (other == nil)
+    else {
       if let winner = heads.first, winner.operation.transaction != undone.id {
         keep(record, cell.field, .changedSince, winner, element: cell.element)
       }
@@ -152,7 +158,8 @@ struct UndoPlan {
   }
 
   private mutating func compareUnits(
-    of field: Name, of record: RecordID, _ operations: [LogOperation], _ now: RecordReader, _ without: RecordReader
+    of field: Name, of record: RecordID, _ operations: [LogOperation], _ now: RecordReader,
+    _ without: RecordReader
   ) throws {
     let changes = operations.compactMap { operation -> FieldChange? in
       guard case .update(_, _, field, let change) = operation else { return nil }
@@ -169,7 +176,8 @@ struct UndoPlan {
           }
         case .removeElements(let spans):
           for (value, place) in without.elements(in: spans.map(named), notOf: undone, absentIn: now) {
-            steps.append(Step(record: record, content: .change(field, .insertElements([value], after: place))))
+            steps.append(
+              Step(record: record, content: .change(field, .insertElements([value], after: place))))
           }
         case .replaceElement(let element, _):
           compareValue(of: named(element), field, of: record, now, without)
@@ -182,7 +190,8 @@ struct UndoPlan {
       for some in made.inGroups {
         steps.append(
           Step(
-            record: record, content: .change(field, kind == .text ? .removeText(some) : .removeElements(some))))
+            record: record, content: .change(field, kind == .text ? .removeText(some) : .removeElements(some))
+          ))
       }
     }
   }
@@ -255,7 +264,9 @@ struct UndoneCell: Hashable, Comparable {
 
   static func < (left: UndoneCell, right: UndoneCell) -> Bool {
     // Elements are in the order of their bytes.
-    (left.field, left.kind.rawValue, left.element.bytes) < (right.field, right.kind.rawValue, right.element.bytes)
+    (left.field, left.kind.rawValue, left.element.bytes) < (
+      right.field, right.kind.rawValue, right.element.bytes
+    )
   }
 }
 
@@ -269,7 +280,8 @@ extension Value {
     switch self {
     case .int(let number):
       number == .min
-        ? DecimalNumber(coefficient: -Int128(number), exponent: 0).map { .decimal($0) } ?? self : .int(-number)
+        ? DecimalNumber(coefficient: -Int128(number), exponent: 0).map { .decimal($0) } ?? self
+        : .int(-number)
     case .decimal(let number):
       DecimalNumber(coefficient: -number.coefficient, exponent: number.exponent).map { .decimal($0) } ?? self
     default: self

@@ -47,7 +47,9 @@ struct UndoRun {
         let undone = try source.entry(at: last).transaction
         let source = source.alias()
         var plan = UndoPlan(undone) { operation in
-          try source.position(of: operation.transaction, in: zone).flatMap { try source.entry(at: $0).transaction.author }
+          try source.position(of: operation.transaction, in: zone).flatMap {
+            try source.entry(at: $0).transaction.author
+          }
         }
         let names = Set(plan.operations.map { Array($0.record.name.rawValue.utf8) })
         try UndonePast(core).read(source, without: last, links, names) { before in
@@ -71,7 +73,9 @@ struct UndoRun {
     func isOfWrite(_ entry: LogEntry) -> Bool {
       entry.transaction.writeID == write && entry.transaction.replica == found[0].transaction.replica
     }
-    while let before = try source.entry(before: found[0].position), isOfWrite(before) { found.insert(before, at: 0) }
+    while let before = try source.entry(before: found[0].position), isOfWrite(before) {
+      found.insert(before, at: 0)
+    }
     try source.history(after: found[found.count - 1].position) { entry in
       guard isOfWrite(entry) else { return false }
       found.append(entry)
@@ -94,7 +98,8 @@ struct UndoRun {
     }
     guard links.isUndone(position) != undoes else {
       throw StoreError(
-        .notUndoable, "the transaction at position \(position) is \(undoes ? "taken back already" : "not taken back")",
+        .notUndoable,
+        "the transaction at position \(position) is \(undoes ? "taken back already" : "not taken back")",
         hint: undoes ? "redo brings it back" : "redo brings back what undo has taken back")
     }
   }
@@ -106,7 +111,8 @@ struct UndoRun {
     let links = try UndoLinks(write.storage.meta)
     for root in work.roots.values where links.isUndone(root) == undoes {
       throw StoreError(
-        .notUndoable, "the transaction at position \(root) was \(undoes ? "taken back" : "brought back") meanwhile",
+        .notUndoable,
+        "the transaction at position \(root) was \(undoes ? "taken back" : "brought back") meanwhile",
         hint: "look again what can be undone")
     }
     write.begin(at: work.timestamp)
@@ -121,7 +127,8 @@ struct UndoRun {
     let changed = Set(write.changedZones)
     let before = try write.storage.lastPosition()
     try write.end(
-      author: author, label: label(work.label, undoes: undoes), schemaVersion: schemaVersion, undoing: work.roots)
+      author: author, label: label(work.label, undoes: undoes), schemaVersion: schemaVersion,
+      undoing: work.roots)
     for (zone, root) in work.roots where !changed.contains(zone) {
       try write.storage.meta.noteUndo(of: root, at: write.storage.lastPosition(), isDone: false)
     }
@@ -145,7 +152,8 @@ struct UndoRun {
       try write.delete(step.record)
     case .change(let field, let change):
       guard isAlive else { return .changedSince }
-      if let cell = step.cell, try cell.heads(of: step.record, write.reader()).map(\.operation) != step.heads {
+      if let cell = step.cell, try cell.heads(of: step.record, write.reader()).map(\.operation) != step.heads
+      {
         return .changedSince
       }
       try write.takingAnyKind { try write.change(field, of: step.record, change) }

@@ -30,7 +30,9 @@ struct UndonePast {
     let root = links.roots[last] ?? last
     let first = links.firstUndone(after: root)
     let start = Position(rawValue: first.rawValue - 1)
-    try PastFold(past, core).withDroppedBranch(source, through: start, taking: { isWanted($1) ? .all : .nothing }) {
+    try PastFold(past, core).withDroppedBranch(
+      source, through: start, taking: { isWanted($1) ? .all : .nothing }
+    ) {
       mark, store in
       let idle = links.idle(after: mark, next: root)
       let replay = try LogReplay(store)

@@ -50,7 +50,8 @@ struct UndoneUnits {
         let end = min(span.first.number + span.count, part.first.number + part.count)
         guard first < end else { continue }
         for numbers in (first..<end).without(own) {
-          let range = Int(numbers.lowerBound - part.first.number)..<Int(numbers.upperBound - part.first.number)
+          let range =
+            Int(numbers.lowerBound - part.first.number)..<Int(numbers.upperBound - part.first.number)
           found.append((String(String.UnicodeScalarView(scalars[range])), part.unit(numbers.upperBound - 1)))
         }
       }
@@ -110,7 +111,9 @@ struct UndoneUnits {
 }
 
 extension UnitOrderPart {
-  fileprivate func unit(_ number: UInt64) -> UnitReference { UnitReference(maker: first.maker, number: number) }
+  fileprivate func unit(_ number: UInt64) -> UnitReference {
+    UnitReference(maker: first.maker, number: number)
+  }
 
   fileprivate func contains(_ unit: UnitReference) -> Bool {
     unit.maker == first.maker && unit.number >= first.number && unit.number - first.number < count

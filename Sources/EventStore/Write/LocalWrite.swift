@@ -104,7 +104,8 @@ final class LocalWrite {
       store.appendedBytes += body.count
       keep(
         KeptTransaction(
-          header: try self.header(of: draft), arrivalDelay: delay, body: body.bytes, undone: undone[draft.id!]))
+          header: try self.header(of: draft), arrivalDelay: delay, body: body.bytes, undone: undone[draft.id!]
+        ))
       if isCurrent { draft.advance(storage.zonesVersion) }
     }
     dropDrafts()

@@ -72,7 +72,9 @@ extension StoreTransaction {
     return nil
   }
 
-  private func part(of index: Int, _ body: RawSpan, _ part: (OperationKind, RawSpan) -> FoldedPart) -> FoldedPart {
+  private func part(of index: Int, _ body: RawSpan, _ part: (OperationKind, RawSpan) -> FoldedPart)
+    -> FoldedPart
+  {
     let operation = decoder.operations[index]
     return operation.record >= 0
       ? part(operation.kind, body.extracting(decoder.names[operation.record])) : .nothing

@@ -1,8 +1,33 @@
-/// Reading the records of queries: each call sees one commit. Several in one ``Store/read(_:)`` see the same.
+public import EventStore
+public import OperationFormat
+
+/// Where an app reads its models: a ``Store``, as it is now, a `StoreSnapshot`, as it was, or a `PinnedRead`.
+public protocol ModelReading {
+  /// Runs a closure that reads: all of it sees one state.
+  func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R
+}
+
+extension Store: ModelReading {}
+
+extension StoreSnapshot: ModelReading {}
+
+extension PinnedRead: ModelReading {}
+
+/// Reading the records of queries: each call sees one state. Several in one ``read(_:)`` see the same.
 ///
 /// Each throws `StoreError` `closed`, `damaged`, `system`; `valueInvalid` for a query that compares with what
 /// cannot be stored.
-extension Store {
+extension ModelReading {
+  /// A record; nil if it does not exist, or is of another type.
+  public func fetch<M: Model>(_ ref: Ref<M>) throws -> Row<M>? { try read { try $0.fetch(ref) } }
+
+  /// The records of a model in a zone, in the order of their names.
+  ///
+  /// - Complexity: linear in the zone's records.
+  public func fetch<M: Model>(_ model: M.Type, in zone: ZoneID) throws -> [Row<M>] {
+    try read { try $0.fetch(model, in: zone) }
+  }
+
   /// The records of a query, in its order.
   public func fetch<M: Model>(_ query: Query<M>) throws -> [Row<M>] { try read { try $0.fetch(query) } }
 
@@ -86,7 +111,10 @@ extension Store {
   public func details<M: Model>(of ref: Ref<M>) throws -> RecordDetails? {
     try read { try $0.details(of: ref) }
   }
+}
 
+/// What a store says of sync.
+extension Store {
   /// How far the last change of a record has come: only here, at the remote, or seen by others. Nil if it does not
   /// exist. To wait for it, follow it with `values`.
   ///

@@ -13,7 +13,7 @@ public import OperationFormat
 public final class Store: Sendable {
   /// The store under it.
   public let local: LocalStore
-  private let author: String?
+  let author: String?
   let schema: UInt64?
 
   /// Opens the store of a directory, or makes one there, and makes the zones that it does not have.
@@ -141,19 +141,6 @@ public final class Store: Sendable {
   ///
   /// - Throws: what the closure throws; `StoreError` `closed`, `damaged`, `system`.
   public func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R { try local.read(body) }
-
-  /// A record; nil if it does not exist, or is of another type.
-  ///
-  /// - Throws: `StoreError` `closed`, `damaged`, `system`.
-  public func fetch<M: Model>(_ ref: Ref<M>) throws -> Row<M>? { try read { try $0.fetch(ref) } }
-
-  /// The records of a model in a zone, in the order of their names.
-  ///
-  /// - Throws: `StoreError` `closed`, `damaged`, `system`.
-  /// - Complexity: linear in the zone's records.
-  public func fetch<M: Model>(_ model: M.Type, in zone: ZoneID) throws -> [Row<M>] {
-    try read { try $0.fetch(model, in: zone) }
-  }
 }
 
 /// A zone that an app works with.

@@ -153,7 +153,8 @@ struct PastFold {
 
   /// Folds up to some marks after the last one.
   private func foldMarks(
-    after mark: Position, through position: Position, _ source: borrowing ReadTransaction, _ store: StoreTransaction
+    after mark: Position, through position: Position, _ source: borrowing ReadTransaction,
+    _ store: StoreTransaction
   ) throws -> Position {
     let replay = try LogReplay(store)
     var done = mark
@@ -227,25 +228,5 @@ extension ReadView {
       writer.append(varint: header.sequence)
       return UInt64(crc32c(writer.span)) << 32 | UInt64(crc32c(body))
     } ?? 0
-  }
-}
-
-extension ReadTransaction {
-  /// The last position whose transaction arrived by a time, if the clock was never set back; ``Position/start`` if
-  /// none did.
-  ///
-  /// - Parameter milliseconds: since 1970.
-  /// - Complexity: O(log n) in the transactions.
-  public func lastPosition(arrivedBy milliseconds: Int64) throws -> Position {
-    let reader = LogReader(view)
-    var (low, high) = (UInt64(0), try view.log.lastPosition().rawValue)
-    while low < high {
-      let middle = low + (high - low + 1) / 2
-      // What was removed arrived as the one before.
-      let shown = try reader.lastPosition(before: Position(rawValue: middle).next)
-      let isEarly = try shown.map { try reader.entry(at: $0).arrivedMilliseconds <= milliseconds } ?? true
-      if isEarly { low = middle } else { high = middle - 1 }
-    }
-    return Position(rawValue: low)
   }
 }

@@ -1,0 +1,45 @@
+import LMDB
+import OperationFormat
+
+/// A store as it was at a position of its log.
+///
+/// It answers the same queries about records, conflicts and digests as the store. Its log is empty: the log is the
+/// store's. Its zones are those that the store has now. What the store has learnt since of the remote's receive times
+/// counts here too. It can be read until the store is closed, and holds no read transaction between reads.
+public final class StoreSnapshot: Sendable {
+  /// The position of the last transaction that counts.
+  public let position: Position
+
+  private let core: StoreCore
+
+  /// Folds what is missing.
+  ///
+  /// - Parameter progress: called now and then with how many transactions are done, of how many.
+  /// - Throws: ``StoreError`` `positionUnknown`, `damaged`, `full`, `system`; what the closure throws.
+  init(
+    of core: StoreCore, at position: Position, progress: (_ done: UInt64, _ total: UInt64) throws -> Void
+  ) throws {
+    (self.core, self.position) = (core, position)
+    try PastFold(core.past(), core).run(through: position, progress)
+  }
+
+  /// Runs a closure that reads the past.
+  ///
+  /// - Throws: what the closure throws; ``StoreError`` `closed`, `damaged`, `system`.
+  public func read<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
+    do {
+      while true {
+        let past = try core.past()
+        if let transaction = try past.beginRead(at: position) {
+          return try body(
+            ReadTransaction(
+              transaction, tables: past.tables, interned: past.interned, identity: core.identity))
+        }
+        // What was folded is gone: it was one of very many positions, or something of the log is another now.
+        try PastFold(past, core).run(through: position) { _, _ in }
+      }
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+}
