@@ -219,6 +219,35 @@ struct SnapshotsOfThePast {
     try expectOracle(store, middle)
   }
 
+  @Test("many read and fold the past at the same time, while others write and remove it")
+  func together() async throws {
+    let store = try makeStore()
+    var random = SeededGenerator(seed: 3)
+    try await write(store, &random, count: 200)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for task in 0..<4 {
+        group.addTask {
+          var random = SeededGenerator(seed: UInt64(task))
+          for _ in 0..<25 {
+            let last = try store.lastPosition().rawValue
+            let position = Position(rawValue: UInt64(random.below(Int(last) + 1)))
+            let past = try await store.snapshot(at: position)
+            let count = try past.read { tx in
+              try tx.zones().reduce(0) { try $0 + tx.count(RecordQuery(zones: [$1])) }
+            }
+            #expect(count <= 24)
+          }
+        }
+      }
+      group.addTask { [self] in
+        var random = SeededGenerator(seed: 99)
+        try await write(store, &random, count: 300)
+      }
+      try await group.waitForAll()
+    }
+    try expectOracle(store, Position(rawValue: 333))
+  }
+
   @Test("files that are damaged are made again")
   func damage() async throws {
     var random = SeededGenerator(seed: 4)

@@ -194,6 +194,105 @@ struct UndoTests {
     #expect(try store.value("f0", record) == "old")
   }
 
+  @Test("what was taken back out of order stays away when what came over it goes too")
+  func outOfOrder() async throws {
+    for removesPast in [false, true] {
+      let store = try await directory.noteStore("\(removesPast)")
+      let record = record
+      try await store.write { try $0.create(record, type: "note") }
+      for (field, value) in [("f0", 1), ("f1", 1), ("f0", 5)] as [(Name, Int64)] {
+        try await store.write { try $0.set(field, of: record, to: .int(value)) }
+      }
+      try await store.undo(Position(rawValue: 2))
+      try await store.undo(Position(rawValue: 3))
+      if removesPast { try store.removePast() }
+      let report = try await store.undo(Position(rawValue: 4))
+      #expect(report.kept == [])
+      let shown = try Shown(record, store)
+      #expect(shown?.registers == [:])
+    }
+  }
+
+  @Test("a deletion that has not seen the undo does not win over what was written after what was taken back")
+  func deletionsElsewhere() async throws {
+    var remote = TestRemote()
+    var stores: [LocalStore] = []
+    let clocks = [TestClock(1000), TestClock(1000)]
+    for number in 0..<2 {
+      let store = try directory.store("\(number)") {
+        $0.wallMilliseconds = { clocks[number].milliseconds }
+        $0.makeRandom = { 77 &+ UInt64(number) }
+      }
+      try await store.makeAttachedZone()
+      stores.append(store)
+    }
+    let record = record
+    func sync(_ store: LocalStore) async throws {
+      _ = try await store.ingest(remote.news(for: store))
+      while let acknowledgement = try remote.ship(store) { _ = try await store.acknowledge(acknowledgement) }
+    }
+    try await stores[0].write { try $0.create(record, type: "note", fields: ["f0": "old"]) }
+    for store in stores { try await sync(store) }
+    clocks[0].milliseconds = 10_000
+    try await stores[0].write { try $0.set("f0", of: record, to: "new") }
+    let position = try stores[0].lastPosition()
+    clocks[1].milliseconds = 15_000
+    try await stores[1].write { try $0.delete(record) }
+    clocks[0].milliseconds = 20_000
+    try await stores[0].write { try $0.set("f1", of: record, to: "kept") }
+    let report = try await stores[0].undo(position)
+    #expect(report.positions.count == 2)
+    for store in stores + stores { try await sync(store) }
+    for store in stores {
+      let shown = try Shown(record, store)
+      #expect(shown?.registers == ["f0": "old", "f1": "kept"])
+      try await checkSound(store)
+    }
+    // Both transactions go and come together.
+    try await stores[0].redo(position)
+    #expect(try stores[0].value("f0", record) == "new")
+    try await stores[0].undo(position)
+    #expect(try stores[0].value("f0", record) == "old")
+  }
+
+  @Test("an element that somebody has changed since stays, and very many are taken back at once")
+  func manyElements() async throws {
+    let store = try await makeStore()
+    let record = record
+    try await store.write { tx in
+      try tx.insertElements((0..<3000).map { .int($0) }, at: 0, in: "many", of: record)
+      for number in 0..<3000 { try tx.insert(.int(Int64(number)), into: "tags", of: record) }
+    }
+    let insertion = try store.lastPosition()
+    try await store.write { tx in try tx.removeElements(0..<3000, from: "many", of: record) }
+    let removal = try store.lastPosition()
+    try await store.undo(removal)
+    let list = try store.read { try $0.list("many", of: record) }
+    #expect(list == (0..<3000).map { .int($0) })
+    try await store.undo(insertion)
+    let tags = try store.read { try $0.elements(of: "tags", in: record) }
+    #expect(tags == ["old"])
+    try await checkSound(store)
+  }
+
+  @Test("rows of links that cannot be are passed over")
+  func damagedLinks() async throws {
+    let store = try await makeStore()
+    let record = record
+    try await store.write { try $0.set("f0", of: record, to: 1) }
+    let position = try store.lastPosition()
+    let prefix = Array("undo ".utf8)
+    try store.overwrite(prefix, [1], in: \.meta)
+    try store.overwrite(prefix + [0, 0, 0, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0, 0, 0, 9], in: \.meta)
+    try store.overwrite(
+      prefix + [255, 255, 255, 255, 255, 255, 255, 255], Array(repeating: 255, count: 9), in: \.meta)
+    try store.overwrite(prefix + [0, 0, 0, 0, 0, 0, 0, 1], [1, 2, 3], in: \.meta)
+    #expect(try store.undoManager().next?.position == position)
+    try await store.undo(position)
+    #expect(try store.value("f0", record) == "old")
+    #expect(await awaitedCode { try await store.undo(Position(rawValue: .max)) } == .positionUnknown)
+  }
+
   @Test("writes in two zones, moves between them included, go together")
   func zones() async throws {
     let store = try await makeStore()

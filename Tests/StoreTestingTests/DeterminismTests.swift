@@ -18,6 +18,10 @@ struct DeterminismTests {
       "EventStore/Commits/ObserverHub.swift", [.sleep],
       "lets commits gather while a task looks at them, which a simulation does itself"
     ),
+    (
+      "EventStore/Past/Fold/PinnedRead.swift", [.sleep],
+      "looks now and then how much of its budget a pinned read has used, which a simulation does at commits"
+    ),
     ("LMDB/Process/Gate.swift", [.clockTime], "how long a map that must grow waits for open reads"),
     ("Replicator/Remote/Folder/FolderWatch.swift", [.queue], "the system's word that a folder changed"),
     ("Replicator/Shell/SystemTimer.swift", [.sleep], "the default timer, which a configuration replaces"),

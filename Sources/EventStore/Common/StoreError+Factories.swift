@@ -8,6 +8,13 @@ import OperationFormat
 
 /// Errors that more than one place throws.
 extension StoreError {
+  /// The error of what cannot be done while the log is folded again.
+  static func foldingAgain(_ what: String) -> StoreError {
+    StoreError(
+      .outOfOrder, "\(what) while a zone is folded again",
+      hint: "try again after the next round of sync, or after a rebuild")
+  }
+
   static func accessDenied(_ directory: String) -> StoreError {
     StoreError(
       .accessDenied, "access to the store “\(directory)” is denied",

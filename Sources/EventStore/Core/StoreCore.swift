@@ -117,7 +117,11 @@ final class StoreCore: Sendable {
     try StoreError.translating { _ = try environment.lastTransactionID }
     pastTables.withLock { tables in
       tables.take()?.close()
-      if !configuration.isReadOnly { SystemEnvironment.removeScratchDirectory(pastDirectory) }
+      if configuration.isReadOnly { return }
+      // The directory stays: its lock keeps others from opening what is half removed.
+      let lock = try? DirectoryLock(pastDirectory, isRequired: false)
+      if lock != nil { SystemEnvironment.removeDataFiles(in: pastDirectory) }
+      extendLifetime(lock)
     }
   }
 

@@ -72,7 +72,7 @@ struct Reclaim {
       let count = positions.upperBound.rawValue - positions.lowerBound.rawValue
       try storage.log.removeSequences(run.first...run.first + count, of: lane)
     }
-    try storage.log.remove(runs)
+    try storage.log.remove(runs, isRewrite: false)
     return runs.reduce(0) { $0 + ($1.upperBound.rawValue - $1.lowerBound.rawValue) + 1 }
   }
 

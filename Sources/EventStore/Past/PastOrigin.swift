@@ -6,7 +6,7 @@ struct PastOrigin: Hashable, Sendable {
   let identity: StoreIdentity
   /// How often something before the log's end became another: see ``MetaName/rewrites``.
   let rewrites: UInt64
-  /// The definitions of the indexes, under their numbers, as rows.
+  /// The definitions of the indexes, under their numbers, as rows, and the policies of existence.
   let indexes: [UInt8]
   /// How many commits had done more than to append local transactions.
   let others: UInt64
@@ -21,6 +21,10 @@ struct PastOrigin: Hashable, Sendable {
     for index in try source.readView.pastIndexes() {
       writer.append(varint: UInt64(index.number))
       try index.append(to: &writer)
+    }
+    for (type, policy) in try source.readView.meta.policies().sorted(by: { $0.key < $1.key }) {
+      writer.append(varint: UInt64(type.rawValue))
+      writer.append(policy.rawValue)
     }
     indexes = writer.bytes
     var zones: [ZoneNumber: StateNumber] = [:]

@@ -18,7 +18,9 @@ final class PastTables: Sendable {
   let environment: Environment
   let tables: Tables
   let marks: Table
-  let interned = Interned()
+  /// Its map does not grow.
+  private static let mapBytesMin = 1 << 36
+
   /// Removed at the end; nil if it stays.
   private let scratchDirectory: String?
 
@@ -38,7 +40,7 @@ final class PastTables: Sendable {
       let isKept = directory != nil && !configuration.isUnsynced
       var options = Environment.Options(sync: isKept ? .noMetaSync : .none)
       options.tablesMax = 32
-      options.mapBytes = configuration.mapBytes
+      options.mapBytes = max(configuration.mapBytes, Self.mapBytesMin)
       environment = try Self.open(directory ?? scratchDirectory!, options)
     } catch {
       if let scratchDirectory { SystemEnvironment.removeScratchDirectory(scratchDirectory) }

@@ -96,9 +96,11 @@ extension LogTable where Source == TableStorage {
   func remove(_ positions: [Position]) throws { try remove(positions.map { $0...$0 }) }
 
   /// The same of entries in runs.
-  func remove(_ runs: [ClosedRange<Position>]) throws {
+  ///
+  /// - Parameter isRewrite: whether what was folded of the log is another by that: not if their zone is gone.
+  func remove(_ runs: [ClosedRange<Position>], isRewrite: Bool = true) throws {
     if runs.isEmpty { return }
-    try meta.countRewrite()
+    if isRewrite { try meta.countRewrite() }
     for run in runs.joined { try remove(run) }
   }
 

@@ -69,7 +69,7 @@ public final class StoreUndoManager: Sendable {
   private static let entriesMax = 100_000
 
   private func items(_ read: borrowing ReadTransaction) throws -> (undo: Item?, redo: Item?) {
-    let links = try UndoLinks(read.readView.meta)
+    let links = try UndoLinks(read.readView)
     var (undo, redo): (Item?, (item: Item, at: Position)?)
     /// The last write that takes nothing back.
     var newest = Position.start
@@ -89,7 +89,7 @@ public final class StoreUndoManager: Sendable {
       let item = Item(position: entry.position, label: made.label)
       if !links.isUndone(entry.position) {
         undo = item
-      } else if let last = links.chains[entry.position]?.last?.position, last >= redo?.at ?? .start {
+      } else if let last = links.chains[entry.position]?.turns.last?.position, last >= redo?.at ?? .start {
         redo = (item, last)
       }
     }

@@ -16,9 +16,26 @@ struct UndoPlan {
     /// Nil for whether the record exists.
     var field: Name? { if case .change(let field, _) = content { field } else { nil } }
 
-    /// The cell whose heads must be the same when it is written; nil if what it does needs no such care.
-    var cell: UndoneCell?
-    var heads: [OperationID] = []
+    /// The element of a set or the key of a map.
+    var element: Value? { if case .cell(let cell, _)? = expected { cell.element } else { nil } }
+
+    /// What must be the same when it is written; nil if what it does needs no such care.
+    var expected: Expectation?
+  }
+
+  /// What was there of a place when an undo was planned.
+  enum Expectation {
+    case existence([OperationID])
+    case cell(UndoneCell, [OperationID])
+    /// Of an element of a list.
+    case item(UnitReference, UndoneUnits.Item?)
+  }
+
+  /// A record that is alive afterwards, and since when.
+  struct Alive: Hashable {
+    let record: RecordID
+    let type: Name
+    let timestamp: Timestamp
   }
 
   private(set) var steps: [Step] = []
@@ -26,6 +43,9 @@ struct UndoPlan {
   /// The time of what it brings back, and of the transaction at most: a write of another store that has not seen it
   /// wins, as if what is taken back had never been.
   private(set) var timestamp: Timestamp
+  /// The records that it changes, and when they were changed last without the transaction. A deletion that has not seen
+  /// the undo wins if it is later than that, as if what is taken back had never been.
+  private(set) var alive: [Alive] = []
 
   /// The transaction that is taken back.
   let undone: LogTransaction
@@ -79,7 +99,9 @@ struct UndoPlan {
   /// Compares what there is now with what there would be without the transaction.
   mutating func compare(_ now: RecordReader, _ without: RecordReader) throws {
     for (record, operations) in operations {
+      let stepsBefore = steps.count
       guard try compareExistence(of: record, operations, now, without) else { continue }
+      defer { if steps.count > stepsBefore { noteAlive(record, without) } }
       var cells: Set<UndoneCell> = []
       var units: Set<Name> = []
       for case .update(_, _, let field, let change) in operations {
@@ -94,7 +116,12 @@ struct UndoPlan {
         case .contribute: keep(record, field, .lasting)
         }
       }
-      for cell in cells.sorted(by: <) { try compare(cell, of: record, operations, now, without) }
+      var (nowHeads, otherHeads) = (CellHeads(record, now), CellHeads(record, without))
+      for cell in cells.sorted(by: <) {
+        try compare(
+          cell, of: record, operations, nowHeads.heads(of: cell), otherHeads.heads(of: cell),
+          createdAt: { try without.creation(of: record) })
+      }
       for field in units.sorted() { try compareUnits(of: field, of: record, operations, now, without) }
     }
   }
@@ -103,6 +130,8 @@ struct UndoPlan {
   private mutating func compareExistence(
     of record: RecordID, _ operations: [LogOperation], _ now: RecordReader, _ without: RecordReader
   ) throws -> Bool {
+    let heads = try now.heads(of: .existence, record)
+    let expected = Expectation.existence(heads.map(\.operation))
     let (isAlive, other) = (try now.aliveType(of: record) != nil, try without.aliveType(of: record))
     let makes = operations.contains { $0.makesRecord || $0.isRevival }
     let deletes = operations.contains {
@@ -110,28 +139,27 @@ struct UndoPlan {
     }
     switch (isAlive, other) {
     case (true, nil) where makes:
-      steps.append(Step(record: record, content: .delete))
+      steps.append(Step(record: record, content: .delete, expected: expected))
       return false
     case (false, let type?) where deletes:
-      steps.append(Step(record: record, content: .revive(type: type)))
+      steps.append(Step(record: record, content: .revive(type: type), expected: expected))
       if let alive = try without.heads(of: .existence, record).first { bringsBack(alive.timestamp) }
       return true
     case (true, _?) where makes:
       // Others have changed it: it stays, and so does what they have seen.
-      keep(record, nil, .changedSince, try now.heads(of: .existence, record).first)
+      keep(record, nil, .changedSince, heads.first)
       return false
     case (true, _): return true
     case (false, _):
-      keep(record, nil, .changedSince, try now.heads(of: .existence, record).first)
+      keep(record, nil, .changedSince, heads.first)
       return false
     }
   }
 
   private mutating func compare(
-    _ cell: UndoneCell, of record: RecordID, _ operations: [LogOperation], _ now: RecordReader,
-    _ without: RecordReader
+    _ cell: UndoneCell, of record: RecordID, _ operations: [LogOperation], _ heads: [CellHead],
+    _ others: [CellHead], createdAt: () throws -> Timestamp?
   ) throws {
-    let heads = try cell.heads(of: record, now)
     if cell.kind == .counter {
       let isCounted = heads.contains { $0.operation.transaction == undone.id }
       guard isCounted else { return keep(record, cell.field, .changedSince) }
@@ -140,21 +168,20 @@ struct UndoPlan {
       }
       return
     }
-    let others = try cell.heads(of: record, without)
     let (value, other) = (heads.first?.content.value, others.first?.content.value)
-    // Null is no value.
-    guard (value ?? .null) != (other ?? .null) || cell.kind != .register && (value == nil) != (other == nil)
-    else {
+    // Null in a register is no value.
+    let isSame = cell.kind == .register ? (value ?? .null) == (other ?? .null) : value == other
+    if isSame {
       if let winner = heads.first, winner.operation.transaction != undone.id {
         keep(record, cell.field, .changedSince, winner, element: cell.element)
       }
       return
     }
-    if let timestamp = try others.first?.timestamp ?? without.creation(of: record) { bringsBack(timestamp) }
+    if let timestamp = try others.first?.timestamp ?? createdAt() { bringsBack(timestamp) }
     steps.append(
       Step(
-        record: record, content: .change(cell.field, cell.change(to: other)), cell: cell,
-        heads: heads.map(\.operation)))
+        record: record, content: .change(cell.field, cell.change(to: other)),
+        expected: .cell(cell, heads.map(\.operation))))
   }
 
   private mutating func compareUnits(
@@ -168,30 +195,49 @@ struct UndoPlan {
     for kind in [FieldKind.text, .list] where changes.contains(where: { $0.kind.unitKind == kind }) {
       let now = try UndoneUnits(field, kind, of: record, in: now)
       let without = try UndoneUnits(field, kind, of: record, in: without)
+      let own = without.units(madeBy: undone)
       for change in changes where change.kind.unitKind == kind {
         switch change {
         case .removeText(let spans):
-          for (text, last) in without.texts(in: spans.map(named), notOf: undone) where !now.shows(last) {
+          for (text, last) in without.texts(in: spans.map(named), besides: own, absentIn: now) {
             steps.append(Step(record: record, content: .change(field, .insertText(text, after: last))))
           }
         case .removeElements(let spans):
-          for (value, place) in without.elements(in: spans.map(named), notOf: undone, absentIn: now) {
-            steps.append(
-              Step(record: record, content: .change(field, .insertElements([value], after: place))))
+          for (values, last) in without.elements(in: spans.map(named), besides: own, absentIn: now) {
+            steps.append(Step(record: record, content: .change(field, .insertElements(values, after: last))))
           }
-        case .replaceElement(let element, _):
+        // What was done to an element that it has inserted itself goes with it.
+        case .replaceElement(let element, _) where !own.contains(named(element)):
           compareValue(of: named(element), field, of: record, now, without)
-        case .moveElement(let element, _):
+        case .moveElement(let element, _) where !own.contains(named(element)):
           moveBack(named(element), field, of: record, now)
         default: break
         }
       }
-      let made = now.made(by: undone)
+      try removeMade(field, kind, of: record, now)
+    }
+  }
+
+  /// Removes what the transaction has inserted and is there. An element that others have changed stays.
+  private mutating func removeMade(_ field: Name, _ kind: FieldKind, of record: RecordID, _ now: UndoneUnits)
+    throws
+  {
+    let made = now.there(madeBy: undone)
+    if kind == .text {
       for some in made.inGroups {
+        steps.append(Step(record: record, content: .change(field, .removeText(some))))
+      }
+      return
+    }
+    for span in made {
+      guard let item = now.items[span.first] else { continue }
+      if let other = (item.values + item.places).first(where: { $0.transaction.replica != undone.replica }) {
+        keep(record, field, .changedSince, author: try author(other))
+      } else {
         steps.append(
           Step(
-            record: record, content: .change(field, kind == .text ? .removeText(some) : .removeElements(some))
-          ))
+            record: record, content: .change(field, .removeElements([span])),
+            expected: .item(span.first, item)))
       }
     }
   }
@@ -201,24 +247,33 @@ struct UndoPlan {
   ) {
     guard let item = now.items[element], let other = without.items[element],
       let value = other.value, item.value != value
-    else {
-      // One that it has inserted itself goes.
-      if !now.isMade(element, by: undone) { keep(record, field, .changedSince) }
-      return
-    }
+    else { return keep(record, field, .changedSince) }
     if let valued = other.valued { bringsBack(valued) }
-    steps.append(Step(record: record, content: .change(field, .replaceElement(element, value))))
+    steps.append(
+      Step(
+        record: record, content: .change(field, .replaceElement(element, value)),
+        expected: .item(element, item)))
   }
 
   private mutating func moveBack(
     _ element: UnitReference, _ field: Name, of record: RecordID, _ now: UndoneUnits
   ) {
-    if now.isMade(element, by: undone) { return }
     let former = formerPlaces[PlacedElement(record: record, field: field, element: element)]
-    guard let former, let item = now.items[element], item.placedBy == undone.id else {
+    guard let former, let item = now.items[element], item.places.first?.transaction == undone.id else {
       return keep(record, field, .changedSince)
     }
-    steps.append(Step(record: record, content: .change(field, .moveElement(element, after: former))))
+    steps.append(
+      Step(
+        record: record, content: .change(field, .moveElement(element, after: former)),
+        expected: .item(element, item)))
+  }
+
+  private mutating func noteAlive(_ record: RecordID, _ without: RecordReader) {
+    guard let head = try? without.heads(of: .existence, record).first, case .alive(let type) = head.content
+    else {
+      return
+    }
+    alive.append(Alive(record: record, type: type, timestamp: head.timestamp))
   }
 
   private mutating func bringsBack(_ former: Timestamp) { timestamp = min(timestamp, former) }
@@ -229,11 +284,11 @@ struct UndoPlan {
 
   private mutating func keep(
     _ record: RecordID, _ field: Name?, _ reason: UndoReport.Kept.Reason, _ winner: CellHead? = nil,
-    element: Value? = nil
+    element: Value? = nil, author known: String? = nil
   ) {
     let kept = UndoReport.Kept(
       record: record, field: field, element: element, reason: reason,
-      author: winner.flatMap { try? author($0.operation) ?? nil })
+      author: known ?? winner.flatMap { try? author($0.operation) ?? nil })
     if !self.kept.contains(kept) { self.kept.append(kept) }
   }
 }
@@ -246,11 +301,6 @@ struct UndoneCell: Hashable, Comparable {
 
   init(_ field: Name, _ kind: FieldKind, _ element: Value? = nil) {
     (self.field, self.kind, self.element) = (field, kind, element)
-  }
-
-  /// Its heads, greatest first.
-  func heads(of record: RecordID, _ reader: RecordReader) throws -> [CellHead] {
-    try reader.heads(of: field, kind, record).filter { element == nil || $0.content.element == element }
   }
 
   /// What gives it a value; nil for none.
@@ -270,6 +320,26 @@ struct UndoneCell: Hashable, Comparable {
   }
 }
 
+/// The heads of the cells of a record, each field read once.
+struct CellHeads: ~Escapable {
+  private let record: RecordID
+  private let reader: RecordReader
+  private var known: [UndoneCell: [Value?: [CellHead]]] = [:]
+
+  @_lifetime(copy reader)
+  init(_ record: RecordID, _ reader: RecordReader) { (self.record, self.reader) = (record, reader) }
+
+  /// The heads of a cell, greatest first.
+  mutating func heads(of cell: UndoneCell) throws -> [CellHead] {
+    let field = UndoneCell(cell.field, cell.kind)
+    if known[field] == nil {
+      let heads = try reader.heads(of: cell.field, cell.kind, record)
+      known[field] = Dictionary(grouping: heads) { cell.element == nil ? nil : $0.content.element }
+    }
+    return known[field]![cell.element] ?? []
+  }
+}
+
 extension Value? {
   fileprivate var bytes: String { map { "\((try? $0.encoded()) ?? [])" } ?? "" }
 }
@@ -283,7 +353,10 @@ extension Value {
         ? DecimalNumber(coefficient: -Int128(number), exponent: 0).map { .decimal($0) } ?? self
         : .int(-number)
     case .decimal(let number):
-      DecimalNumber(coefficient: -number.coefficient, exponent: number.exponent).map { .decimal($0) } ?? self
+      number.coefficient == .min
+        ? self
+        : DecimalNumber(coefficient: -number.coefficient, exponent: number.exponent).map { .decimal($0) }
+          ?? self
     default: self
     }
   }

@@ -10,12 +10,23 @@ struct UndoRun {
     (self.core, self.author, self.schemaVersion) = (core, author, schemaVersion)
   }
 
-  /// What is to be done, found from one state of the store.
+  /// A transaction of the write.
+  private struct Target {
+    let root: Position
+    /// The transaction whose opposite is to be done, and where it is.
+    let last: Position
+    let undone: LogTransaction
+    /// From here on the log is folded without it.
+    let first: Position
+  }
+
+  /// What is to be done.
   private struct Work: Sendable {
     /// The transactions of the write, by their zones.
     var roots: [ZoneID: Position] = [:]
     var steps: [UndoPlan.Step] = []
     var kept: [UndoReport.Kept] = []
+    var alive: [UndoPlan.Alive] = []
     var label: String?
     /// Of the transactions that take it back.
     var timestamp: Timestamp?
@@ -31,38 +42,62 @@ struct UndoRun {
   // MARK: Finding
 
   private func find(_ position: Position, undoes: Bool) throws -> Work {
-    // Folded before: the store must not be read for as long.
-    let before = Position(rawValue: max(position.rawValue, 1) - 1)
-    try PastFold(core.past(), core).runMarks(through: before)
-    return try core.read { source in
-      let links = try UndoLinks(source.readView.meta)
-      var work = Work()
-      for entry in try group(of: position, source) {
-        try check(entry, undoes: undoes, links)
-        let (zone, root) = (entry.transaction.zone, entry.position)
-        work.roots[zone] = root
-        work.label = entry.transaction.label ?? work.label
-        // What had nothing to do leaves nothing to bring back.
-        guard let last = links.last(of: root) else { continue }
-        let undone = try source.entry(at: last).transaction
-        let source = source.alias()
-        var plan = UndoPlan(undone) { operation in
-          try source.position(of: operation.transaction, in: zone).flatMap {
-            try source.entry(at: $0).transaction.author
-          }
-        }
-        let names = Set(plan.operations.map { Array($0.record.name.rawValue.utf8) })
-        try UndonePast(core).read(source, without: last, links, names) { before in
-          try plan.notePlaces(before)
-        } now: { without in
-          try plan.compare(source.reader, without)
-        }
-        work.steps += plan.steps
-        work.kept += plan.kept
-        work.timestamp = min(work.timestamp ?? plan.timestamp, plan.timestamp)
-      }
-      return work
+    var work = Work()
+    let targets: [Target] = try core.read { source in
+      try self.targets(position, undoes: undoes, source, &work)
     }
+    let past = try UndonePast(core)
+    for target in targets {
+      // Apart from what follows: the store must not be read for as long.
+      try past.prepare(for: target.first)
+      try StoreError.translating { try plan(target, past, &work) }
+    }
+    return work
+  }
+
+  private func targets(
+    _ position: Position, undoes: Bool, _ source: borrowing ReadTransaction, _ work: inout Work
+  ) throws -> [Target] {
+    let links = try UndoLinks(source.readView)
+    var targets: [Target] = []
+    for entry in try group(of: position, source) {
+      let (zone, root) = (entry.transaction.zone, entry.position)
+      if root == position { try check(entry, undoes: undoes, links) }
+      // One zone's may be taken back already, if nothing was to be done there.
+      if links.isUndone(root) == undoes { continue }
+      let (number, row) = try source.readView.zones.visible(zone)
+      if try row.building != .none || source.readView.lanes.rereading(of: number) != nil {
+        throw StoreError.foldingAgain("nothing can be taken back")
+      }
+      work.roots[zone] = root
+      work.label = entry.transaction.label ?? work.label
+      guard let last = links.last(of: root) else { continue }
+      targets.append(
+        Target(
+          root: root, last: last, undone: try source.entry(at: last).transaction,
+          first: links.firstUndone(after: root)))
+    }
+    return targets
+  }
+
+  private func plan(_ target: Target, _ past: UndonePast, _ work: inout Work) throws {
+    let (core, zone) = (core, target.undone.zone)
+    var plan = UndoPlan(target.undone) { operation in
+      try core.read { source in
+        let position = try source.position(of: operation.transaction, in: zone)
+        return try position.flatMap { try source.entry(at: $0).transaction.author }
+      }
+    }
+    let names = Set(plan.operations.map { Array($0.record.name.rawValue.utf8) })
+    try past.read(without: target.last, of: target.root, from: target.first, names) { before in
+      try plan.notePlaces(before)
+    } now: { source, without in
+      try plan.compare(source.reader, without)
+    }
+    work.steps += plan.steps
+    work.kept += plan.kept
+    work.alive += plan.alive
+    work.timestamp = min(work.timestamp ?? plan.timestamp, plan.timestamp)
   }
 
   /// The transactions of a write.
@@ -108,7 +143,7 @@ struct UndoRun {
 
   private func apply(_ work: Work, undoes: Bool, _ write: LocalWrite) throws -> UndoReport {
     // Two undo commands at a time.
-    let links = try UndoLinks(write.storage.meta)
+    let links = try UndoLinks(write.storage)
     for root in work.roots.values where links.isUndone(root) == undoes {
       throw StoreError(
         .notUndoable,
@@ -116,22 +151,25 @@ struct UndoRun {
         hint: "look again what can be undone")
     }
     write.begin(at: work.timestamp)
+    // All is looked at before anything changes: no two changes are of one place.
+    var checks = UndoChecks()
+    let allowed = try work.steps.map { try checks.allows($0, write) }
     var kept = work.kept
-    for step in work.steps {
-      if let reason = try apply(step, write) {
-        kept.append(
-          UndoReport.Kept(
-            record: step.record, field: step.field, element: step.cell?.element, reason: reason, author: nil))
-      }
+    for (step, isAllowed) in zip(work.steps, allowed) {
+      if try isAllowed && make(step, write) { continue }
+      kept.append(
+        UndoReport.Kept(
+          record: step.record, field: step.field, element: step.element, reason: .changedSince, author: nil))
     }
     let changed = Set(write.changedZones)
     let before = try write.storage.lastPosition()
+    let label = label(work.label, undoes: undoes)
     try write.end(
-      author: author, label: label(work.label, undoes: undoes), schemaVersion: schemaVersion,
-      undoing: work.roots)
+      author: author, label: label, schemaVersion: schemaVersion, LocalWrite.Undo(roots: work.roots))
     for (zone, root) in work.roots where !changed.contains(zone) {
       try write.storage.meta.noteUndo(of: root, at: write.storage.lastPosition(), isDone: false)
     }
+    try keepAlive(work, changed, label, write)
     let last = try write.storage.lastPosition()
     return UndoReport(
       undone: work.roots.values.sorted(),
@@ -140,25 +178,36 @@ struct UndoRun {
       kept: kept)
   }
 
-  /// Makes a change. Returns why it is left alone.
-  private func apply(_ step: UndoPlan.Step, _ write: LocalWrite) throws -> UndoReport.Kept.Reason? {
+  /// Says of the changed records when they were changed last besides: the times of what was brought back may be earlier.
+  private func keepAlive(_ work: Work, _ changed: Set<ZoneID>, _ label: String, _ write: LocalWrite) throws {
+    guard let timestamp = work.timestamp else { return }
+    let later = work.alive.filter { $0.timestamp > timestamp && changed.contains($0.record.zone) }
+    for (timestamp, records) in Dictionary(grouping: later, by: \.timestamp).sorted(by: { $0.key < $1.key }) {
+      write.begin(at: timestamp, isAddition: true)
+      for alive in records.sorted(by: { $0.record < $1.record }) where try write.isAlive(alive.record) {
+        try write.revive(alive.record, type: alive.type)
+      }
+      try write.end(
+        author: author, label: label, schemaVersion: schemaVersion,
+        LocalWrite.Undo(roots: work.roots, isAddition: true))
+    }
+  }
+
+  /// Makes a change. Returns false if its record is not there, or there already.
+  private func make(_ step: UndoPlan.Step, _ write: LocalWrite) throws -> Bool {
     let isAlive = try write.isAlive(step.record)
     switch step.content {
     case .revive(let type):
-      if isAlive { return .changedSince }
+      if isAlive { return false }
       try write.revive(step.record, type: type)
     case .delete:
-      if !isAlive { return .changedSince }
+      if !isAlive { return false }
       try write.delete(step.record)
     case .change(let field, let change):
-      guard isAlive else { return .changedSince }
-      if let cell = step.cell, try cell.heads(of: step.record, write.reader()).map(\.operation) != step.heads
-      {
-        return .changedSince
-      }
+      if !isAlive { return false }
       try write.takingAnyKind { try write.change(field, of: step.record, change) }
     }
-    return nil
+    return true
   }
 
   private func label(_ label: String?, undoes: Bool) -> String {

@@ -14,30 +14,31 @@ struct UndonePast {
     past = try core.past()
   }
 
-  /// Calls one closure with the records as they were before a transaction, and another with what they would be now
-  /// without some.
+  /// Folds up to near a transaction, so that not much has to be folded again later.
+  func prepare(for first: Position) throws {
+    try PastFold(past, core).runMarks(through: Position(rawValue: first.rawValue - 1))
+  }
+
+  /// Calls one closure with the records as they were before a transaction, and another with the store and with what its
+  /// records would be now without the transaction, and without those that have no effect.
   ///
   /// - Parameters:
-  ///   - source: the store.
   ///   - last: the transaction. Its removals in lists and texts are left out too.
-  ///   - links: says which have no effect.
+  ///   - root: what it takes back or brings back; itself if nothing.
+  ///   - first: from here on the log is folded without them.
   ///   - records: the names of the records that are of interest.
   func read(
-    _ source: borrowing ReadTransaction, without last: Position, _ links: UndoLinks, _ records: Set<[UInt8]>,
-    before: (RecordReader) throws -> Void, now: (RecordReader) throws -> Void
+    without last: Position, of root: Position, from first: Position, _ records: Set<[UInt8]>,
+    before: (RecordReader) throws -> Void, now: (borrowing ReadTransaction, RecordReader) throws -> Void
   ) throws {
     func isWanted(_ record: RawSpan) -> Bool { records.contains(record.bytes) }
-    let root = links.roots[last] ?? last
-    let first = links.firstUndone(after: root)
     let start = Position(rawValue: first.rawValue - 1)
-    try PastFold(past, core).withDroppedBranch(
-      source, through: start, taking: { isWanted($1) ? .all : .nothing }
-    ) {
-      mark, store in
-      let idle = links.idle(after: mark, next: root)
+    let part: (OperationKind, RawSpan) -> FoldedPart = { _, record in isWanted(record) ? .all : .nothing }
+    try PastFold(past, core).withDroppedBranch(through: start, taking: part) { store, source in
+      let idle = try UndoLinks(source.readView).idle(after: start, next: root)
       let replay = try LogReplay(store)
       let end = try source.readView.log.lastPosition()
-      for at in first.rawValue...end.rawValue {
+      for at in first.rawValue...max(first, end).rawValue {
         let position = Position(rawValue: at)
         if position == last { try read(store, before) }
         try replay.fold(source, at: position) { kind, record in
@@ -47,7 +48,7 @@ struct UndonePast {
           return .all
         }
       }
-      try read(store, now)
+      try read(store) { try now(source, $0) }
     }
   }
 
@@ -55,24 +56,23 @@ struct UndonePast {
     try store.flush()
     try store.storage.flush()
     store.fold.reset()
-    try body(
-      RecordReader(
-        ReadView(
-          store.storage.transaction.alias(), tables: store.storage.tables, interned: past.interned)))
+    let storage = store.storage
+    let view = ReadView(storage.transaction.alias(), tables: storage.tables, interned: storage.interned)
+    try body(RecordReader(view))
   }
 }
 
 extension OperationKind {
   /// Whether it makes units of a list or a text.
-  var makesUnits: Bool {
+  fileprivate var makesUnits: Bool {
     switch self {
     case .insertElements, .insertText, .moveElement: true
     default: false
     }
   }
 
-  /// Whether it works on a list or a text.
-  var changesUnits: Bool {
+  /// Whether it makes or removes units of a list or a text, or moves them.
+  fileprivate var changesUnits: Bool {
     switch self {
     case .insertElements, .insertText, .moveElement, .removeElements, .removeText: true
     // The value of an element is a register.

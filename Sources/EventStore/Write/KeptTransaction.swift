@@ -6,8 +6,21 @@ struct KeptTransaction: Sendable {
   var header: TransactionHeader
   var arrivalDelay: Int64
   var body: [UInt8]
-  /// The transaction that it takes back.
-  var undone: Position?
+  /// What it takes back.
+  var undone: Undone?
+
+  struct Undone {
+    let root: Position
+    /// Whether it belongs to the transaction before.
+    let isAddition: Bool
+  }
+}
+
+extension MetaTable where Source == TableStorage {
+  /// Notes that the transaction at a position takes another one back.
+  func noteUndo(_ undone: KeptTransaction.Undone, at position: Position) throws {
+    try noteUndo(of: undone.root, at: position, isAddition: undone.isAddition)
+  }
 }
 
 /// Repeats local writes whose commit was undone.
@@ -40,8 +53,8 @@ struct KeptWrite {
       try follow(&header, row)
       again.header = try write.storage.log.transactionHeader(of: header)
       try write.store.appendParsed(header, body: body, receivedMilliseconds: nil)
-      if let root = again.undone {
-        try write.storage.meta.noteUndo(of: root, at: write.storage.lastPosition())
+      if let undone = again.undone {
+        try write.storage.meta.noteUndo(undone, at: write.storage.lastPosition())
       }
       write.keep(again)
     }

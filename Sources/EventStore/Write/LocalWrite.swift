@@ -54,24 +54,36 @@ final class LocalWrite {
 
   /// Begins a write.
   ///
-  /// - Parameter former: the time of its transactions; nil for now.
-  func begin(at former: Timestamp? = nil) {
+  /// - Parameters:
+  ///   - former: the time of its transactions; nil for now.
+  ///   - isAddition: whether it belongs to the write before, which has ended and can be undone with it.
+  func begin(at former: Timestamp? = nil, isAddition: Bool = false) {
     current.number += 1
     current.madeNames = 0
     current.taken = nil
     current.timestamp = store.clock.tick(wallMilliseconds: store.wallMilliseconds())
     if let former { current.timestamp = former }
-    removeKept()
+    if !isAddition { removeKept() }
     current.failure = nil
     dropDrafts()
   }
 
+  /// What a write takes back.
+  struct Undo {
+    /// The transactions, by their zones.
+    var roots: [ZoneID: Position]
+    /// Whether it belongs to the write before.
+    var isAddition = false
+
+    func undone(in zone: ZoneID) -> KeptTransaction.Undone? {
+      roots[zone].map { KeptTransaction.Undone(root: $0, isAddition: isAddition) }
+    }
+  }
+
   /// Appends the write's transactions to the log.
   ///
-  /// - Parameter undone: the transactions that it takes back, by their zones.
-  func end(
-    author: String?, label: String?, schemaVersion: UInt64?, undoing undone: [ZoneID: Position] = [:]
-  ) throws {
+  /// - Parameter undo: of a write that takes others back.
+  func end(author: String?, label: String?, schemaVersion: UInt64?, _ undo: Undo? = nil) throws {
     current.number += 1
     if let failure = current.failure { throw failure }
     try StoreError.check(author, "author", Limits.authorBytesMax)
@@ -90,7 +102,7 @@ final class LocalWrite {
       try draft.check(
         operations: draft.encoder.operationCount, bytes: body.count, steps: draft.encoder.steps)
       // From here on only the store can fail, so the write needs no nested transaction.
-      if used == 1 { try storage.dropUntouchedNested() }
+      if used == 1, undo == nil { try storage.dropUntouchedNested() }
       try store.fold.flush()
       let delay = store.wallMilliseconds() &- Int64(timestamp.milliseconds)
       let header = LogEntryHeader(
@@ -99,12 +111,13 @@ final class LocalWrite {
         arrivalDelay: delay)
       let isCurrent = draft.target.version == storage.zonesVersion
       let position = try storage.log.append(header, body: body.span)
-      if let root = undone[draft.id!] { try storage.meta.noteUndo(of: root, at: position) }
+      let undone = undo?.undone(in: draft.id!)
+      if let undone { try storage.meta.noteUndo(undone, at: position) }
       if !draft.content.assets.isEmpty { try store.countAssets(draft.content.assets, in: draft.zone) }
       store.appendedBytes += body.count
       keep(
         KeptTransaction(
-          header: try self.header(of: draft), arrivalDelay: delay, body: body.bytes, undone: undone[draft.id!]
+          header: try self.header(of: draft), arrivalDelay: delay, body: body.bytes, undone: undone
         ))
       if isCurrent { draft.advance(storage.zonesVersion) }
     }

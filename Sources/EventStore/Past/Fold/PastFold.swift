@@ -6,54 +6,49 @@ struct PastFold {
   private let past: PastTables
   private let core: StoreCore
 
-  /// Between two marks are at most so many entries, and about so many rows of records that folding them reads: they are
-  /// folded when a position between is asked for.
-  private static let (entriesMax, rowsMax) = (UInt64(512), UInt64(4096))
+  /// Between two marks are at most so many entries, and about so many rows of records that folding them reads, and bytes: they
+  /// are folded when a position between is asked for.
+  private static let (entriesMax, rowsMax, bytesMax) = (UInt64(512), UInt64(4096), UInt64(4 << 20))
 
   init(_ past: PastTables, _ core: StoreCore) { (self.past, self.core) = (past, core) }
 
   /// Folds up to a position, in steps: each is one commit, and reads the store for itself alone.
   func run(through position: Position, _ progress: (_ done: UInt64, _ total: UInt64) throws -> Void) throws {
-    var isDone = try core.read { source in
-      let last = try source.readView.log.lastPosition()
-      guard position <= last else {
-        throw StoreError(
-          .positionUnknown, "the log has no position \(position)", hint: "the last is \(last)")
+    try StoreError.translating {
+      var isDone = try core.read { try isFolded(through: position, $0) }
+      while !isDone {
+        let done = try step(through: position)
+        try progress(done.rawValue, position.rawValue)
+        isDone = done == position
       }
-      return try isFolded(through: position, source)
-    }
-    while !isDone {
-      let done = try core.read { source in
-        do {
-          return try step(through: position, source)
-        } catch {
-          throw StoreError.translate(error)
-        }
-      }
-      try progress(done.rawValue, position.rawValue)
-      isDone = done == position
     }
   }
 
   /// Folds up to marks from which a position is near.
   func runMarks(through position: Position) throws {
-    var isDone = false
-    while !isDone {
-      isDone = try core.read { source in
-        do {
-          let transaction = try past.environment.beginRead()
-          let last = try past.lastMark(through: Position(rawValue: .max), transaction)?.position ?? .start
-          if last >= position, try isCurrent(PastOrigin(source), source, transaction) { return true }
-          return try step(through: position, source) == position
-        } catch {
-          throw StoreError.translate(error)
-        }
-      }
+    try StoreError.translating {
+      while try !core.read({ try isMarked(behind: position, $0) }), try step(through: position) < position {}
     }
+  }
+
+  private func check(_ position: Position, _ source: borrowing ReadTransaction) throws {
+    let last = try source.readView.log.lastPosition()
+    guard position <= last else {
+      throw StoreError(
+        .positionUnknown, "the log has no position \(position)", hint: "the last is \(last)")
+    }
+  }
+
+  private func isMarked(behind position: Position, _ source: borrowing ReadTransaction) throws -> Bool {
+    try check(position, source)
+    let transaction = try past.environment.beginRead()
+    guard let last = try past.lastMark(through: Position(rawValue: .max), transaction) else { return false }
+    return try last.position >= position && isCurrent(PastOrigin(source), source, transaction)
   }
 
   /// Whether nothing has to be done. It waits for no writer.
   private func isFolded(through position: Position, _ source: borrowing ReadTransaction) throws -> Bool {
+    try check(position, source)
     guard let transaction = try past.beginRead(at: position) else { return false }
     return try isCurrent(PastOrigin(source), source, transaction)
   }
@@ -72,25 +67,26 @@ struct PastFold {
   }
 
   /// Folds a part, and returns up to where it is done.
-  private func step(through position: Position, _ source: borrowing ReadTransaction) throws -> Position {
-    let store = makeStore()
-    defer { store.abort() }
-    let transaction = try past.environment.beginWrite()
-    if try makeCurrent(source, transaction), try past.open(position, transaction) { return position }
-    let last = try past.lastMark(through: Position(rawValue: .max), transaction)?.position ?? .start
-    let before = try past.lastMark(through: position, transaction)?.position ?? .start
-    try copySyncState(of: source, transaction)
-    transaction.version = before.rawValue
-    if before < last { try past.beginBranch(position, from: before, transaction) }
-    try store.begin(transaction)
-    var done = position
-    if before < last {
-      try foldBranch(after: before, through: position, source, store)
-    } else {
-      done = try foldMarks(after: before, through: position, source, store)
+  private func step(through position: Position) throws -> Position {
+    try withStore { store, source in
+      try check(position, source)
+      let transaction = store.storage.transaction.alias()
+      if try makeCurrent(source, transaction), try past.open(position, transaction) { return position }
+      let last = try past.lastMark(through: Position(rawValue: .max), transaction)?.position ?? .start
+      let before = try past.lastMark(through: position, transaction)?.position ?? .start
+      try copySyncState(of: source, transaction)
+      transaction.version = before.rawValue
+      var done = position
+      if before < last {
+        try past.beginBranch(position, from: before, transaction)
+        try foldBranch(after: before, through: position, source, store)
+      } else {
+        done = try foldMarks(after: before, through: position, source, store)
+      }
+      try checkNames(source, transaction)
+      try store.commit()
+      return done
     }
-    try store.commit()
-    return done
   }
 
   /// Calls a closure with a branch of the past at a position, which is dropped again, to fold into it what comes next
@@ -98,25 +94,45 @@ struct PastFold {
   ///
   /// - Parameters:
   ///   - part: what of an operation is folded, by its kind and the name of its record.
-  ///   - body: gets the mark from which the branch comes, and the fold.
+  ///   - body: gets the fold and the store.
   func withDroppedBranch(
-    _ source: borrowing ReadTransaction, through position: Position,
-    taking part: (OperationKind, RawSpan) -> FoldedPart,
-    _ body: (_ mark: Position, StoreTransaction) throws -> Void
+    through position: Position, taking part: (OperationKind, RawSpan) -> FoldedPart,
+    _ body: (StoreTransaction, borrowing ReadTransaction) throws -> Void
   ) throws {
+    try withStore { store, source in
+      let transaction = store.storage.transaction.alias()
+      _ = try makeCurrent(source, transaction)
+      let mark = try past.lastMark(through: position, transaction)?.position ?? .start
+      try copySyncState(of: source, transaction)
+      // One that no position has.
+      (transaction.version, transaction.branch) = (mark.rawValue, .max)
+      try withoutActuallyEscaping(part) { part in
+        try foldBranch(after: mark, through: position, source, store, taking: part)
+      }
+      try body(store, source)
+    }
+  }
+
+  /// Runs a closure in a write transaction of the past, which is dropped unless it is committed. The store is read from
+  /// after its begin on: it is not older than what another one has folded.
+  private func withStore<R>(
+    _ body: (StoreTransaction, borrowing ReadTransaction) throws -> R
+  ) throws -> R {
     let store = makeStore()
     defer { store.abort() }
-    let transaction = try past.environment.beginWrite()
-    _ = try makeCurrent(source, transaction)
-    let mark = try past.lastMark(through: position, transaction)?.position ?? .start
-    try copySyncState(of: source, transaction)
-    // One that no position has.
-    (transaction.version, transaction.branch) = (mark.rawValue, .max)
-    try store.begin(transaction)
-    try withoutActuallyEscaping(part) { part in
-      try foldBranch(after: mark, through: position, source, store, taking: part)
+    try store.begin(try past.environment.beginWrite())
+    return try core.read { source in try body(store, source) }
+  }
+
+  /// While the log is folded again, it may have names that the store has not: those would get numbers here that others
+  /// get there.
+  private func checkNames(
+    _ source: borrowing ReadTransaction, _ transaction: borrowing LMDBTransaction
+  ) throws {
+    let known = try source.transaction.statistics(of: source.tables.names).entries
+    guard try transaction.statistics(of: past.tables.names).entries == known else {
+      throw StoreError.foldingAgain("the past cannot be read")
     }
-    try body(mark, store)
   }
 
   private func makeStore() -> StoreTransaction {
@@ -162,7 +178,7 @@ struct PastFold {
     while done < position, byteCount < LogReplay.stepBytesMax {
       let next = Position(rawValue: min(done.rawValue + entries, position.rawValue))
       store.storage.transaction.version = next.rawValue
-      let rowsBefore = store.storage.touchedRows
+      let (rowsBefore, bytesBefore) = (store.storage.touchedRows, byteCount)
       for at in done.next.rawValue...next.rawValue {
         byteCount += try replay.fold(source, at: Position(rawValue: at))
       }
@@ -171,9 +187,11 @@ struct PastFold {
       try store.storage.flush()
       store.fold.reset()
       try past.putMark(next, source.readView.checksum(at: next), store.storage.transaction)
-      // As many entries as would have taken so many rows.
+      // As many entries as would have taken so many rows, and bytes.
       let rows = UInt64(max(1, store.storage.touchedRows - rowsBefore))
-      let fitting = Self.rowsMax * (next.rawValue - done.rawValue) / rows
+      let bytes = UInt64(max(1, byteCount - bytesBefore))
+      let count = next.rawValue - done.rawValue
+      let fitting = min(Self.rowsMax * count / rows, Self.bytesMax * count / bytes)
       entries = min(max(1, fitting), 2 * entries, Self.entriesMax)
       done = next
     }

@@ -30,12 +30,13 @@ public final class StoreSnapshot: Sendable {
     do {
       while true {
         let past = try core.past()
-        if let transaction = try past.beginRead(at: position) {
+        if let transaction = try? past.beginRead(at: position) {
           return try body(
             ReadTransaction(
-              transaction, tables: past.tables, interned: past.interned, identity: core.identity))
+              transaction, tables: past.tables, interned: Interned(), identity: core.identity))
         }
-        // What was folded is gone: it was one of very many positions, or something of the log is another now.
+        // What was folded is gone: it was one of very many positions, something of the log is another now, or all of it
+        // was removed.
         try PastFold(past, core).run(through: position) { _, _ in }
       }
     } catch {
