@@ -189,7 +189,7 @@ struct CommitTests {
   /// to wait for its turn.
   @Test(
     "a commit wakes observers also if readers see it long after it was written to the file",
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(20)))
   func slowCommit() async throws {
     let store = try await directory.noteStore()
     for number in 0..<40 { try await store.write { tx in try tx.create(note("n\(number)"), type: "note") } }

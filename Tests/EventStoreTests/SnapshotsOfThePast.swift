@@ -69,7 +69,7 @@ struct SnapshotsOfThePast {
     }
   }
 
-  @Test("the empty store can be read before any other position was", .timeLimit(.minutes(1)))
+  @Test("the empty store can be read before any other position was", .timeLimit(.minutes(20)))
   func emptyStore() async throws {
     let store = try makeStore()
     try await store.makeZone()
