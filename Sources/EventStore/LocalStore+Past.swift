@@ -28,7 +28,9 @@ extension LocalStore {
   ///
   /// Where the clock was set back in between, it is one of the places that fit.
   ///
-  /// - Parameter milliseconds: since 1970.
+  /// - Parameters:
+  ///   - milliseconds: since 1970.
+  ///   - progress: as there.
   /// - Throws: as ``snapshot(at:progress:)``.
   public func snapshot(
     asOf milliseconds: Int64,

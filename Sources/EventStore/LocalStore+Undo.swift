@@ -26,7 +26,10 @@ extension LocalStore {
 
   /// Brings back what ``undo(_:author:schemaVersion:)`` has taken back, in the same way.
   ///
-  /// - Parameter position: of the transaction that was undone.
+  /// - Parameters:
+  ///   - position: of the transaction that was undone.
+  ///   - author: of the new transaction.
+  ///   - schemaVersion: of the new transaction.
   /// - Throws: ``StoreError`` as there; `notUndoable` for a transaction that is not taken back.
   @discardableResult
   public func redo(

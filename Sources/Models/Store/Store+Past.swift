@@ -20,6 +20,7 @@ extension Store {
   /// The transactions that have changed a record, the last one first.
   ///
   /// - Parameters:
+  ///   - ref: the record.
   ///   - position: only those before this position; nil for all.
   ///   - limit: how many at most.
   /// - Throws: `StoreError` `zoneUnknown`, `closed`, `damaged`, `system`.
