@@ -214,7 +214,7 @@ final class Calls: Sendable {
     case atOrAfter(UnsafeRawBufferPointer)
     case to(UnsafeRawBufferPointer)
 
-    /// The step that goes on in its direction; nil if it looks at one place alone.
+    /// The next step in its direction; nil if it looks at one place alone.
     var further: Step? {
       switch self {
       case .first, .next, .atOrAfter: .next

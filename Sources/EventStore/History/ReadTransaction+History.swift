@@ -48,10 +48,7 @@ extension ReadTransaction {
     let reader = LogReader(view)
     try reader.forEachPosition(after: position, in: record?.zone ?? zone) { position in
       let entry = try reader.entry(at: position)
-      if let record, !entry.transaction.operations.contains(where: { $0.record == record.name }) {
-        return true
-      }
-      return try body(entry)
+      return try entry.changes(record) ? body(entry) : true
     }
   }
 
@@ -71,10 +68,7 @@ extension ReadTransaction {
     let reader = LogReader(view)
     try reader.forEachPosition(before: position, in: record?.zone ?? zone) { position in
       let entry = try reader.entry(at: position)
-      if let record, !entry.transaction.operations.contains(where: { $0.record == record.name }) {
-        return true
-      }
-      return try body(entry)
+      return try entry.changes(record) ? body(entry) : true
     }
   }
 
@@ -179,5 +173,13 @@ extension ReadTransaction {
   package func writtenHere(in zone: ZoneID) throws -> WrittenHere {
     let (number, row) = try view.zones.visible(zone)
     return try view.lanes.writtenHere(in: number, row, identity)
+  }
+}
+
+extension LogEntry {
+  /// Whether it has an operation on a record; true for nil.
+  fileprivate func changes(_ record: RecordID?) -> Bool {
+    guard let record else { return true }
+    return transaction.operations.contains { $0.record == record.name }
   }
 }

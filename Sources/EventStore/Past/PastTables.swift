@@ -6,7 +6,7 @@ import OperationFormat
 /// folded when it was written.
 ///
 /// All of it can be made again from the log. A mark stands for each position up to which was folded at one time: it can
-/// be read there. A position between two marks is read from a branch of the first, into which what lies between is
+/// be read there. A position between two marks is read from a branch of the first, into which the entries between are
 /// folded.
 ///
 /// | table `past` | key | value |

@@ -36,9 +36,7 @@ struct UndoChecks {
     let place = UndoneField(record: record, field: cell.field, kind: cell.kind)
     if heads[place] == nil {
       let reader = try write.reader()
-      let found = try reader.heads(of: cell.field, cell.kind, record)
-      heads[place] = Dictionary(grouping: found) { cell.element == nil ? nil : $0.content.element }
-        .mapValues { $0.map(\.operation) }
+      heads[place] = try reader.headsByElement(of: cell, record).mapValues { $0.map(\.operation) }
     }
     return heads[place]![cell.element] ?? []
   }

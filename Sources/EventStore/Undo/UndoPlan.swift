@@ -79,10 +79,12 @@ struct UndoPlan {
   /// Notes where the elements of lists were that it has moved.
   mutating func notePlaces(_ before: RecordReader) throws {
     for (record, operations) in operations {
+      var lists: [Name: UndoneUnits] = [:]
       for case .update(_, _, let field, .moveElement(let element, _)) in operations {
         let named = named(element)
-        let items = try UndoneUnits(field, .list, of: record, in: before).items
-        formerPlaces[PlacedElement(record: record, field: field, element: named)] = items[named]?.place
+        let list = try lists[field] ?? UndoneUnits(field, .list, of: record, in: before)
+        lists[field] = list
+        formerPlaces[PlacedElement(record: record, field: field, element: named)] = list.items[named]?.place
       }
     }
   }
@@ -333,8 +335,7 @@ struct CellHeads: ~Escapable {
   mutating func heads(of cell: UndoneCell) throws -> [CellHead] {
     let field = UndoneCell(cell.field, cell.kind)
     if known[field] == nil {
-      let heads = try reader.heads(of: cell.field, cell.kind, record)
-      known[field] = Dictionary(grouping: heads) { cell.element == nil ? nil : $0.content.element }
+      known[field] = try reader.headsByElement(of: cell, record)
     }
     return known[field]![cell.element] ?? []
   }
@@ -374,6 +375,13 @@ extension OperationKind {
 }
 
 extension RecordReader {
+  /// The heads of the field of a cell, by the elements if it has some.
+  func headsByElement(of cell: UndoneCell, _ record: RecordID) throws -> [Value?: [CellHead]] {
+    Dictionary(grouping: try heads(of: cell.field, cell.kind, record)) {
+      cell.element == nil ? nil : $0.content.element
+    }
+  }
+
   /// When a record was created; nil if that is not known.
   fileprivate func creation(of record: RecordID) throws -> Timestamp? {
     try view.withRow(of: record) { row, _ in try row.creation().stamp?.head(0).timestamp }

@@ -53,9 +53,7 @@ struct UndonePast {
   }
 
   private func read(_ store: StoreTransaction, _ body: (RecordReader) throws -> Void) throws {
-    try store.flush()
-    try store.storage.flush()
-    store.fold.reset()
+    try store.settle()
     let storage = store.storage
     let view = ReadView(storage.transaction.alias(), tables: storage.tables, interned: storage.interned)
     try body(RecordReader(view))

@@ -184,12 +184,3 @@ extension CellHead.Content {
     if case .item(let unit, _) = self { unit } else { nil }
   }
 }
-
-extension [UnitSpan] {
-  /// In groups that one operation may name.
-  var inGroups: [[UnitSpan]] {
-    stride(from: 0, to: count, by: Limits.operationMakersMax).map {
-      Array(self[$0..<Swift.min($0 + Limits.operationMakersMax, count)])
-    }
-  }
-}

@@ -60,8 +60,7 @@ struct FoundUnits {
   /// The units in a range of indexes, in groups that one operation may name.
   func runs(_ range: Range<Int>, _ field: Name) throws -> [[UnitSpan]] {
     try range.checkIsRange(of: count, field)
-    return groups(
-      try order.units(range).map { UnitSpan(first: try reference($0.first), count: $0.count) })
+    return try order.units(range).map { UnitSpan(first: try reference($0.first), count: $0.count) }.inGroups
   }
 
   /// The elements of a list in a range of indexes, in groups that one operation may name.
@@ -78,12 +77,15 @@ struct FoundUnits {
         runs.append(UnitSpan(first: reference, count: 1))
       }
     }
-    return groups(runs)
+    return runs.inGroups
   }
+}
 
-  private func groups(_ runs: [UnitSpan]) -> [[UnitSpan]] {
-    stride(from: 0, to: runs.count, by: Limits.operationMakersMax).map {
-      Array(runs[$0..<min($0 + Limits.operationMakersMax, runs.count)])
+extension [UnitSpan] {
+  /// In groups that one operation may name.
+  var inGroups: [[UnitSpan]] {
+    stride(from: 0, to: count, by: Limits.operationMakersMax).map {
+      Array(self[$0..<Swift.min($0 + Limits.operationMakersMax, count)])
     }
   }
 }

@@ -141,6 +141,13 @@ final class StoreTransaction {
     try storage.flushIndexes()
   }
 
+  /// Writes all that was folded, before it is read by others or another version is written.
+  func settle() throws {
+    try flush()
+    try storage.flush()
+    fold.reset()
+  }
+
   func beginNested() throws {
     try flush()
     fold.reset()

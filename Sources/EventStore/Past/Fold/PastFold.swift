@@ -71,10 +71,13 @@ struct PastFold {
     try withStore { store, source in
       try check(position, source)
       let transaction = store.storage.transaction.alias()
-      if try makeCurrent(source, transaction), try past.open(position, transaction) { return position }
+      let origin = try PastOrigin(source)
+      if try makeCurrent(origin, source, transaction), try past.open(position, transaction) {
+        return position
+      }
       let last = try past.lastMark(through: Position(rawValue: .max), transaction)?.position ?? .start
       let before = try past.lastMark(through: position, transaction)?.position ?? .start
-      try copySyncState(of: source, transaction)
+      try copySyncState(of: source, origin, transaction)
       transaction.version = before.rawValue
       var done = position
       if before < last {
@@ -101,9 +104,10 @@ struct PastFold {
   ) throws {
     try withStore { store, source in
       let transaction = store.storage.transaction.alias()
-      _ = try makeCurrent(source, transaction)
+      let origin = try PastOrigin(source)
+      _ = try makeCurrent(origin, source, transaction)
       let mark = try past.lastMark(through: position, transaction)?.position ?? .start
-      try copySyncState(of: source, transaction)
+      try copySyncState(of: source, origin, transaction)
       // One that no position has.
       (transaction.version, transaction.branch) = (mark.rawValue, .max)
       try withoutActuallyEscaping(part) { part in
@@ -143,9 +147,9 @@ struct PastFold {
 
   /// Begins again if what was folded is not what the log says now. Returns whether it is.
   private func makeCurrent(
-    _ source: borrowing ReadTransaction, _ transaction: borrowing LMDBTransaction
+    _ origin: PastOrigin, _ source: borrowing ReadTransaction, _ transaction: borrowing LMDBTransaction
   ) throws -> Bool {
-    if try isCurrent(PastOrigin(source), source, transaction) { return true }
+    if try isCurrent(origin, source, transaction) { return true }
     try past.removeAll(transaction)
     try copyIndexes(of: source, transaction)
     try past.putMark(.start, 0, transaction)
@@ -162,9 +166,7 @@ struct PastFold {
         try replay.fold(source, at: Position(rawValue: at), taking: part)
       }
     }
-    try store.flush()
-    try store.storage.flush()
-    store.fold.reset()
+    try store.settle()
   }
 
   /// Folds up to some marks after the last one.
@@ -183,9 +185,7 @@ struct PastFold {
         byteCount += try replay.fold(source, at: Position(rawValue: at))
       }
       // What comes is of another version.
-      try store.flush()
-      try store.storage.flush()
-      store.fold.reset()
+      try store.settle()
       try past.putMark(next, source.readView.checksum(at: next), store.storage.transaction)
       // As many entries as would have taken so many rows, and bytes.
       let rows = UInt64(max(1, store.storage.touchedRows - rowsBefore))
@@ -203,9 +203,8 @@ struct PastFold {
   /// Copies identities, places and policies, as far as they may be others now. Zones keep their numbers and start
   /// empty.
   private func copySyncState(
-    of source: borrowing ReadTransaction, _ transaction: borrowing LMDBTransaction
+    of source: borrowing ReadTransaction, _ origin: PastOrigin, _ transaction: borrowing LMDBTransaction
   ) throws {
-    let origin = try PastOrigin(source)
     let known = try past.origin(transaction)
     var pairs = LogReplay.identities(source.tables, past.tables)
     if known?.others != origin.others { pairs += LogReplay.places(source.tables, past.tables) }
