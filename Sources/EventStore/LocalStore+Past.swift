@@ -52,6 +52,15 @@ extension LocalStore {
     try StoreSnapshot(of: core, at: position, progress: progress)
   }
 
+  /// Reads a new fold of the whole log up to a position, which is removed then: slow, and the oracle of snapshots.
+  package func withScratchFold<R>(
+    through position: Position, _ body: (borrowing ReadTransaction) throws -> R
+  ) throws -> R {
+    try core.read { source in
+      try ScratchFold(of: source, through: position, in: core.configuration.scratchDirectory) { _, _ in }.read(body)
+    }
+  }
+
   /// Pins the store as it is now, for a screen that reads in parts while others write.
   ///
   /// - Parameters:

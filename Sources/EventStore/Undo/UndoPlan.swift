@@ -47,6 +47,9 @@ struct UndoPlan {
   /// the undo wins if it is later than that, as if what is taken back had never been.
   private(set) var alive: [Alive] = []
 
+  /// The records that were there when the transaction created them again.
+  private var createdAgain: Set<RecordID> = []
+
   /// The transaction that is taken back.
   let undone: LogTransaction
   /// The authors of transactions.
@@ -76,9 +79,12 @@ struct UndoPlan {
 
   // MARK: Before
 
-  /// Notes where the elements of lists were that it has moved.
-  mutating func notePlaces(_ before: RecordReader) throws {
+  /// Notes which records were there that it has created again, and where the elements of lists were that it has moved.
+  mutating func note(_ before: RecordReader) throws {
     for (record, operations) in operations {
+      if operations.contains(where: \.makesRecord), try before.aliveType(of: record) != nil {
+        createdAgain.insert(record)
+      }
       var lists: [Name: UndoneUnits] = [:]
       for case .update(_, _, let field, .moveElement(let element, _)) in operations {
         let named = named(element)
@@ -104,8 +110,10 @@ struct UndoPlan {
       let stepsBefore = steps.count
       guard try compareExistence(of: record, operations, now, without) else { continue }
       defer { if steps.count > stepsBefore { noteAlive(record, without) } }
-      var cells: Set<UndoneCell> = []
-      var units: Set<Name> = []
+      var (cells, units) = (Set<UndoneCell>(), Set<Name>())
+      let isCreatedAgain = createdAgain.contains(record)
+      var others: Set<UndoneCell> = []
+      if isCreatedAgain { (others, units) = try all(of: record, now, without) }
       for case .update(_, _, let field, let change) in operations {
         switch change {
         case .set: cells.insert(UndoneCell(field, .register))
@@ -119,12 +127,65 @@ struct UndoPlan {
         }
       }
       var (nowHeads, otherHeads) = (CellHeads(record, now), CellHeads(record, without))
-      for cell in cells.sorted(by: <) {
-        try compare(
-          cell, of: record, operations, nowHeads.heads(of: cell), otherHeads.heads(of: cell),
-          createdAt: { try without.creation(of: record) })
+      for cell in cells.union(others).sorted(by: <) {
+        let (heads, former) = try (nowHeads.heads(of: cell), otherHeads.heads(of: cell))
+        // What came later is no matter of a transaction that says nothing of it.
+        if !cells.contains(cell), heads.first?.operation == former.first?.operation, cell.kind != .counter {
+          continue
+        }
+        if cell.kind == .counter, isCreatedAgain {
+          addBack(cell.field, of: record, heads, former)
+        } else {
+          try compare(
+            cell, of: record, operations, heads, former, createdAt: { try without.creation(of: record) })
+        }
       }
-      for field in units.sorted() { try compareUnits(of: field, of: record, operations, now, without) }
+      for field in units.sorted() {
+        try compareUnits(of: field, of: record, isCreatedAgain ? nil : operations, now, without)
+      }
+    }
+  }
+
+  /// The cells that a record has or would have, and its fields with lists and texts.
+  private mutating func all(
+    of record: RecordID, _ now: RecordReader, _ without: RecordReader
+  ) throws -> (cells: Set<UndoneCell>, units: Set<Name>) {
+    var (cells, units) = (Set<UndoneCell>(), Set<Name>())
+    let all = try now.kinds(of: record).merging(without.kinds(of: record)) { $0.union($1) }
+    for (field, kinds) in all.sorted(by: { $0.key < $1.key }) {
+      for kind in kinds { try add(kind, field) }
+    }
+    return (cells, units)
+    func add(_ kind: FieldKind, _ field: Name) throws {
+      let cell = UndoneCell(field, kind)
+      switch kind {
+      case .register, .counter: cells.insert(cell)
+      case .set, .map:
+        for head in try now.heads(of: field, kind, record) + without.heads(of: field, kind, record) {
+          cells.insert(UndoneCell(field, kind, head.content.element))
+        }
+      case .list, .text: units.insert(field)
+      case .contributions:
+        let heads = try (now.heads(of: field, kind, record), without.heads(of: field, kind, record))
+        if heads.0.map(\.operation) != heads.1.map(\.operation) { keep(record, field, .lasting) }
+      }
+    }
+  }
+
+  /// Gives a counter back what went when its record was created again, and takes what came.
+  private mutating func addBack(
+    _ field: Name, of record: RecordID, _ heads: [CellHead], _ former: [CellHead]
+  ) {
+    let (known, made) = (Set(heads.map(\.operation)), heads.filter { $0.operation.transaction == undone.id })
+    for head in former where !known.contains(head.operation) {
+      if case .addend(let amount) = head.content {
+        steps.append(Step(record: record, content: .change(field, .add(amount))))
+      }
+    }
+    for head in made {
+      if case .addend(let amount) = head.content {
+        steps.append(Step(record: record, content: .change(field, .add(amount.negated))))
+      }
     }
   }
 
@@ -134,12 +195,12 @@ struct UndoPlan {
   ) throws -> Bool {
     let heads = try now.heads(of: .existence, record)
     let expected = Expectation.existence(heads.map(\.operation))
-    let (isAlive, other) = (try now.aliveType(of: record) != nil, try without.aliveType(of: record))
+    let (nowType, other) = try (now.aliveType(of: record), without.aliveType(of: record))
     let makes = operations.contains { $0.makesRecord || $0.isRevival }
     let deletes = operations.contains {
       if case .delete = $0 { true } else if case .moveAway = $0 { true } else { false }
     }
-    switch (isAlive, other) {
+    switch (nowType != nil, other) {
     case (true, nil) where makes:
       steps.append(Step(record: record, content: .delete, expected: expected))
       return false
@@ -147,6 +208,10 @@ struct UndoPlan {
       steps.append(Step(record: record, content: .revive(type: type), expected: expected))
       if let alive = try without.heads(of: .existence, record).first { bringsBack(alive.timestamp) }
       return true
+    case (true, let type?) where makes && heads.first?.operation.transaction == undone.id && type != nowType:
+      steps.append(Step(record: record, content: .revive(type: type), expected: expected))
+      return true
+    case (true, _?) where createdAgain.contains(record): return true
     case (true, _?) where makes:
       // Others have changed it: it stays, and so does what they have seen.
       keep(record, nil, .changedSince, heads.first)
@@ -187,18 +252,21 @@ struct UndoPlan {
   }
 
   private mutating func compareUnits(
-    of field: Name, of record: RecordID, _ operations: [LogOperation], _ now: RecordReader,
+    of field: Name, of record: RecordID, _ operations: [LogOperation]?, _ now: RecordReader,
     _ without: RecordReader
   ) throws {
-    let changes = operations.compactMap { operation -> FieldChange? in
-      guard case .update(_, _, field, let change) = operation else { return nil }
-      return change
-    }
-    for kind in [FieldKind.text, .list] where changes.contains(where: { $0.kind.unitKind == kind }) {
+    for kind in [FieldKind.text, .list] {
+      var changes = operations?.compactMap { operation -> FieldChange? in
+        guard case .update(_, _, field, let change) = operation, change.kind.unitKind == kind else { return nil }
+        return change
+      }
+      if let changes, changes.isEmpty { continue }
       let now = try UndoneUnits(field, kind, of: record, in: now)
       let without = try UndoneUnits(field, kind, of: record, in: without)
       let own = without.units(madeBy: undone)
-      for change in changes where change.kind.unitKind == kind {
+      // Creating a record again has removed all of them.
+      changes = changes ?? [kind == .text ? .removeText(without.all) : .removeElements(without.all)]
+      for change in changes! {
         switch change {
         case .removeText(let spans):
           for (text, last) in without.texts(in: spans.map(named), besides: own, absentIn: now) {
@@ -295,74 +363,6 @@ struct UndoPlan {
   }
 }
 
-/// A cell that is no list and no text: a field, or one element of a set or a map.
-struct UndoneCell: Hashable, Comparable {
-  let field: Name
-  let kind: FieldKind
-  let element: Value?
-
-  init(_ field: Name, _ kind: FieldKind, _ element: Value? = nil) {
-    (self.field, self.kind, self.element) = (field, kind, element)
-  }
-
-  /// What gives it a value; nil for none.
-  func change(to value: Value?) -> FieldChange {
-    switch (kind, element) {
-    case (.set, let element?): value == nil ? .remove(element) : .insert(element)
-    case (.map, .string(let key)?): value.map { .put(key: Name(key), $0) } ?? .removeKey(Name(key))
-    default: .set(value ?? .null)
-    }
-  }
-
-  static func < (left: UndoneCell, right: UndoneCell) -> Bool {
-    // Elements are in the order of their bytes.
-    (left.field, left.kind.rawValue, left.element.bytes) < (
-      right.field, right.kind.rawValue, right.element.bytes
-    )
-  }
-}
-
-/// The heads of the cells of a record, each field read once.
-struct CellHeads: ~Escapable {
-  private let record: RecordID
-  private let reader: RecordReader
-  private var known: [UndoneCell: [Value?: [CellHead]]] = [:]
-
-  @_lifetime(copy reader)
-  init(_ record: RecordID, _ reader: RecordReader) { (self.record, self.reader) = (record, reader) }
-
-  /// The heads of a cell, greatest first.
-  mutating func heads(of cell: UndoneCell) throws -> [CellHead] {
-    let field = UndoneCell(cell.field, cell.kind)
-    if known[field] == nil {
-      known[field] = try reader.headsByElement(of: cell, record)
-    }
-    return known[field]![cell.element] ?? []
-  }
-}
-
-extension Value? {
-  fileprivate var bytes: String { map { "\((try? $0.encoded()) ?? [])" } ?? "" }
-}
-
-extension Value {
-  /// The number that takes an addend back.
-  fileprivate var negated: Value {
-    switch self {
-    case .int(let number):
-      number == .min
-        ? DecimalNumber(coefficient: -Int128(number), exponent: 0).map { .decimal($0) } ?? self
-        : .int(-number)
-    case .decimal(let number):
-      number.coefficient == .min
-        ? self
-        : DecimalNumber(coefficient: -number.coefficient, exponent: number.exponent).map { .decimal($0) }
-          ?? self
-    default: self
-    }
-  }
-}
-
 extension OperationKind {
   /// The kind of the field whose units it works on.
   fileprivate var unitKind: FieldKind? {
@@ -375,13 +375,6 @@ extension OperationKind {
 }
 
 extension RecordReader {
-  /// The heads of the field of a cell, by the elements if it has some.
-  func headsByElement(of cell: UndoneCell, _ record: RecordID) throws -> [Value?: [CellHead]] {
-    Dictionary(grouping: try heads(of: cell.field, cell.kind, record)) {
-      cell.element == nil ? nil : $0.content.element
-    }
-  }
-
   /// When a record was created; nil if that is not known.
   fileprivate func creation(of record: RecordID) throws -> Timestamp? {
     try view.withRow(of: record) { row, _ in try row.creation().stamp?.head(0).timestamp }

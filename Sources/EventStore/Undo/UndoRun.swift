@@ -90,7 +90,7 @@ struct UndoRun {
     }
     let names = Set(plan.operations.map { Array($0.record.name.rawValue.utf8) })
     try past.read(without: target.last, of: target.root, from: target.first, names) { before in
-      try plan.notePlaces(before)
+      try plan.note(before)
     } now: { source, without in
       try plan.compare(source.reader, without)
     }
@@ -198,7 +198,7 @@ struct UndoRun {
     let isAlive = try write.isAlive(step.record)
     switch step.content {
     case .revive(let type):
-      if isAlive { return false }
+      if try write.aliveType(of: step.record) == type { return false }
       try write.revive(step.record, type: type)
     case .delete:
       if !isAlive { return false }

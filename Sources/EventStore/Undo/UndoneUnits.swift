@@ -36,6 +36,9 @@ struct UndoneUnits {
       isText ? parts.filter(\.isVisible).map { UnitSpan(first: $0.first, count: $0.count) } : [])
   }
 
+  /// All units, whether they are there or not.
+  var all: [UnitSpan] { parts.map { UnitSpan(first: $0.first, count: $0.count) } }
+
   /// Whether a unit of a text is there.
   func shows(_ unit: UnitReference) -> Bool { shown.contains(unit) }
 

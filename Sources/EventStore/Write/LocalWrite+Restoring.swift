@@ -28,6 +28,12 @@ extension LocalWrite {
     return try record.name.withBytes { try aliveType(of: $0, in: draft) != nil }
   }
 
+  /// The type of a record that is alive in the write, even if a cascade hides it.
+  func aliveType(of record: RecordID) throws -> Name? {
+    let draft = try draft(for: record.zone)
+    return try record.name.withBytes { try aliveType(of: $0, in: draft) }.map { try store.name($0) }
+  }
+
   /// Makes a record with a row alive, without a change of its fields.
   ///
   /// Every change of a field says that the record is alive. This one takes out of a set an element that it

@@ -42,9 +42,17 @@ extension Fold {
       guard let now = try storage.indexUpkeep() else { return }
       upkeep = now
     }
+    // What replaces one of several heads may leave the record the type of any other.
+    let type = try isContested() ? nil : type
     let count = try loaded.withKey { try upkeep.willChange($0, field: field, type: type) }
     // Few entries take less than the operation. Of many, each may go and another come.
     if count > Self.entriesUncounted { try bound.count(removed: 2 * count) }
+  }
+
+  /// Whether several heads say of the loaded record whether it is alive.
+  private func isContested() throws -> Bool {
+    let row = StoredRow(loaded.bytes.span.bytes)
+    return try row.plainType == nil && !row.bytes.isEmpty && row.heads(of: .existence).total > 1
   }
 
   /// Whether a change of a field may change more than the field: whether the record is there.

@@ -14,7 +14,7 @@ package protocol RecordUpkeep: AnyObject {
   /// - Parameters:
   ///   - key: that of its row.
   ///   - field: the field that changes; nil if all may change.
-  ///   - type: the type that it gets; nil if it keeps its own.
+  ///   - type: the type that it gets; nil if it keeps its own, or gets that of any other head.
   /// - Returns: how much it has that may change.
   func willChange(_ key: RawSpan, field: NameNumber?, type: NameNumber?) throws -> Int
   /// Writes what has changed. The rows of the records are written.

@@ -50,7 +50,8 @@ struct PastFold {
   private func isFolded(through position: Position, _ source: borrowing ReadTransaction) throws -> Bool {
     try check(position, source)
     guard let transaction = try past.beginRead(at: position) else { return false }
-    return try isCurrent(PastOrigin(source), source, transaction)
+    let origin = try PastOrigin(source)
+    return try isCurrent(origin, source, transaction) && past.origin(transaction)?.zones == origin.zones
   }
 
   /// Whether what was folded is what the log says now.
@@ -73,6 +74,9 @@ struct PastFold {
       let transaction = store.storage.transaction.alias()
       let origin = try PastOrigin(source)
       if try makeCurrent(origin, source, transaction), try past.open(position, transaction) {
+        // Zones came since.
+        try copySyncState(of: source, origin, transaction)
+        try store.commit()
         return position
       }
       let last = try past.lastMark(through: Position(rawValue: .max), transaction)?.position ?? .start

@@ -4,7 +4,7 @@ import OperationFormat
 /// A store as it was at a position of its log.
 ///
 /// It answers the same queries about records, conflicts and digests as the store. Its log is empty: the log is the
-/// store's. Its zones are those that the store has now. What the store has learnt since of the remote's receive times
+/// store's. Its zones are those that the store had when it was made. What the store has learnt since of the remote's receive times
 /// counts here too. It can be read until the store is closed, and holds no read transaction between reads.
 public final class StoreSnapshot: Sendable {
   /// The position of the last transaction that counts.

@@ -35,6 +35,8 @@ struct SimulatedActions: WorldPart {
     case .restoreLoser: try SimulatedWrites(world).restoreLoser(on: device, &choices)
     case .verify: try FoldChecker(world).check(device)
     case .reclaim: try reclaim(device)
+    case .undo: try SimulatedUndo(world).run(on: device, &choices)
+    case .readPast: try PastChecker(world).check(device, &choices)
     }
     try world.throwSurprise()
   }

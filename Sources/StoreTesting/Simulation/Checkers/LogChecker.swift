@@ -79,6 +79,11 @@ enum LogChecker {
       throw SimulationFailure(
         .successorWins, "\(made.id) of \(made.zone) has base \(base), and \(zone.shown) was folded")
     }
+    // What takes a write back has the time of what it brings back.
+    if let label = made.label, ["Undo", "Redo"].contains(where: label.hasPrefix) {
+      if zone.facts.model.transactions.contains(where: { $0.timestamp >= made.timestamp }) { return }
+      throw SimulationFailure(.clockIsBounded, "an undo has the timestamp \(made.timestamp): nothing is as late")
+    }
     // All zones of one write have one timestamp.
     defer { view.lastWriteID = made.writeID }
     if made.writeID != nil, made.writeID == view.lastWriteID {

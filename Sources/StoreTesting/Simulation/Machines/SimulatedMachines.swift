@@ -15,6 +15,7 @@ struct SimulatedMachines: WorldPart {
       if world.isModelled {
         try world.noteDetails { try WrittenOperations.lines(device, store) }
         try StoreChecker(facts, options.workloads).check(device, store, wall: world.wall(of: device))
+        try UndoChecker.check(device, store)
       }
       try ObserverChecker(world).check(device, store)
     }

@@ -138,6 +138,8 @@ struct SimulationConfiguration: Hashable, Sendable {
   }
 
   func has(_ fault: SimulationFault) -> Bool { rate(fault) > 0 }
+
+  mutating func add(_ fault: SimulationFault) { rates[fault] = 1000 }
 }
 
 /// A day, in milliseconds.

@@ -7,6 +7,7 @@ public struct SimulationCoverage: Sendable {
     case folded, foldedKnown, foldedBeside, conflicts, retimed
     case zonesParked, zonesPaused, zonesRemoved, zonesFailed, zonesUnfinished, zonesUnchanged
     case screensReadAgain, screensKept
+    case undone, undoneInPart, undoRefused
     case readsHeld, reclaimed, verified, settlingRounds
   }
 

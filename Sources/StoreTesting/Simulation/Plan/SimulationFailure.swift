@@ -24,6 +24,8 @@ public struct SimulationFailure: Error, Hashable, Sendable, CustomStringConverti
     case workloadHolds = 18
     case assetsAreThere = 19
     case observersAreTold = 20
+    case pastIsFold = 21
+    case undoneIsGone = 22
   }
 
   /// What did not hold.

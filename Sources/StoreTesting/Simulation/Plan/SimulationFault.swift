@@ -48,6 +48,8 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case zonesChosen
   case newerWriter
   case newerSegment
+  case undo
+  case pastRead
   // Peers.
   case peerThatLies
 
@@ -114,6 +116,8 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .newerWriter: "a newer version writes operations of unknown kinds: 20 % of the seeds"
     case .newerSegment:
       "an older version meets segments of a newer one, until it is upgraded: 10 % of the seeds"
+    case .undo: "devices take writes back, and bring them back: 40 % of the seeds"
+    case .pastRead: "devices read their stores as they were: 25 % of the seeds"
     }
   }
 }

@@ -17,6 +17,7 @@ struct SimulationPlan: Hashable, Sendable {
     case lostZone
     case inTheWay
     case hints
+    case looksBack
   }
 
   let seed: UInt64
@@ -31,6 +32,8 @@ struct SimulationPlan: Hashable, Sendable {
     var choices = SimulationChoices(random.stream(Stream.configuration.rawValue))
     configuration = SimulationConfiguration(&choices, options)
     steps = configuration.makeSteps(random.stream(Stream.schedule.rawValue))
+    var looksBack = SimulationChoices(random.stream(Stream.looksBack.rawValue))
+    configuration.addLooksBack(to: &steps, options, &looksBack)
   }
 
   func random(_ stream: Stream) -> SeededRandom { SeededRandom(seed: seed).stream(stream.rawValue) }

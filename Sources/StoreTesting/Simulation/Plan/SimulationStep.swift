@@ -38,6 +38,10 @@ struct SimulationStep: Hashable, Sendable {
     case verify
     /// The space of removed zones is taken back.
     case reclaim
+    /// A write of the device is taken back, or brought back.
+    case undo
+    /// The store is read as it was.
+    case readPast
   }
 
   /// How many scheduled events run before the step.
@@ -66,6 +70,28 @@ extension SimulationConfiguration {
       total += events + 1
     }
     return steps
+  }
+
+  /// Puts steps that undo, and that read the past, among the others. They are drawn apart, so that worlds without them
+  /// stay what they are.
+  mutating func addLooksBack(
+    to steps: inout [SimulationStep], _ options: SimulationOptions, _ choices: inout SimulationChoices
+  ) {
+    for (fault, percent, action) in [
+      (SimulationFault.undo, 40, SimulationStep.Action.undo), (.pastRead, 25, .readPast),
+    ] {
+      let isThere = choices.happens(perMille: percent * 10)
+      let count = choices.next(in: 1...max(1, steps.count / (action == .undo ? 5 : 25)))
+      guard isThere, options.faults.contains(fault) else { continue }
+      add(fault)
+      for _ in 0..<count {
+        steps.insert(
+          SimulationStep(
+            events: choices.next(below: 3), action: action, device: choices.next(below: devices.count),
+            choices: nil),
+          at: choices.next(below: steps.count + 1))
+      }
+    }
   }
 
   private func weights() -> [(action: SimulationStep.Action, weight: Int)] {

@@ -34,6 +34,10 @@ final class SimulatedDevice: @unchecked Sendable {
   var isDying = false
   /// The writes that ended since its log was last checked.
   var writeOutcomes: [WriteOutcome] = []
+  /// What it has taken back of its own transactions.
+  var undone = UndoneWrites()
+  /// What it took back last, if that was not checked yet.
+  var undoUnchecked: UndoReport?
   /// Zones that its app is now deleting.
   var deletedZones: Set<ZoneID> = []
   /// What its store is known to have.
@@ -104,6 +108,7 @@ final class SimulatedDevice: @unchecked Sendable {
     process.end()
     heldRead = nil
     screens = []
+    undoUnchecked = nil
     lastCommit = nil
     store?.close()
     store = nil
@@ -117,6 +122,7 @@ final class SimulatedDevice: @unchecked Sendable {
     end()
     generation += 1
     view = DeviceView()
+    undone = UndoneWrites()
   }
 
   /// Whether the store has committed anything since it was last asked.

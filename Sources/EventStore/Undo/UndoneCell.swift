@@ -1,0 +1,78 @@
+import OperationFormat
+
+/// A cell that is no list and no text: a field, or one element of a set or a map.
+struct UndoneCell: Hashable, Comparable {
+  let field: Name
+  let kind: FieldKind
+  let element: Value?
+
+  init(_ field: Name, _ kind: FieldKind, _ element: Value? = nil) {
+    (self.field, self.kind, self.element) = (field, kind, element)
+  }
+
+  /// What gives it a value; nil for none.
+  func change(to value: Value?) -> FieldChange {
+    switch (kind, element) {
+    case (.set, let element?): value == nil ? .remove(element) : .insert(element)
+    case (.map, .string(let key)?): value.map { .put(key: Name(key), $0) } ?? .removeKey(Name(key))
+    default: .set(value ?? .null)
+    }
+  }
+
+  static func < (left: UndoneCell, right: UndoneCell) -> Bool {
+    // Elements are in the order of their bytes.
+    (left.field, left.kind.rawValue, left.element.bytes) < (
+      right.field, right.kind.rawValue, right.element.bytes
+    )
+  }
+}
+
+/// The heads of the cells of a record, each field read once.
+struct CellHeads: ~Escapable {
+  private let record: RecordID
+  private let reader: RecordReader
+  private var known: [UndoneCell: [Value?: [CellHead]]] = [:]
+
+  @_lifetime(copy reader)
+  init(_ record: RecordID, _ reader: RecordReader) { (self.record, self.reader) = (record, reader) }
+
+  /// The heads of a cell, greatest first.
+  mutating func heads(of cell: UndoneCell) throws -> [CellHead] {
+    let field = UndoneCell(cell.field, cell.kind)
+    if known[field] == nil {
+      known[field] = try reader.headsByElement(of: cell, record)
+    }
+    return known[field]![cell.element] ?? []
+  }
+}
+
+extension Value? {
+  fileprivate var bytes: String { map { "\((try? $0.encoded()) ?? [])" } ?? "" }
+}
+
+extension Value {
+  /// The number that takes an addend back.
+  var negated: Value {
+    switch self {
+    case .int(let number):
+      number == .min
+        ? DecimalNumber(coefficient: -Int128(number), exponent: 0).map { .decimal($0) } ?? self
+        : .int(-number)
+    case .decimal(let number):
+      number.coefficient == .min
+        ? self
+        : DecimalNumber(coefficient: -number.coefficient, exponent: number.exponent).map { .decimal($0) }
+          ?? self
+    default: self
+    }
+  }
+}
+
+extension RecordReader {
+  /// The heads of the field of a cell, by the elements if it has some.
+  func headsByElement(of cell: UndoneCell, _ record: RecordID) throws -> [Value?: [CellHead]] {
+    Dictionary(grouping: try heads(of: cell.field, cell.kind, record)) {
+      cell.element == nil ? nil : $0.content.element
+    }
+  }
+}

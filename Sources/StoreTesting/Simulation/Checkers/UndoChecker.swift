@@ -1,0 +1,151 @@
+import EventStore
+import OperationFormat
+
+/// Checks that what a device has taken back is as if it had never been, unless its app was told that it was kept:
+/// invariant 22.
+struct UndoChecker {
+  private let device: SimulatedDevice
+  private let report: UndoReport
+  private let store: LocalStore
+
+  /// Checks the undo that the device made last, if it was not checked.
+  static func check(_ device: SimulatedDevice, _ store: LocalStore) throws {
+    guard let report = device.undoUnchecked else { return }
+    device.undoUnchecked = nil
+    if device.undone.isUncertain { return }
+    try device.undone.forget { try store.isThere($0) }
+    let checker = UndoChecker(device: device, report: report, store: store)
+    for root in report.undone where try store.isThere(root) { try checker.check(root) }
+  }
+
+  private func check(_ root: Position) throws {
+    let made = try store.madeTransaction(at: root)
+    guard let zone = device.view.zone(made.zone), !zone.isBehind else { return }
+    let model = zone.facts.model
+    func numbers(_ positions: some Sequence<Position>) throws -> Set<Int> {
+      // Transactions of different zones have the same sequences.
+      let all = try positions.map { try store.madeTransaction(at: $0) }
+      return Set(all.filter { $0.zone == made.zone }.compactMap { model.number(of: $0.id) })
+    }
+    let idle = try numbers(device.undone.idle(with: root))
+    var never = zone.view
+    never.folded = TransactionSet(zone.view.folded.filter { !idle.contains($0) })
+    for operation in made.operations { try compare(operation, made, model, now: zone.view, never) }
+    // What follows may name units of lists and texts that are gone.
+    guard try isLast(root, made) else { return }
+    for record in Set(made.operations.compactMap(\.record)).sorted() {
+      try compareAll(record, made, model, now: zone.view, never)
+    }
+  }
+
+  /// Compares the place that an operation of the transaction works on.
+  private func compare(
+    _ operation: LogOperation, _ made: LogTransaction, _ model: ZoneModel, now: ZoneView, _ never: ZoneView
+  ) throws {
+    guard let record = operation.record else { return }
+    let id = RecordID(zone: made.zone, name: record)
+    func type(_ view: ZoneView) -> Name? {
+      var heads = RecordHeads(name: record, existence: [], fields: [])
+      heads.existence = model.heads(of: nil, in: record, view)
+      return heads.visibleType([:])
+    }
+    let isAlive = (type(now) != nil, type(never) != nil)
+    guard case .update(_, _, let field, let change) = operation else {
+      if isAlive.0 == isAlive.1 || isKept(id, nil, nil) { return }
+      throw failure("\(id) is \(isAlive.0 ? "" : "not ")there", made)
+    }
+    guard isAlive.0, isAlive.1, case .cell(let effect) = ModelChange(of: change), effect.kind != .contributions
+    else { return }
+    func heads(_ view: ZoneView) -> [CellHead] {
+      model.heads(of: field, in: record, view, as: effect.kind).filter { head in
+        effect.element == nil || element(of: head.content) == effect.element
+      }
+    }
+    if isKept(id, field, effect.element) { return }
+    let (found, expected) = (value(heads(now), effect.kind), value(heads(never), effect.kind))
+    if found == expected { return }
+    throw failure(
+      "“\(field)” of \(id) is \(ModelText.text(found as Any)), and would be \(ModelText.text(expected as Any))", made)
+  }
+
+  private func value(_ heads: [CellHead], _ kind: FieldKind) -> Value? {
+    if kind == .counter { return RecordHeads.sum(of: heads) }
+    let value = heads.first?.content.value
+    return kind == .register && value == .null ? nil : value
+  }
+
+  /// Compares all that a record reads, lists and texts too, with what it would without the transaction: nothing has
+  /// followed it but its undo.
+  private func compareAll(
+    _ record: Name, _ made: LogTransaction, _ model: ZoneModel, now: ZoneView, _ never: ZoneView
+  ) throws {
+    let id = RecordID(zone: made.zone, name: record)
+    if report.kept.contains(where: { $0.record == id }) { return }
+    let (heads, expected) = (model.heads(of: record, now), model.heads(of: record, never))
+    guard heads.visibleType([:]) != nil, expected.visibleType([:]) != nil else { return }
+    func values(_ heads: RecordHeads) -> [Name: Value] {
+      var heads = heads
+      heads.fields.removeAll { $0.kind == .contributions }
+      return heads.values { $0 }.filter { $0.value != .array([]) && $0.value != .map([:]) && $0.value != .int(0) }
+    }
+    if values(heads) == values(expected) { return }
+    throw failure(
+      "\(id) reads \(ModelText.text(values(heads))), and would read \(ModelText.text(values(expected)))", made)
+  }
+
+  private func isKept(_ record: RecordID, _ field: Name?, _ element: ModelElement?) -> Bool {
+    report.kept.contains { kept in
+      kept.record == record
+        && (kept.field == nil || kept.field == field
+          && (kept.element == nil || [ModelElement(kept.element!), key(kept.element!)].contains(element)))
+    }
+  }
+
+  private func element(of content: CellHead.Content) -> ModelElement? {
+    switch content {
+    case .element(let value): ModelElement(value)
+    case .entry(let key, _): ModelElement(key)
+    default: nil
+    }
+  }
+
+  private func key(_ element: Value) -> ModelElement? {
+    if case .string(let key) = element { ModelElement(Name(key)) } else { nil }
+  }
+
+  /// Whether nothing follows the write but what takes it back or brings it back.
+  private func isLast(_ root: Position, _ made: LogTransaction) throws -> Bool {
+    let chains = device.undone.chains
+    let own = report.undone.reduce(Set(report.undone)) { $0.union(chains[$1]?.done ?? []) }
+    var isLast = true
+    try store.read { transaction in
+      try transaction.history(after: root) { entry in
+        isLast = own.contains(entry.position)
+        return isLast
+      }
+    }
+    return isLast
+  }
+
+  private func failure(_ message: String, _ made: LogTransaction) -> SimulationFailure {
+    SimulationFailure(
+      .undoneIsGone, "d\(device.number), after an undo of \(made.id), which “\(report.undone)” names: \(message)")
+  }
+}
+
+extension LocalStore {
+  /// Whether its log has a transaction at a position.
+  fileprivate func isThere(_ position: Position) throws -> Bool {
+    do {
+      _ = try madeTransaction(at: position)
+      return true
+    } catch let error as StoreError {
+      guard error.code == .positionUnknown else { throw error }
+      return false
+    }
+  }
+
+  fileprivate func madeTransaction(at position: Position) throws -> LogTransaction {
+    try read { try $0.entry(at: position) }.transaction
+  }
+}
