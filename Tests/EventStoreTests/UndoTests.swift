@@ -347,6 +347,93 @@ struct UndoTests {
     try await checkSound(store)
   }
 
+  @Test("undo and redo go back and forth as on a stack, whatever was written", arguments: 0..<40)
+  func stack(seed: UInt64) async throws {
+    let store = try await directory.noteStore("\(seed)")
+    let record = record
+    try await store.write { tx in try tx.create(record, type: "note", fields: ["f0": "old"]) }
+    let manager = store.undoManager()
+    _ = try await manager.undo()
+    _ = try await manager.redo()
+    var random = SeededRandom(seed: seed)
+    var shown = [try Shown(record, store)]
+    var (place, steps) = (0, [String]())
+    for _ in 0..<24 {
+      switch Int.random(in: 0..<6, using: &random) {
+      case 0...1 where place > 0:
+        let report = try await manager.undo()
+        place -= 1
+        #expect(report?.kept == [], "\(seed): \(steps)")
+        steps.append("undo")
+      case 2...3 where place < shown.count - 1:
+        let report = try await manager.redo()
+        place += 1
+        #expect(report?.kept == [], "\(seed): \(steps)")
+        steps.append("redo")
+      default:
+        let draw = UInt64.random(in: 0 ... .max, using: &random)
+        steps.append(try await edit(store, draw))
+        let now = try Shown(record, store)
+        shown = Array(shown[...place]) + [now]
+        place += 1
+      }
+      let now = try Shown(record, store)
+      #expect(now == shown[place], "\(seed): \(steps)")
+      if now != shown[place] { return }
+    }
+    try await checkSound(store)
+  }
+
+  /// Changes the record in some way, as far as it can be; it may become another one with the same name.
+  private func edit(_ store: LocalStore, _ seed: UInt64) async throws -> String {
+    let record = record
+    let done = Shared("")
+    try await store.write { tx in
+      var random = SeededRandom(seed: seed)
+      guard try tx.contains(record) else {
+        try tx.create(record, type: "note", fields: ["f1": .int(Int64(seed % 100))])
+        done.value = "create"
+        return
+      }
+      let steps = try tx.list("steps", of: record)?.count ?? 0
+      let length = try tx.text(of: "body", in: record)?.unicodeScalars.count ?? 0
+      let number = Int64(seed % 50)
+      let choice = Int.random(in: 0..<16, using: &random)
+      done.value = "\(choice) with \(number)"
+      switch choice {
+      case 0, 1: try tx.set("f0", of: record, to: .int(number))
+      case 2: try tx.clear("f0", of: record)
+      case 3: try tx.add(.int(number), to: "likes", of: record)
+      case 4: try tx.insert(.int(number % 3), into: "tags", of: record)
+      case 5: try tx.remove(.int(number % 3), from: "tags", of: record)
+      case 6: try tx.put(.int(number), at: "key", in: "prices", of: record)
+      case 7: try tx.removeValue(at: "key", from: "prices", of: record)
+      case 8 where steps > 1:
+        try tx.moveElement(from: .random(in: 0..<steps, using: &random), to: 0, in: "steps", of: record)
+      case 9 where steps > 0:
+        let first = Int.random(in: 0..<steps, using: &random)
+        try tx.removeElements(first..<min(steps, first + 2), from: "steps", of: record)
+      case 10 where steps > 0:
+        let place = Int.random(in: 0..<steps, using: &random)
+        try tx.replaceElement(at: place, in: "steps", of: record, with: .int(number))
+      case 8...10:
+        try tx.insertElements([.int(number), .int(-number)], at: steps, in: "steps", of: record)
+      case 11 where length > 0:
+        let first = Int.random(in: 0..<length, using: &random)
+        try tx.removeText(first..<min(length, first + 3), from: "body", of: record)
+      case 11...13:
+        let place = Int.random(in: 0...length, using: &random)
+        try tx.insertText("<\(number)>", at: place, in: "body", of: record)
+      case 14: try tx.delete(record)
+      default:
+        try tx.delete(record)
+        try tx.create(record, type: number > 25 ? "note" : "other", fields: ["f2": .int(number)])
+        try tx.insertText("new", at: 0, in: "body", of: record)
+      }
+    }
+    return done.value
+  }
+
   @Test("what cannot be taken back is an error that says why")
   func errors() async throws {
     let store = try await makeStore()

@@ -113,6 +113,27 @@ final class StoreCore: Sendable {
     }
   }
 
+  /// Runs a closure that works with the past. If that is removed meanwhile, or turns out to be damaged, it is made again,
+  /// and the closure runs once more.
+  func retryingPast<R>(_ body: () throws -> R) throws -> R {
+    var wasDamaged = false
+    while true {
+      let used = try past()
+      do {
+        return try body()
+      } catch {
+        let error = StoreError.translate(error)
+        switch (error as? StoreError)?.code {
+        case .closed? where pastTables.withLock({ $0 !== used }): continue
+        case .damaged? where !wasDamaged:
+          wasDamaged = true
+          try removePast()
+        default: throw error
+        }
+      }
+    }
+  }
+
   func removePast() throws {
     try StoreError.translating { _ = try environment.lastTransactionID }
     pastTables.withLock { tables in

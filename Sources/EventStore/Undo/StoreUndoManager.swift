@@ -47,9 +47,7 @@ public final class StoreUndoManager: Sendable {
   /// - Throws: as `LocalStore.undo(_:author:schemaVersion:)`.
   @discardableResult
   public func undo() async throws -> UndoReport? {
-    guard let next = try next else { return nil }
-    return try await UndoRun(core, author: author, schemaVersion: schemaVersion).run(
-      next.position, undoes: true)
+    try await run(undoes: true)
   }
 
   /// Brings back what was taken back last.
@@ -58,9 +56,20 @@ public final class StoreUndoManager: Sendable {
   /// - Throws: as `LocalStore.redo(_:author:schemaVersion:)`.
   @discardableResult
   public func redo() async throws -> UndoReport? {
-    guard let next = try nextRedo else { return nil }
-    return try await UndoRun(core, author: author, schemaVersion: schemaVersion).run(
-      next.position, undoes: false)
+    try await run(undoes: false)
+  }
+
+  private func run(undoes: Bool) async throws -> UndoReport? {
+    while let next = try undoes ? next : nextRedo {
+      do {
+        return try await UndoRun(core, author: author, schemaVersion: schemaVersion).run(
+          next.position, undoes: undoes)
+      } catch let error as StoreError where error.code == .notUndoable {
+        // Another call was first: then this one takes the next.
+        guard try (undoes ? self.next : nextRedo) != next else { throw error }
+      }
+    }
+    return nil
   }
 
   // MARK: Reading the log

@@ -19,14 +19,15 @@ struct UndoChecks {
       return try reader.heads(of: .existence, step.record).map(\.operation) == heads
     case .cell(let cell, let heads)?:
       return try self.heads(of: cell, step.record, write) == heads
-    case .item(let element, let item)?:
+    case .items(let items)?:
       guard let field = step.field else { return false }
       let place = UndoneField(record: step.record, field: field, kind: .list)
       if units[place] == nil {
         let reader = try write.reader()
         units[place] = try UndoneUnits(field, .list, of: step.record, in: reader)
       }
-      return units[place]?.items[element] == item
+      let now = units[place]!.items
+      return items.allSatisfy { now[$0.key] == $0.value }
     }
   }
 

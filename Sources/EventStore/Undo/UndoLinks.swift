@@ -63,33 +63,35 @@ struct UndoLinks {
   /// Whether a transaction is taken back.
   func isUndone(_ root: Position) -> Bool { !(chains[root]?.turns ?? []).count.isMultiple(of: 2) }
 
-  /// The transaction whose opposite is to be done next: the other one itself, or what has taken it back or brought it
-  /// back last. Nil if what was taken back left nothing to bring back.
-  func last(of root: Position) -> Position? {
-    guard let turn = chains[root]?.turns.last else { return root }
-    return turn.isDone ? turn.position : isUndone(root) ? nil : root
-  }
+  /// How often anything was taken back or brought back.
+  var turnCount: Int { chains.values.reduce(0) { $0 + $1.turns.count } }
 
-  /// The first transaction that was made no later than another, and taken back after that one was made: the other one
-  /// has been seen over it.
-  func firstUndone(after root: Position) -> Position {
-    chains.filter { $0.key < root && isUndone($0.key) && $0.value.turns.last!.position >= root }.keys.min()
-      ?? root
-  }
-
-  /// The transactions after a position that have no effect, as those that take each other back: without them a fold
-  /// gives the same.
-  ///
-  /// - Parameter root: one that is to be taken back or brought back by the next transaction of its chain.
-  func idle(after position: Position, next root: Position) -> Set<Position> {
-    var idle: Set<Position> = []
-    for (first, chain) in chains where first > position && first != root {
-      idle.formUnion(chain.done)
-      if isUndone(first) { idle.insert(first) }
+  /// From where on the log must be folded to see what there would be with other transactions taken back. What was taken
+  /// back or brought back from there on belongs to a transaction that comes after it.
+  func start(for roots: some Sequence<Position>) -> Position {
+    var start = roots.min()!
+    while let earlier = chains.filter({ $0.key < start && $0.value.turns.last!.position >= start }).keys.min() {
+      start = earlier
     }
-    idle.formUnion(chains[root]?.done ?? [])
-    if !isUndone(root) { idle.insert(root) }
-    return idle
+    return start
+  }
+
+  /// The transactions that have taken others back, or brought them back, from a position on.
+  func made(from start: Position) -> Set<Position> {
+    chains.reduce(into: []) { if $1.key >= start { $0.formUnion($1.value.done) } }
+  }
+
+  /// The transactions from a position on that are to have no effect, as if they had never been: those that are taken
+  /// back, and all that have taken others back or brought them back.
+  ///
+  /// - Parameter roots: those that are taken back, or brought back, besides.
+  func ineffective(from start: Position, toggling roots: Set<Position>) -> Set<Position> {
+    var found: Set<Position> = []
+    for (root, chain) in chains where root >= start { found.formUnion(chain.done) }
+    for root in roots.union(chains.keys) where root >= start && isUndone(root) != roots.contains(root) {
+      found.insert(root)
+    }
+    return found
   }
 }
 

@@ -10,20 +10,12 @@ struct UndoRun {
     (self.core, self.author, self.schemaVersion) = (core, author, schemaVersion)
   }
 
-  /// A transaction of the write.
-  private struct Target {
-    let root: Position
-    /// The transaction whose opposite is to be done, and where it is.
-    let last: Position
-    let undone: LogTransaction
-    /// From here on the log is folded without it.
-    let first: Position
-  }
-
   /// What is to be done.
   private struct Work: Sendable {
     /// The transactions of the write, by their zones.
     var roots: [ZoneID: Position] = [:]
+    /// How often anything had been taken back when it was planned.
+    var turnCount = 0
     var steps: [UndoPlan.Step] = []
     var kept: [UndoReport.Kept] = []
     var alive: [UndoPlan.Alive] = []
@@ -33,71 +25,96 @@ struct UndoRun {
   }
 
   func run(_ position: Position, undoes: Bool) async throws -> UndoReport {
-    let work = try await core.fileThreads.run(.waits) { [self] _ in try find(position, undoes: undoes) }
-    let report = Shared<UndoReport?>(nil)
-    try await core.perform(.local { [self] write in report.value = try apply(work, undoes: undoes, write) })
-    return report.value!
+    while true {
+      let work = try await core.fileThreads.run(.waits) { [self] call in
+        try find(position, undoes: undoes) { try call.checkCancellation() }
+      }
+      let report = Shared<UndoReport?>(nil)
+      try await core.perform(.local { [self] write in report.value = try apply(work, undoes: undoes, write) })
+      if let report = report.value { return report }
+      // Something else was taken back meanwhile.
+    }
   }
 
   // MARK: Finding
 
-  private func find(_ position: Position, undoes: Bool) throws -> Work {
-    var work = Work()
-    let targets: [Target] = try core.read { source in
-      try self.targets(position, undoes: undoes, source, &work)
-    }
-    let past = try UndonePast(core)
-    for target in targets {
+  private func find(_ position: Position, undoes: Bool, check: () throws -> Void) throws -> Work {
+    try core.retryingPast {
+      var work = Work()
+      let (roots, links) = try core.read { source in
+        let links = try UndoLinks(source.readView)
+        return (try self.roots(position, undoes: undoes, source, links), links)
+      }
+      work.turnCount = links.turnCount
+      for root in roots {
+        work.roots[root.transaction.zone] = root.position
+        work.label = root.transaction.label ?? work.label
+      }
+      let start = links.start(for: roots.map(\.position))
+      let past = try UndonePast(core)
       // Apart from what follows: the store must not be read for as long.
-      try past.prepare(for: target.first)
-      try StoreError.translating { try plan(target, past, &work) }
+      try past.prepare(for: start)
+      try StoreError.translating {
+        try plan(roots, undoes: undoes, from: start, links, past, check, &work)
+      }
+      return work
     }
-    return work
   }
 
-  private func targets(
-    _ position: Position, undoes: Bool, _ source: borrowing ReadTransaction, _ work: inout Work
-  ) throws -> [Target] {
-    let links = try UndoLinks(source.readView)
-    var targets: [Target] = []
-    for entry in try group(of: position, source) {
-      let (zone, root) = (entry.transaction.zone, entry.position)
-      if root == position { try check(entry, undoes: undoes, links) }
-      // One zone's may be taken back already, if nothing was to be done there.
-      if links.isUndone(root) == undoes { continue }
-      let (number, row) = try source.readView.zones.visible(zone)
+  /// The transactions that are to be taken back or brought back.
+  private func roots(
+    _ position: Position, undoes: Bool, _ source: borrowing ReadTransaction, _ links: UndoLinks
+  ) throws -> [LogEntry] {
+    try group(of: position, source).filter { entry in
+      if entry.position == position { try check(entry, undoes: undoes, links) }
+      // One zone's may be taken back already.
+      if links.isUndone(entry.position) == undoes { return false }
+      let (number, row) = try source.readView.zones.visible(entry.transaction.zone)
       if try row.building != .none || source.readView.lanes.rereading(of: number) != nil {
         throw StoreError.foldingAgain("nothing can be taken back")
       }
-      work.roots[zone] = root
-      work.label = entry.transaction.label ?? work.label
-      guard let last = links.last(of: root) else { continue }
-      targets.append(
-        Target(
-          root: root, last: last, undone: try source.entry(at: last).transaction,
-          first: links.firstUndone(after: root)))
+      return true
     }
-    return targets
   }
 
-  private func plan(_ target: Target, _ past: UndonePast, _ work: inout Work) throws {
-    let (core, zone) = (core, target.undone.zone)
-    var plan = UndoPlan(target.undone) { operation in
-      try core.read { source in
-        let position = try source.position(of: operation.transaction, in: zone)
-        return try position.flatMap { try source.entry(at: $0).transaction.author }
-      }
+  private func plan(
+    _ roots: [LogEntry], undoes: Bool, from start: Position, _ links: UndoLinks, _ past: UndonePast,
+    _ check: () throws -> Void, _ work: inout Work
+  ) throws {
+    let positions = Set(roots.map(\.position))
+    let ineffective = links.ineffective(from: start, toggling: positions)
+    let made = links.made(from: start)
+    let others = try core.read { source in
+      try ineffective.union(made).sorted().map { try source.entry(at: $0) }
     }
-    let names = Set(plan.operations.map { Array($0.record.name.rawValue.utf8) })
-    try past.read(without: target.last, of: target.root, from: target.first, names) { before in
-      try plan.note(before)
-    } now: { source, without in
-      try plan.compare(source.reader, without)
+    var plans: [Position: UndoPlan] = [:]
+    for root in roots {
+      let zone = root.transaction.zone
+      let inZone = others.filter { $0.transaction.zone == zone }
+      plans[root.position] = UndoPlan(
+        UndoneTransactions(
+          root, undoes: undoes,
+          ineffective: inZone.filter { ineffective.contains($0.position) }.map(\.transaction),
+          made: inZone.filter { made.contains($0.position) }.map(\.transaction)
+        ) { [core] transaction in
+          try core.read { source in
+            let position = try source.position(of: transaction, in: zone)
+            return try position.map { ($0, try source.entry(at: $0).transaction.author) }
+          }
+        })
     }
-    work.steps += plan.steps
-    work.kept += plan.kept
-    work.alive += plan.alive
-    work.timestamp = min(work.timestamp ?? plan.timestamp, plan.timestamp)
+    let names = Set(roots.flatMap(\.transaction.operations).compactMap(\.record).map { Array($0.rawValue.utf8) })
+    try past.read(from: start, without: ineffective, before: positions, names, check: check) { root, reader in
+      try plans[root]!.note(reader)
+    } now: { source, reader in
+      for root in roots { try plans[root.position]!.compare(source.reader, reader) }
+    }
+    for plan in roots.map({ plans[$0.position]! }) {
+      work.steps += plan.steps
+      work.kept += plan.kept
+      work.alive += plan.alive
+      work.timestamp = min(work.timestamp ?? plan.timestamp, plan.timestamp)
+    }
   }
 
   /// The transactions of a write.
@@ -141,7 +158,8 @@ struct UndoRun {
 
   // MARK: Writing
 
-  private func apply(_ work: Work, undoes: Bool, _ write: LocalWrite) throws -> UndoReport {
+  /// Returns nil if it must be planned again.
+  private func apply(_ work: Work, undoes: Bool, _ write: LocalWrite) throws -> UndoReport? {
     // Two undo commands at a time.
     let links = try UndoLinks(write.storage)
     for root in work.roots.values where links.isUndone(root) == undoes {
@@ -151,6 +169,10 @@ struct UndoRun {
         hint: "look again what can be undone")
     }
     write.begin(at: work.timestamp)
+    if links.turnCount != work.turnCount {
+      try write.end(author: nil, label: nil, schemaVersion: nil)
+      return nil
+    }
     // All is looked at before anything changes: no two changes are of one place.
     var checks = UndoChecks()
     let allowed = try work.steps.map { try checks.allows($0, write) }

@@ -10,6 +10,12 @@ struct UndoneCell: Hashable, Comparable {
     (self.field, self.kind, self.element) = (field, kind, element)
   }
 
+  /// What it shows; nil for nothing. Null in a register is no value.
+  func value(of heads: [CellHead]) -> Value? {
+    let value = heads.first?.content.value
+    return kind == .register && value == .null ? nil : value
+  }
+
   /// What gives it a value; nil for none.
   func change(to value: Value?) -> FieldChange {
     switch (kind, element) {
@@ -50,9 +56,31 @@ extension Value? {
   fileprivate var bytes: String { map { "\((try? $0.encoded()) ?? [])" } ?? "" }
 }
 
+extension CounterSum {
+  /// What is to be added to a counter so that it has the sum of other addends.
+  static func difference(from heads: [CellHead], to others: [CellHead]) throws -> Value {
+    let (known, wanted) = (Set(heads.map(\.operation)), Set(others.map(\.operation)))
+    var sum = CounterSum()
+    for head in others where !known.contains(head.operation) {
+      if case .addend(let value) = head.content { try sum.add(value) }
+    }
+    for head in heads where !wanted.contains(head.operation) {
+      if case .addend(let value) = head.content { try sum.add(value.negated) }
+    }
+    return sum.total.value
+  }
+}
+
+extension CounterSum {
+  fileprivate mutating func add(_ value: Value) throws {
+    let bytes = try value.encoded()
+    try add(bytes.span.bytes)
+  }
+}
+
 extension Value {
   /// The number that takes an addend back.
-  var negated: Value {
+  fileprivate var negated: Value {
     switch self {
     case .int(let number):
       number == .min

@@ -1,10 +1,10 @@
 import LMDB
 import OperationFormat
 
-/// The records of a store as they would be without some transactions: folded into a branch of the past that is dropped
-/// again.
+/// The records of a store as they would be if some transactions had never been: folded into a branch of the past that is
+/// dropped again.
 ///
-/// An insertion into a list or a text stays, and so does a move: later operations name what they have made.
+/// What those have inserted into a list or a text stays, and so do the places of their moves: later operations name them.
 struct UndonePast {
   private let past: PastTables
   private let core: StoreCore
@@ -19,33 +19,35 @@ struct UndonePast {
     try PastFold(past, core).runMarks(through: Position(rawValue: first.rawValue - 1))
   }
 
-  /// Calls one closure with the records as they were before a transaction, and another with the store and with what its
-  /// records would be now without the transaction, and without those that have no effect.
+  /// Calls one closure with the records as they would have been before some transactions, and another with the store and
+  /// with what its records would be now.
   ///
   /// - Parameters:
-  ///   - last: the transaction. Its removals in lists and texts are left out too.
-  ///   - root: what it takes back or brings back; itself if nothing.
-  ///   - first: from here on the log is folded without them.
+  ///   - start: from here on the log is folded in another way.
+  ///   - ineffective: the transactions that have no effect.
+  ///   - roots: those before which the first closure is called.
   ///   - records: the names of the records that are of interest.
+  ///   - check: called now and then; what it throws ends the work.
   func read(
-    without last: Position, of root: Position, from first: Position, _ records: Set<[UInt8]>,
-    before: (RecordReader) throws -> Void, now: (borrowing ReadTransaction, RecordReader) throws -> Void
+    from start: Position, without ineffective: Set<Position>, before roots: Set<Position>,
+    _ records: Set<[UInt8]>, check: () throws -> Void, before: (Position, RecordReader) throws -> Void,
+    now: (borrowing ReadTransaction, RecordReader) throws -> Void
   ) throws {
     func isWanted(_ record: RawSpan) -> Bool { records.contains(record.bytes) }
-    let start = Position(rawValue: first.rawValue - 1)
     let part: (OperationKind, RawSpan) -> FoldedPart = { _, record in isWanted(record) ? .all : .nothing }
-    try PastFold(past, core).withDroppedBranch(through: start, taking: part) { store, source in
-      let idle = try UndoLinks(source.readView).idle(after: start, next: root)
+    try PastFold(past, core).withDroppedBranch(
+      through: Position(rawValue: start.rawValue - 1), taking: part
+    ) { store, source in
       let replay = try LogReplay(store)
       let end = try source.readView.log.lastPosition()
-      for at in first.rawValue...max(first, end).rawValue {
+      for at in start.rawValue...max(start, end).rawValue {
+        if at.isMultiple(of: 256) { try check() }
         let position = Position(rawValue: at)
-        if position == last { try read(store, before) }
+        if roots.contains(position) { try read(store) { try before(position, $0) } }
+        let isIneffective = ineffective.contains(position)
         try replay.fold(source, at: position) { kind, record in
           if !isWanted(record) { return .nothing }
-          if position == last { return kind.makesUnits ? .units : .nothing }
-          if idle.contains(position) { return kind.changesUnits ? .units : .nothing }
-          return .all
+          return !isIneffective ? .all : kind.makesUnits ? .units : .nothing
         }
       }
       try read(store) { try now(source, $0) }
@@ -65,15 +67,6 @@ extension OperationKind {
   fileprivate var makesUnits: Bool {
     switch self {
     case .insertElements, .insertText, .moveElement: true
-    default: false
-    }
-  }
-
-  /// Whether it makes or removes units of a list or a text, or moves them.
-  fileprivate var changesUnits: Bool {
-    switch self {
-    case .insertElements, .insertText, .moveElement, .removeElements, .removeText: true
-    // The value of an element is a register.
     default: false
     }
   }

@@ -4,15 +4,18 @@ import OperationFormat
 struct UndoneUnits {
   struct Item: Equatable {
     /// The unit of its place, and the operations that have put it there.
-    let place: UnitReference?
-    let places: [OperationID]
-    let value: Value?
-    let values: [OperationID]
+    var place: UnitReference?
+    var places: [OperationID]
+    var value: Value?
+    var values: [OperationID]
     /// When it got its value.
-    let valued: Timestamp?
+    var valued: Timestamp?
+
+    /// The operation that has put it where it is, and the one that has given it its value.
+    var heads: [OperationID] { [places.first, values.first].compactMap(\.self) }
   }
 
-  private let parts: [UnitOrderPart]
+  let parts: [UnitOrderPart]
   private let isText: Bool
   /// The elements of a list that are there, by the units that they were inserted as.
   let items: [UnitReference: Item]
@@ -36,63 +39,72 @@ struct UndoneUnits {
       isText ? parts.filter(\.isVisible).map { UnitSpan(first: $0.first, count: $0.count) } : [])
   }
 
-  /// All units, whether they are there or not.
-  var all: [UnitSpan] { parts.map { UnitSpan(first: $0.first, count: $0.count) } }
-
   /// Whether a unit of a text is there.
   func shows(_ unit: UnitReference) -> Bool { shown.contains(unit) }
 
+  /// All units, whether they are there or not.
+  var all: [UnitSpan] { parts.map { UnitSpan(first: $0.first, count: $0.count) } }
+
   /// What a transaction has made, whether it is there or not.
-  func units(madeBy transaction: LogTransaction) -> UnitSet {
-    UnitSet(parts.flatMap { part in part.spans(madeBy: transaction) })
+  func spans(madeBy transaction: LogTransaction) -> [UnitSpan] {
+    parts.flatMap { $0.spans { $0 == transaction.id } }
   }
 
-  /// What some units of a text say that are there, and not in another state of it, in runs, each with its last unit.
-  ///
-  /// - Parameter own: units that do not count.
-  func texts(
-    in spans: [UnitSpan], besides own: UnitSet, absentIn other: UndoneUnits
-  ) -> [(text: String, last: UnitReference)] {
-    let wanted = UnitSet(spans)
+  /// The units of some transactions.
+  func units(madeBy isWanted: (TransactionID) -> Bool) -> UnitSet {
+    UnitSet(parts.flatMap { $0.spans(madeBy: isWanted) })
+  }
+
+  /// The elements that moves have put at places, by these.
+  var movedElements: [UnitReference: UnitReference] {
+    var moved: [UnitReference: UnitReference] = [:]
+    for part in parts {
+      guard let element = part.element else { continue }
+      for number in part.first.number..<part.first.number + part.count { moved[part.unit(number)] = element }
+    }
+    return moved
+  }
+
+  /// What some units of a text say that are there, in runs, each with its last unit.
+  func texts(where isWanted: (UnitReference) -> Bool) -> [(text: String, last: UnitReference)] {
     var found: [(String, UnitReference)] = []
-    for part in parts where part.isVisible && wanted.overlaps(part.first, part.count) {
-      let scalars = Array(String(decoding: part.text, as: UTF8.self).unicodeScalars)
-      var run = String.UnicodeScalarView()
-      for (offset, scalar) in scalars.enumerated() {
+    for part in parts where part.isVisible {
+      var (run, last) = (String.UnicodeScalarView(), part.first)
+      for (offset, scalar) in String(decoding: part.text, as: UTF8.self).unicodeScalars.enumerated() {
         let unit = part.unit(part.first.number + UInt64(offset))
-        if wanted.contains(unit), !own.contains(unit), !other.shows(unit) {
+        if isWanted(unit) {
           run.append(scalar)
+          last = unit
         } else if !run.isEmpty {
-          found.append((String(run), part.unit(unit.number - 1)))
+          found.append((String(run), last))
           run = String.UnicodeScalarView()
         }
       }
-      if !run.isEmpty {
-        found.append((String(run), part.unit(part.first.number + UInt64(scalars.count) - 1)))
-      }
+      if !run.isEmpty { found.append((String(run), last)) }
     }
     return found
   }
 
-  /// Some elements that are there, and not in another state of the list, in runs of neighbours: their values, and the unit
-  /// of the last one's place.
-  ///
-  /// - Parameter own: elements that do not count.
-  func elements(
-    in spans: [UnitSpan], besides own: UnitSet, absentIn other: UndoneUnits
-  ) -> [(values: [Value], last: UnitReference)] {
-    let wanted = UnitSet(spans)
-    var byPlace: [UnitReference: Value] = [:]
-    for (id, item) in items where wanted.contains(id) && !own.contains(id) && other.items[id] == nil {
-      if let place = item.place { byPlace[place] = item.value }
-    }
-    if byPlace.isEmpty { return [] }
-    var found: [(values: [Value], last: UnitReference)] = []
+  /// The units of a text that are there, of those that a closure chooses.
+  func shownSpans(where isWanted: (UnitReference) -> Bool) -> [UnitSpan] {
+    var spans: [UnitSpan] = []
     for part in parts where part.isVisible {
+      for number in part.first.number..<part.first.number + part.count where isWanted(part.unit(number)) {
+        spans.append(joining: part.unit(number))
+      }
+    }
+    return spans
+  }
+
+  /// Values in the order of the places that they are to have, in runs of neighbours, each with the unit of its last place.
+  func elements(_ values: [UnitReference: Value]) -> [(values: [Value], last: UnitReference)] {
+    if values.isEmpty { return [] }
+    var found: [(values: [Value], last: UnitReference)] = []
+    for part in parts {
       var isNeighbour = false
-      for offset in 0..<part.count {
-        let place = part.unit(part.first.number + offset)
-        guard let value = byPlace[place] else {
+      for number in part.first.number..<part.first.number + part.count {
+        let place = part.unit(number)
+        guard let value = values[place] else {
           isNeighbour = false
           continue
         }
@@ -110,24 +122,16 @@ struct UndoneUnits {
 
   /// So many elements are inserted by one operation.
   private static let elementsMax = 256
+}
 
-  /// What is there of what a transaction has inserted: scalars of a text, or elements of a list.
-  func there(madeBy transaction: LogTransaction) -> [UnitSpan] {
-    var spans: [UnitSpan] = []
-    for part in parts {
-      if isText, !part.isVisible { continue }
-      for span in part.spans(madeBy: transaction) {
-        if isText {
-          spans.append(span)
-        } else {
-          spans += part.items.filter {
-            $0.number >= span.first.number && $0.number - span.first.number < span.count
-          }
-          .map { UnitSpan(first: part.unit($0.number), count: 1) }
-        }
-      }
+extension [UnitSpan] {
+  /// Adds a unit, to the last run if it follows it.
+  mutating func append(joining unit: UnitReference) {
+    if let last, last.first.maker == unit.maker, last.first.number + last.count == unit.number {
+      self[count - 1].count += 1
+    } else {
+      append(UnitSpan(first: unit, count: 1))
     }
-    return spans
   }
 }
 
@@ -170,13 +174,14 @@ extension UnitOrderPart {
     UnitReference(maker: first.maker, number: number)
   }
 
-  /// The units that a transaction has made.
-  fileprivate func spans(madeBy transaction: LogTransaction) -> [UnitSpan] {
-    guard first.maker == UnitMaker(replica: transaction.replica, epoch: transaction.epoch) else { return [] }
+  /// The units that some transactions have made.
+  fileprivate func spans(madeBy isWanted: (TransactionID) -> Bool) -> [UnitSpan] {
+    guard let maker = first.maker else { return [] }
     var number = first.number
-    return makers.compactMap { maker in
-      defer { number += maker.units }
-      return maker.sequence == transaction.sequence ? UnitSpan(first: unit(number), count: maker.units) : nil
+    return makers.compactMap { some in
+      defer { number += some.units }
+      let id = TransactionID(replica: maker.replica, epoch: maker.epoch, sequence: some.sequence)
+      return isWanted(id) ? UnitSpan(first: unit(number), count: some.units) : nil
     }
   }
 }

@@ -205,7 +205,7 @@ extension StoreTransaction {
 /// What of an operation is folded.
 enum FoldedPart {
   case all
-  /// The units of lists and texts that it makes or removes, not that its record is alive.
+  /// The units of lists and texts that it makes or removes, not where a move puts an element, nor that its record is alive.
   case units
   case nothing
 }

@@ -23,8 +23,8 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// How many times a cell that had no losers got some.
   var conflictCount = 0
 
-  /// Whether a change of a field makes its record alive. It always does, but where only units of a list or a text are of
-  /// interest.
+  /// Whether a change of a field makes its record alive, and a move changes where its element is. It always does, but where
+  /// only units of a list or a text are of interest.
   var makesAlive = true
 
   /// The timestamp that the transaction has itself: it never changes, as the effective one may.

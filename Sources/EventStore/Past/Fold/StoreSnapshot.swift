@@ -20,7 +20,7 @@ public final class StoreSnapshot: Sendable {
     of core: StoreCore, at position: Position, progress: (_ done: UInt64, _ total: UInt64) throws -> Void
   ) throws {
     (self.core, self.position) = (core, position)
-    try PastFold(core.past(), core).run(through: position, progress)
+    try core.retryingPast { try PastFold(core.past(), core).run(through: position, progress) }
   }
 
   /// Runs a closure that reads the past.
@@ -37,7 +37,7 @@ public final class StoreSnapshot: Sendable {
         }
         // What was folded is gone: it was one of very many positions, something of the log is another now, or all of it
         // was removed.
-        try PastFold(past, core).run(through: position) { _, _ in }
+        try core.retryingPast { try PastFold(core.past(), core).run(through: position) { _, _ in } }
       }
     } catch {
       throw StoreError.translate(error)

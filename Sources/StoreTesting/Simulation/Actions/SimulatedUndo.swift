@@ -53,14 +53,14 @@ struct SimulatedUndo: WorldPart {
   ) throws {
     world.count(.undone)
     if !report.kept.isEmpty { world.count(.undoneInPart) }
-    let (entries, last) = try (entries(after: end, store), store.read { try $0.lastPosition() })
+    let entries = try entries(after: end, store)
     guard entries.map(\.position) == report.positions else {
       throw SimulationFailure(
         .undoneIsGone, "d\(device.number) was told \(report.positions), and wrote \(entries.map(\.position))")
     }
     device.writeOutcomes.append(
       WriteOutcome(operationCounts: entries.map(\.transaction.operations.count), isLogged: true))
-    try device.undone.add(report, last: last) { position in
+    try device.undone.add(report) { position in
       try store.read { try $0.entry(at: position) }.transaction.zone
     }
     device.undoUnchecked = report

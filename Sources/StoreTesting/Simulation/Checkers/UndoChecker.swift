@@ -27,14 +27,19 @@ struct UndoChecker {
       let all = try positions.map { try store.madeTransaction(at: $0) }
       return Set(all.filter { $0.zone == made.zone }.compactMap { model.number(of: $0.id) })
     }
-    let idle = try numbers(device.undone.idle(with: root))
-    var never = zone.view
-    never.folded = TransactionSet(zone.view.folded.filter { !idle.contains($0) })
+    func view(without positions: Set<Position>) throws -> ZoneView {
+      let without = try numbers(positions)
+      var view = zone.view
+      view.folded = TransactionSet(zone.view.folded.filter { !without.contains($0) })
+      return view
+    }
+    let never = try view(without: device.undone.ineffective)
     for operation in made.operations { try compare(operation, made, model, now: zone.view, never) }
     // What follows may name units of lists and texts that are gone.
-    guard try isLast(root, made) else { return }
+    guard let chain = device.undone.chains[root], try isLast(root, made) else { return }
+    let alone = try view(without: chain.isUndone ? chain.done.union([root]) : chain.done)
     for record in Set(made.operations.compactMap(\.record)).sorted() {
-      try compareAll(record, made, model, now: zone.view, never)
+      try compareAll(record, made, model, now: zone.view, alone)
     }
   }
 
