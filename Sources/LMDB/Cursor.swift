@@ -11,6 +11,8 @@ package struct Cursor: ~Copyable {
   private let transaction: TransactionState
   /// Finds the values in a table that keeps versions; nil in others.
   private let versions: VersionCursor?
+  /// What the keys that are of interest begin with.
+  private let prefix: [UInt8]
   private var position = Position.nowhere
 
   /// Whether LMDB may have marked its cursor as being at the end. The mark stays, even if a later put adds
@@ -21,10 +23,11 @@ package struct Cursor: ~Copyable {
   @usableFromInline private(set) var entry: Entry?
   private var changeCount = 0
 
-  init(handle: Calls.Handle, transaction: TransactionState, versions: VersionCursor?) {
+  init(handle: Calls.Handle, transaction: TransactionState, versions: VersionCursor?, prefix: [UInt8]) {
     self.handle = handle
     self.transaction = transaction
     self.versions = versions
+    self.prefix = prefix
   }
 
   deinit {
@@ -85,7 +88,14 @@ package struct Cursor: ~Copyable {
       stand(.start)
       return false
     }
-    return try seek(atOrAfter: key) ? try previous() : try last()
+    if versions == nil { return try seek(atOrAfter: key) ? try previous() : try last() }
+    // Keys that have no value need not be passed over twice.
+    _ = transaction.readable
+    stand(.nowhere)
+    let isLast = try key.withUnsafeBytes { key throws(LMDBError) in
+      try transaction.calls.move(handle, .atOrAfter(key)) == nil
+    }
+    return try isLast ? last() : move(.previous, orElse: .start)
   }
 
   /// Passes the entry's key and value to a closure without a copy. They are valid inside the closure, until
@@ -127,7 +137,7 @@ package struct Cursor: ~Copyable {
       try transaction.guardEntry(found)
       if let versions {
         guard let value = try versions.value(of: found) else {
-          next = step.further
+          next = found.key.starts(with: prefix) ? step.further : nil
           continue
         }
         found.value = value

@@ -50,10 +50,12 @@ extension Transaction {
   /// Passes the entries of a table to a closure without copies, from the first whose key is equal or greater, until
   /// the closure returns false. It must not write. The bytes are valid inside the closure.
   ///
+  /// - Parameter prefix: what the keys that are of interest begin with: see ``openCursor(_:within:)``.
   /// - Throws: `.corrupted`, and what the closure throws.
   @inlinable
   package borrowing func forEachEntry(
-    in table: Table, from key: RawSpan, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+    in table: Table, from key: RawSpan, within prefix: @autoclosure () -> [UInt8] = [],
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws {
     if let walk = try state.walk(of: table, from: key) {
       var walk = walk
@@ -62,16 +64,22 @@ extension Transaction {
       }
       return
     }
-    var cursor = try openCursor(table)
+    var cursor = try openCursor(table, within: prefix())
     guard try cursor.seek(atOrAfter: key) else { return }
     while try cursor.withEntry(body), try cursor.next() {}
   }
 
   /// Opens a cursor, which is not on an entry yet. (mdb_cursor_open)
-  package borrowing func openCursor(_ table: Table) throws(LMDBError) -> Cursor {
+  ///
+  /// - Parameter prefix: what the keys that are of interest begin with. In a table that keeps versions, the cursor passes
+  ///   over keys that have no value in the transaction's version, but not beyond those: it is as if there were no entry.
+  package borrowing func openCursor(
+    _ table: Table, within prefix: @autoclosure () -> [UInt8] = []
+  ) throws(LMDBError) -> Cursor {
     let versions = table.keepsVersions ? try VersionCursor(of: table, state.begun(), state) : nil
     let cursor = try state.calls.openCursor(state.begun(), state.number(of: table))
-    return Cursor(handle: cursor, transaction: state, versions: versions)
+    return Cursor(
+      handle: cursor, transaction: state, versions: versions, prefix: versions == nil ? [] : prefix())
   }
 }
 

@@ -158,7 +158,9 @@ extension ReadView {
     if let name {
       for byte in name.rawValue.utf8.prefix(Limits.recordNameBytesMax) { start.append(byte) }
     }
-    try transaction.forEachEntry(in: tables.records, from: start.span) { key, row in
+    try transaction.forEachEntry(
+      in: tables.records, from: start.span, within: TableKey.state(state).span.bytes
+    ) { key, row in
       guard key.isOf(state) else { return false }
       if isSkipped(StoredRow(row)) { return true }
       if name != nil, equalBytes(key, start.span) { return true }

@@ -6,7 +6,7 @@ extension LMDBTransaction {
   ///
   /// - Parameter start: the first key that counts; the prefix itself unless given.
   borrowing func hasEntry(in table: Table, under prefix: [UInt8], from start: [UInt8]? = nil) throws -> Bool {
-    var cursor = try openCursor(table)
+    var cursor = try openCursor(table, within: prefix)
     let start = start ?? prefix
     return try cursor.seek(atOrAfter: start.span.bytes)
       && cursor.withEntry { key, _ in key.hasPrefix(prefix) }
@@ -21,7 +21,7 @@ extension LMDBTransaction {
     in table: Table, under prefix: [UInt8], from start: [UInt8]? = nil,
     _ body: (_ key: RawSpan, _ row: RawSpan) throws -> Bool
   ) throws {
-    var cursor = try openCursor(table)
+    var cursor = try openCursor(table, within: prefix)
     let start = start ?? prefix
     var isThere = try cursor.seek(atOrAfter: start.span.bytes)
     while isThere {
@@ -35,7 +35,7 @@ extension LMDBTransaction {
   ///
   /// - Parameter left: how many it may delete; less by those that it has deleted.
   borrowing func deleteEntries(in table: Table, under prefix: [UInt8], _ left: inout Int) throws {
-    var cursor = try openCursor(table)
+    var cursor = try openCursor(table, within: prefix)
     while left > 0, try cursor.seek(atOrAfter: prefix.span.bytes),
       cursor.withEntry({ key, _ in key.hasPrefix(prefix) })
     {

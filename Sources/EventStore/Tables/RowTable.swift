@@ -25,7 +25,7 @@ struct RowTable<Source: TableReading>: TableView {
     atMost key: RawSpan, prefixBytes: Int,
     _ body: (_ key: RawSpan, _ row: RawSpan) throws -> R
   ) throws -> R? {
-    var cursor = try transaction.openCursor(tables.runs)
+    var cursor = try transaction.openCursor(tables.runs, within: key.extracting(..<prefixBytes).bytes)
     guard try cursor.seek(atMost: key) else { return nil }
     return try cursor.withEntry { found, row in
       guard found.byteCount >= prefixBytes,

@@ -54,7 +54,9 @@ extension TableStorage: FoldStorage {
 
   func elementKeys(in range: Range<ElementKey>) throws -> [ElementKey] {
     var keys: [ElementKey] = []
-    var cursor = try transaction.openCursor(tables.elements)
+    let (lower, upper) = (range.lowerBound.bytes, range.upperBound.bytes)
+    var cursor = try transaction.openCursor(
+      tables.elements, within: zip(lower, upper).prefix { $0 == $1 }.map(\.0))
     var isThere = try cursor.seek(atOrAfter: range.lowerBound.bytes.span.bytes)
     while isThere {
       let key = cursor.withEntry { key, _ in ElementKey(bytes: key.bytes) }
@@ -70,7 +72,7 @@ extension TableStorage: FoldStorage {
     atMost key: ElementKey, under prefix: ElementKey
   ) throws -> (found: (key: ElementKey, row: [UInt8])?, next: ElementKey?) {
     var found: (key: ElementKey, row: [UInt8])?
-    var cursor = try transaction.openCursor(tables.elements)
+    var cursor = try transaction.openCursor(tables.elements, within: prefix.bytes)
     if try cursor.seek(atMost: key.bytes.span.bytes) {
       found = cursor.withEntry { key, row in
         key.hasPrefix(prefix.bytes) ? (ElementKey(bytes: key.bytes), row.bytes) : nil
@@ -84,7 +86,7 @@ extension TableStorage: FoldStorage {
   }
 
   func firstElement(under prefix: ElementKey) throws -> (key: ElementKey, row: [UInt8])? {
-    var cursor = try transaction.openCursor(tables.elements)
+    var cursor = try transaction.openCursor(tables.elements, within: prefix.bytes)
     guard try cursor.seek(atOrAfter: prefix.bytes.span.bytes) else { return nil }
     return cursor.withEntry { key, row in
       key.hasPrefix(prefix.bytes) ? (ElementKey(bytes: key.bytes), row.bytes) : nil

@@ -7,6 +7,9 @@ struct IndexKeys {
   /// Read backwards: the first key of its values that is left, if what comes before among these is not.
   var resume: [UInt8]?
 
+  /// What all keys of the index begin with.
+  var ofIndex: [UInt8] { Array(lower.prefix(IndexEntry.prefixBytes)) }
+
   var isEmpty: Bool { !lower.lexicographicallyPrecedes(upper) }
 }
 

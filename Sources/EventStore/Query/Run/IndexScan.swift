@@ -49,7 +49,9 @@ struct IndexScan {
     var found: (count: Int, hasOthers: Bool) = (0, false)
     let upper = keys.upper.span.bytes
     view.footprint?.note(from: keys.lower, to: keys.upper)
-    try view.transaction.forEachEntry(in: table, from: keys.lower.span.bytes) { key, row in
+    try view.transaction.forEachEntry(
+      in: table, from: keys.lower.span.bytes, within: keys.ofIndex
+    ) { key, row in
       guard found.count < max, compareBytes(key, upper) < 0 else { return false }
       if row.byteCount == 1 { found.count += 1 } else { found.hasOthers = true }
       return true
@@ -60,7 +62,9 @@ struct IndexScan {
   private func forwards(_ keys: IndexKeys, _ body: (borrowing IndexEntryView) throws -> Bool) throws {
     guard let table = view.tables.indexes else { return }
     if view.footprint == nil {
-      return try view.transaction.forEachEntry(in: table, from: keys.lower.span.bytes) { key, row in
+      return try view.transaction.forEachEntry(
+        in: table, from: keys.lower.span.bytes, within: keys.ofIndex
+      ) { key, row in
         try compareBytes(key, keys.upper.span.bytes) < 0 && body(IndexEntryView(key, row))
       }
     }
@@ -78,7 +82,7 @@ struct IndexScan {
     guard let table = view.tables.indexes else { return }
     var lowest = keys.lower
     defer { view.footprint?.note(from: lowest, to: keys.upper) }
-    var cursor = try view.transaction.openCursor(table)
+    var cursor = try view.transaction.openCursor(table, within: keys.ofIndex)
     var isThere = try cursor.seek(before: keys.upper.span.bytes)
     while isThere {
       // The last entry of its values.
