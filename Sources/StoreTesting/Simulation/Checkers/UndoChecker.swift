@@ -36,8 +36,8 @@ struct UndoChecker {
     let never = try view(without: device.undone.ineffective)
     for operation in made.operations { try compare(operation, made, model, now: zone.view, never) }
     // What follows may name units of lists and texts that are gone.
-    guard let chain = device.undone.chains[root], try isLast(root, made) else { return }
-    let alone = try view(without: chain.isUndone ? chain.done.union([root]) : chain.done)
+    guard let later = try ineffective(after: root) else { return }
+    let alone = try view(without: device.undone.isUndone(root) ? later.union([root]) : later)
     for record in Set(made.operations.compactMap(\.record)).sorted() {
       try compareAll(record, made, model, now: zone.view, alone)
     }
@@ -79,8 +79,7 @@ struct UndoChecker {
     return kind == .register && value == .null ? nil : value
   }
 
-  /// Compares all that a record reads, lists and texts too, with what it would without the transaction: nothing has
-  /// followed it but its undo.
+  /// Compares all that a record reads, lists and texts too, with what it would read.
   private func compareAll(
     _ record: Name, _ made: LogTransaction, _ model: ZoneModel, now: ZoneView, _ never: ZoneView
   ) throws {
@@ -118,18 +117,18 @@ struct UndoChecker {
     if case .string(let key) = element { ModelElement(Name(key)) } else { nil }
   }
 
-  /// Whether nothing follows the write but what takes it back or brings it back.
-  private func isLast(_ root: Position, _ made: LogTransaction) throws -> Bool {
-    let chains = device.undone.chains
-    let own = report.undone.reduce(Set(report.undone)) { $0.union(chains[$1]?.done ?? []) }
-    var isLast = true
+  /// What follows a transaction, if all of it is taken back or takes others back, none of them earlier ones; else nil.
+  private func ineffective(after root: Position) throws -> Set<Position>? {
+    let ineffective = device.undone.ineffective.union(report.undone)
+    if device.undone.chains.contains(where: { $0.key < root && $0.value.done.contains { $0 > root } }) { return nil }
+    var later: Set<Position>? = []
     try store.read { transaction in
       try transaction.history(after: root) { entry in
-        isLast = own.contains(entry.position)
-        return isLast
+        if ineffective.contains(entry.position) { later?.insert(entry.position) } else { later = nil }
+        return later != nil
       }
     }
-    return isLast
+    return later
   }
 
   private func failure(_ message: String, _ made: LogTransaction) -> SimulationFailure {
