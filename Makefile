@@ -115,8 +115,10 @@ instructions: setup ## Counts the instructions of each operation; fails if one r
 demo: build ## Runs a git history on 16 mostly offline devices, and shows that they agree: REPO=…
 	@Scripts/demo $(REPLAY) "$(REPO)" "$(DEMO)"
 
-example: setup ## Runs the example app: two devices write offline, sync and settle a conflict.
+example: setup ## Runs the example apps: two devices write offline, sync and settle a conflict; notes with undo.
 	$(SWIFT) run Family
+	rm -rf .build/notes
+	printf 'add Milk\nedit 0 two litres\ntag 0 shop\nundo\nundo\nredo\n' | $(SWIFT) run Notes .build/notes ann
 
 lint: ## Checks the format of the sources.
 	$(SWIFT) format lint -r --strict Package.swift Sources Tests \

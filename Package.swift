@@ -137,9 +137,12 @@ let package = Package(
     // The program of the page Getting started: a program, because the page shows all of it.
     .executableTarget(
       name: "GettingStarted", dependencies: ["Tributary"], path: "Tests/GettingStarted", packageAccess: false),
-    // The example app, which is a package of its own too. Like an app, it has only the public API and none of our settings.
+    // The example apps, which are a package of their own too. Like an app, they have only the public API and none of our
+    // settings.
     .executableTarget(
       name: "Family", dependencies: ["Tributary"], path: "Examples/Sources/Family", packageAccess: false),
+    .executableTarget(
+      name: "Notes", dependencies: ["Tributary"], path: "Examples/Sources/Notes", packageAccess: false),
     .testTarget(
       name: "ReplayToolTests",
       dependencies: [

@@ -5,10 +5,13 @@ import PackageDescription
 let package = Package(
   name: "examples",
   platforms: [.macOS("26.0")],
-  products: [.executable(name: "Family", targets: ["Family"])],
+  products: [
+    .executable(name: "Family", targets: ["Family"]), .executable(name: "Notes", targets: ["Notes"]),
+  ],
   dependencies: [.package(name: "tributary", path: "..")],
   targets: [
-    .executableTarget(name: "Family", dependencies: [.product(name: "Tributary", package: "tributary")])
+    .executableTarget(name: "Family", dependencies: [.product(name: "Tributary", package: "tributary")]),
+    .executableTarget(name: "Notes", dependencies: [.product(name: "Tributary", package: "tributary")]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -33,6 +33,20 @@ extension LocalStore {
     ObservedValues(hub, body)
   }
 
+  /// As ``values(_:)-(_->R)``, without an element that is equal to the one before.
+  public func values<R: Sendable & Equatable>(
+    _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> R
+  ) -> ObservedValues<R> {
+    ObservedValues(hub, isSame: ==, body)
+  }
+
+  /// What a closure reads, also where that is equal to what it read before.
+  package func allValues<R: Sendable>(
+    _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> R
+  ) -> ObservedValues<R> {
+    ObservedValues(hub, body)
+  }
+
   /// What a closure reads now, and whether it may be another later, where the store writes on the calling thread:
   /// ``lookAtCommits()`` finds out.
   package func watchedRead<R>(

@@ -407,4 +407,42 @@ struct IndexTests {
     }
     #expect(used.count > 8)
   }
+
+  @Test(
+    "a record that gets the type of a third head, by a write that replaces another, is in the index of that type"
+  )
+  func contestedTypes() async throws {
+    var remote = TestRemote()
+    let clocks: [Int64] = [36_000_000, 3_600_000, 0, 0]
+    var stores: [LocalStore] = []
+    for (number, clock) in clocks.enumerated() {
+      let store = try directory.store("\(number)") {
+        $0.wallMilliseconds = { clock }
+        $0.makeRandom = { 77 &+ UInt64(number) }
+        $0.indexes = [
+          IndexDefinition("by f", of: ["second"], by: [IndexPart(.value(.value(of: "f")))])
+        ]
+      }
+      try await store.makeAttachedZone()
+      stores.append(store)
+    }
+    func ship(_ store: LocalStore) async throws {
+      while let acknowledgement = try remote.ship(store) { _ = try await store.acknowledge(acknowledgement) }
+    }
+    try await stores[0].write { try $0.create(note("r"), type: "first", fields: ["f": 1]) }
+    try await stores[1].write { try $0.create(note("r"), type: "second", fields: ["f": 2]) }
+    try await ship(stores[0])
+    _ = try await stores[2].ingest(remote.news(for: stores[2]))
+    try await stores[2].write { try $0.set("f", of: note("r"), to: 3) }
+    _ = try await stores[1].ingest(remote.news(for: stores[1]))
+    try await ship(stores[1])
+    let last = stores[3]
+    _ = try await last.ingest(remote.news(for: last))
+    #expect(try last.read { try $0.record(note("r"))?.type } == "first")
+    _ = try await stores[2].ingest(remote.news(for: stores[2]))
+    try await ship(stores[2])
+    _ = try await last.ingest(remote.news(for: last))
+    #expect(try last.read { try $0.record(note("r"))?.type } == "second")
+    #expect(try last.verify().problems == [])
+  }
 }

@@ -92,7 +92,8 @@ struct RulesOfOwnSegments {
     var reader = ByteReader(bytes.span.bytes)
     let header = try TransactionHeader.read(from: &reader)
     return KeptTransaction(
-      header: header, arrivalDelay: 0, body: bytes.span.bytes.extracting(reader.position...).bytes)
+      header: header, position: .start, arrivalDelay: 0,
+      body: bytes.span.bytes.extracting(reader.position...).bytes)
   }
 
   private func again(_ store: LocalStore, _ kept: KeptTransaction) async throws -> TransactionHeader? {

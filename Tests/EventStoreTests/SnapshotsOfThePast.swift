@@ -243,6 +243,13 @@ struct SnapshotsOfThePast {
         var random = SeededGenerator(seed: 99)
         try await write(store, &random, count: 300)
       }
+      group.addTask {
+        for _ in 0..<20 {
+          try store.removePast()
+          await Task.yield()
+          _ = try await store.undoManager().undo()
+        }
+      }
       try await group.waitForAll()
     }
     try expectOracle(store, Position(rawValue: 333))
@@ -260,6 +267,19 @@ struct SnapshotsOfThePast {
       try damaged.write(to: URL(fileURLWithPath: directory.path + "/store/past/data.mdb"))
       store = try makeStore()
       #expect(try store.seen(at: position) == before)
+      store.close()
+    }
+    // What cannot be read later is made again for the next read.
+    let path = directory.path + "/store/past/data.mdb"
+    let whole = try Data(contentsOf: URL(fileURLWithPath: path))
+    for page in 2..<min(40, whole.count / 4096) {
+      var damaged = whole
+      damaged.replaceSubrange(page * 4096..<(page + 1) * 4096, with: Data(repeating: 0, count: 4096))
+      try damaged.write(to: URL(fileURLWithPath: path))
+      store = try makeStore()
+      let first = try? store.seen(at: position)
+      #expect(first == nil || first == before, "page \(page)")
+      #expect(try store.seen(at: position) == before, "page \(page)")
       store.close()
     }
   }

@@ -275,6 +275,89 @@ struct UndoTests {
     try await checkSound(store)
   }
 
+  @Test("more than one transaction may do is taken back, and comes again, in several", .timeLimit(.minutes(20)))
+  func veryMany() async throws {
+    let store = try await makeStore()
+    let record = record
+    for part in 0..<2 {
+      try await store.write { tx in
+        let values = (0..<9000).map { Value.int(Int64(part * 9000 + $0)) }
+        try tx.insertElements(values, at: part * 9000, in: "many", of: record)
+      }
+    }
+    try await store.write { tx in try tx.removeElements(0..<18_000, from: "many", of: record) }
+    let removal = try store.lastPosition()
+    try await store.write { tx in
+      try tx.insertText(String(repeating: "ü", count: 70_000), at: 0, in: "long", of: record)
+    }
+    let insertion = try store.lastPosition()
+    for _ in 0..<2 {
+      let report = try await store.undo(removal)
+      #expect(report.positions.count > 1 && report.kept == [])
+      let list = try store.read { try $0.list("many", of: record) }
+      #expect(list == (0..<18_000).map { .int($0) })
+      try await store.redo(removal)
+      let none = try store.read { try $0.list("many", of: record) }
+      #expect(none ?? [] == [])
+      try await store.undo(insertion)
+      let shown = try store.read { try $0.text(of: "long", in: record) }
+      #expect(shown ?? "" == "")
+      try await store.redo(insertion)
+      #expect(try store.read { try $0.text(of: "long", in: record) }?.unicodeScalars.count == 70_000)
+    }
+    let manager = store.undoManager()
+    #expect(try manager.next?.position == insertion)
+  }
+
+  @Test("a record that was changed where it was moved stays there, and comes back nowhere else")
+  func movedAndChanged() async throws {
+    let store = try await makeStore()
+    let other = ZoneID(name: "other")
+    try await store.makeZone(other)
+    let record = record
+    try await store.write { tx in _ = try tx.move(record, to: other) }
+    let move = try store.lastPosition()
+    let moved = RecordID(zone: other, name: record.name)
+    try await store.write { tx in
+      tx.author = "bob"
+      try tx.set("f0", of: moved, to: "bob's")
+    }
+    let report = try await store.undo(move)
+    #expect(Set(report.kept.map(\.record)) == [record, moved] && report.positions == [])
+    #expect(try store.read { try !$0.contains(record) && $0.contains(moved) })
+    try await checkSound(store)
+  }
+
+  @Test("an element that another author of the store has changed since stays, and is told")
+  func elementsOfOthers() async throws {
+    let store = try await makeStore()
+    let record = record
+    try await store.write { tx in
+      tx.author = "ann"
+      try tx.insertElements(["x", "y"], at: 0, in: "steps", of: record)
+    }
+    try await store.write { tx in
+      tx.author = "bob"
+      try tx.replaceElement(at: 0, in: "steps", of: record, with: "bob's")
+    }
+    let report = try await store.undoManager(author: "ann").undo()
+    #expect(report?.kept.map(\.author) == ["bob"])
+    #expect(try store.read { try $0.list("steps", of: record) } == ["bob's", "a", "b", "c", "d"])
+  }
+
+  @Test("several calls at once each take another step")
+  func atOnce() async throws {
+    let store = try await makeStore()
+    let record = record
+    for number in 1...8 { try await store.write { try $0.set("f0", of: record, to: .int(Int64(number))) } }
+    let manager = store.undoManager()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<6 { group.addTask { _ = try await manager.undo() } }
+      try await group.waitForAll()
+    }
+    #expect(try store.value("f0", record) == 2)
+  }
+
   @Test("rows of links that cannot be are passed over")
   func damagedLinks() async throws {
     let store = try await makeStore()

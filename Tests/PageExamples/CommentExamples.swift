@@ -45,6 +45,16 @@ private func undoing(_ store: LocalStore) async throws {
   // comment end
 }
 
+private func written(_ store: LocalStore, _ message: RecordID) async throws {
+  // comment Written.swift
+  let sent = try await store.write { tx in
+    try tx.set("body", of: message, to: "Hello")
+    return tx.written
+  }
+  try await store.receipt(of: sent) { $0.isShipped }
+  // comment end
+}
+
 private func pinning(_ store: LocalStore, _ firstPage: RecordQuery, _ secondPage: RecordQuery) throws {
   // comment PinnedRead.swift
   let inbox = try store.pin("inbox")

@@ -51,6 +51,17 @@ struct SyncStatusPage {
   }
 
   // page
+  /// Sends a message, and returns when the remote has it.
+  func send(_ text: String, in store: Store) async throws {
+    let written = try await store.write { tx in
+      _ = try tx.create(Message.self, in: "chat") { $0.text = text }
+      return tx.written
+    }
+    try await store.receipt(of: written) { $0.isShipped }
+  }
+  // page end
+
+  // page
   /// Shows a tick for a message when the remote has it, and who has read it since.
   func follow(_ message: Ref<Message>, in store: Store, _ show: @Sendable (String) -> Void) async throws {
     for try await receipt in store.values({ tx in try tx.receipt(of: message) }) {
@@ -98,6 +109,10 @@ struct SyncStatusPage {
     #expect(peers.map(\.id) == [stores[1].local.identity.replica] && peers.map(\.author) == ["bob"])
     #expect(try stores[0].receipt(of: message) == .seen(by: peers, offset: 1))
     try await following.value
+    let sending = Task { try await send("Bye", in: stores[0]) }
+    while try stores[0].pendingCount() == 0 { await Task.yield() }
+    try await replicators[0].syncOnce()
+    try await sending.value
     let texts = shown.withLock { $0 }
     #expect(texts.last == "seen by bob" && Set(texts).isSubset(of: ["sending", "sent", "seen by bob"]))
   }

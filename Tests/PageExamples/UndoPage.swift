@@ -40,6 +40,15 @@ struct UndoPage {
   // page end
 
   // page
+  /// Deletes an idea, and returns what takes that back.
+  func delete(_ idea: Ref<Idea>, in store: Store) async throws -> Position? {
+    let written = try await store.write { tx in
+      try tx.delete(idea)
+      return tx.written
+    }
+    return written.transactions.first?.position
+  }
+
   func rejectLastChange(of idea: Ref<Idea>, in store: Store) async throws {
     let mine = try store.history(of: idea, limit: 20).first { $0.transaction.author == "ann" }
     guard let mine else { return }
@@ -78,5 +87,8 @@ struct UndoPage {
     try await rejectLastChange(of: idea, in: store)
     let row = try store.fetch(idea)
     #expect(row?.votes == 0 && row?.text == "")
+    let deletion = try #require(try await delete(idea, in: store))
+    try await store.undo(deletion)
+    #expect(try store.fetch(idea)?.title == "three")
   }
 }

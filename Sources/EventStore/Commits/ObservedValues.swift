@@ -8,39 +8,52 @@
 public struct ObservedValues<Element: Sendable>: AsyncSequence, Sendable {
   private let hub: ObserverHub
   private let body: @Sendable (borrowing ReadTransaction) throws -> Element
+  /// Whether an element need not be given after another; nil if all are given.
+  private let isSame: (@Sendable (Element, Element) -> Bool)?
 
   init(
-    _ hub: ObserverHub, _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Element
+    _ hub: ObserverHub, isSame: (@Sendable (Element, Element) -> Bool)? = nil,
+    _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Element
   ) {
-    (self.hub, self.body) = (hub, body)
+    (self.hub, self.isSame, self.body) = (hub, isSame, body)
   }
 
-  public func makeAsyncIterator() -> Iterator { Iterator(hub, body) }
+  public func makeAsyncIterator() -> Iterator { Iterator(hub, isSame, body) }
 
   public struct Iterator: AsyncIteratorProtocol, Sendable {
     private let hub: ObserverHub
     private let body: @Sendable (borrowing ReadTransaction) throws -> Element
+    private let isSame: (@Sendable (Element, Element) -> Bool)?
+    /// What was given last, if it is to be compared.
+    private var last: Element?
     private var observer: ObserverHub.Observer?
     private var isDone = false
     /// Who made the commits that woke it for the last element, and those that came until then.
     package private(set) var origins: Commit.Origins = []
 
     fileprivate init(
-      _ hub: ObserverHub, _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Element
+      _ hub: ObserverHub, _ isSame: (@Sendable (Element, Element) -> Bool)?,
+      _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> Element
     ) {
-      (self.hub, self.body) = (hub, body)
+      (self.hub, self.isSame, self.body) = (hub, isSame, body)
     }
 
     /// What the closure reads next; nil if the store was closed, or the task was cancelled.
     ///
     /// - Throws: what the closure throws; ``StoreError`` `damaged`, `system`.
     public mutating func next() async throws -> Element? {
-      if isDone { return nil }
-      if let observer {
-        for await _ in observer.changes { break }
+      while !isDone {
+        if let observer {
+          for await _ in observer.changes { break }
+        }
+        if Task.isCancelled { (isDone, observer) = (true, nil) }
+        let read = try readNow()
+        guard let read, let isSame else { return read }
+        if let last, isSame(last, read) { continue }
+        last = read
+        return read
       }
-      if Task.isCancelled { (isDone, observer) = (true, nil) }
-      return try readNow()
+      return nil
     }
 
     /// What the closure reads, without waiting: nil if the sequence is at its end.

@@ -24,6 +24,28 @@ public enum Receipt: Hashable, Sendable {
   case seen(by: [Peer], offset: UInt64)
 }
 
+extension Receipt {
+  /// Whether the remote has it.
+  public var isShipped: Bool { self != .local }
+
+  /// The stores that have seen it.
+  public var peers: [Peer] {
+    if case .seen(let peers, _) = self { peers } else { [] }
+  }
+
+  /// What is true of both: how far the one has come that is behind.
+  func atMost(_ other: Receipt) -> Receipt {
+    switch (self, other) {
+    case (.local, _), (_, .local): return .local
+    case (.seen(let peers, let offset), .seen(let others, _)):
+      let both = peers.filter { peer in others.contains { $0.id == peer.id } }
+      return both.isEmpty ? .shipped(offset: offset) : .seen(by: both, offset: offset)
+    case (.shipped, _): return self
+    case (_, .shipped): return other
+    }
+  }
+}
+
 extension ReadTransaction {
   /// The other stores that have written to a zone, in the order of their identities.
   ///

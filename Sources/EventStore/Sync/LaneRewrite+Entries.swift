@@ -37,14 +37,16 @@ extension LaneRewrite {
     _ entries: [LostEntry], as replica: ReplicaNumber, _ epoch: UInt32, _ parent: LaneParent?,
     atLeast seen: BaseNumbers? = nil, rebased: (BaseNumbers) -> BaseNumbers? = { $0 }
   ) throws {
+    var moves: [Position: Position] = [:]
     for (index, entry) in entries.enumerated() {
       var header = LogEntryHeader(
         zone: entry.header.zone, replica: replica, epoch: epoch, sequence: UInt64(index) + 1,
         base: entry.header.base.flatMap(rebased), parent: index == 0 ? parent : nil,
         arrivalDelay: entry.header.arrivalDelay)
       header.raiseBase(to: seen)
-      _ = try storage.log.append(header, body: entry.body.span.bytes)
+      moves[entry.position] = try storage.log.append(header, body: entry.body.span.bytes)
     }
+    try storage.meta.moveUndos(moves)
   }
 
   /// A lane's transactions from one on.

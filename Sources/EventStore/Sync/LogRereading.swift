@@ -236,6 +236,7 @@ struct LogRereading {
     for index in least.indices.dropLast().reversed() { least[index] = min(least[index], least[index + 1]) }
     let kept = zip(order, least).prefix { $0 == $1 }.count
     var left = order[kept...]
+    var moves: [Position: Position] = [:]
     while !left.isEmpty {
       var moved: [(header: LogEntryHeader, body: [UInt8])] = []
       var byteCount = 0
@@ -245,9 +246,12 @@ struct LogRereading {
         moved.append(entry)
       }
       try storage.log.remove(Array(left.prefix(moved.count)))
-      for entry in moved { _ = try storage.log.append(entry.header, body: entry.body.span.bytes) }
+      for (position, entry) in zip(left, moved) {
+        moves[position] = try storage.log.append(entry.header, body: entry.body.span.bytes)
+      }
       left = left.dropFirst(moved.count)
     }
+    try storage.meta.moveUndos(moves)
     storage.forgetSequences()
   }
 

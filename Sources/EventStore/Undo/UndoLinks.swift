@@ -12,7 +12,7 @@ import OperationFormat
 /// | 1 | it was taken back or brought back, in turns, by the transaction there |
 /// | 2 | a transaction that belongs to the one before |
 ///
-/// A chain whose transactions are not in the log any more, as those that were issued again, does not count.
+/// A chain of which a transaction is not in the log any more does not count. Those that are issued again are followed.
 struct UndoLinks {
   /// What a row says of a transaction that was undone.
   struct Chain {
@@ -70,7 +70,8 @@ struct UndoLinks {
   /// back or brought back from there on belongs to a transaction that comes after it.
   func start(for roots: some Sequence<Position>) -> Position {
     var start = roots.min()!
-    while let earlier = chains.filter({ $0.key < start && $0.value.turns.last!.position >= start }).keys.min() {
+    while let earlier = chains.filter({ $0.key < start && $0.value.turns.last!.position >= start }).keys.min()
+    {
       start = earlier
     }
     return start
@@ -112,5 +113,29 @@ extension MetaTable where Source == TableStorage {
     writer.append(isAddition ? UndoLinks.addition : isDone ? UndoLinks.done : UndoLinks.nothing)
     writer.append(bigEndian: position.rawValue)
     try transaction.put(writer.span, for: key.span.bytes, in: tables.meta)
+  }
+
+  /// Follows transactions that have other positions now, because they were issued again or the log was put in another order.
+  func moveUndos(_ moves: [Position: Position]) throws {
+    if moves.isEmpty { return }
+    var rows: [(key: [UInt8], row: [UInt8])] = []
+    try transaction.forEachEntry(in: tables.meta, under: UndoLinks.prefix) { key, row in
+      let isWhole = key.byteCount == UndoLinks.prefix.count + 8 && row.byteCount.isMultiple(of: 9)
+      if isWhole { rows.append((key.bytes, row.bytes)) }
+      return true
+    }
+    for (key, row) in rows {
+      let root = Position(rawValue: try key.span.bytes.bigEndian64(at: UndoLinks.prefix.count))
+      var writer = ByteWriter()
+      for offset in stride(from: 0, to: row.count, by: 9) {
+        let position = Position(rawValue: try row.span.bytes.bigEndian64(at: offset + 1))
+        writer.append(row[offset])
+        writer.append(bigEndian: (moves[position] ?? position).rawValue)
+      }
+      let moved = UndoLinks.key(of: moves[root] ?? root)
+      if moved == key, writer.bytes == row { continue }
+      _ = try transaction.delete(key.span.bytes, in: tables.meta)
+      try transaction.put(writer.span, for: moved.span.bytes, in: tables.meta)
+    }
   }
 }

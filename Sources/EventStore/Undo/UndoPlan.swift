@@ -184,7 +184,9 @@ struct UndoPlan {
       return .nothing
     case (_?, _): return .changed
     case (nil, _):
-      if transactions.undoes || !deletes { try keep(record, nil, .changedSince, aimHeads.first ?? heads.first) }
+      if transactions.undoes || !deletes {
+        try keep(record, nil, .changedSince, aimHeads.first ?? heads.first)
+      }
       return .nothing
     }
   }
@@ -207,7 +209,8 @@ struct UndoPlan {
     if value == other {
       guard let own else { return }
       let isHeldByOthers =
-        try transactions.undoes ? aim.first.map { try transactions.isLater($0.operation) } ?? false : own != other
+        try transactions.undoes
+        ? aim.first.map { try transactions.isLater($0.operation) } ?? false : own != other
       if isHeldByOthers { try keep(record, cell.field, .changedSince, aim.first, element: cell.element) }
       return
     }
@@ -219,6 +222,27 @@ struct UndoPlan {
   }
 
   private func isOfRoot(_ head: CellHead) -> Bool { head.operation.transaction == root.id }
+
+  // MARK: Moves
+
+  /// Of a move between zones, leaves the record where it was away if it stays where it went: it would be there twice.
+  static func joinMoves(_ plans: inout [UndoPlan]) {
+    for plan in plans {
+      for case .moveHere(let name, _, let origin) in plan.root.operations {
+        let record = RecordID(zone: plan.root.zone, name: name)
+        let stays = plan.kept.contains { $0.record == record && $0.field == nil }
+        guard stays, let place = plans.firstIndex(where: { $0.root.zone == origin.zone }) else { continue }
+        plans[place].leave(origin)
+      }
+    }
+  }
+
+  private mutating func leave(_ record: RecordID) {
+    guard steps.contains(where: { $0.record == record }) else { return }
+    steps.removeAll { $0.record == record }
+    alive.removeAll { $0.record == record }
+    keep(record, nil, .changedSince)
+  }
 
   private mutating func noteAlive(_ record: RecordID, _ aim: RecordReader) {
     guard let head = try? aim.heads(of: .existence, record).first, case .alive(let type) = head.content
@@ -238,7 +262,7 @@ struct UndoPlan {
     let comparison = UndoneSequence(now, aim, transactions)
     if kind == .text {
       let (removed, inserted) = comparison.texts(changes)
-      for some in removed.inGroups {
+      for some in removed.groups(ofAtMost: 32_768) {
         steps.append(Step(record: record, content: .change(field, .removeText(some))))
       }
       for (text, last) in inserted {
@@ -249,7 +273,7 @@ struct UndoPlan {
     let found = comparison.elements(changes)
     for other in found.changedByOthers { try keep(record, field, .changedSince, operation: other) }
     if found.isOneGone { keep(record, field, .changedSince) }
-    for some in found.removed.inGroups {
+    for some in found.removed.groups(ofAtMost: 4096) {
       let removed = UnitSet(some)
       let items = now.items.filter { removed.contains($0.key) }
       steps.append(

@@ -16,6 +16,8 @@ struct UndoRun {
     var roots: [ZoneID: Position] = [:]
     /// How often anything had been taken back when it was planned.
     var turnCount = 0
+    /// What else in the log was another then.
+    var rewrites: UInt64 = 0
     var steps: [UndoPlan.Step] = []
     var kept: [UndoReport.Kept] = []
     var alive: [UndoPlan.Alive] = []
@@ -29,9 +31,12 @@ struct UndoRun {
       let work = try await core.fileThreads.run(.waits) { [self] call in
         try find(position, undoes: undoes) { try call.checkCancellation() }
       }
-      let report = Shared<UndoReport?>(nil)
-      try await core.perform(.local { [self] write in report.value = try apply(work, undoes: undoes, write) })
-      if let report = report.value { return report }
+      let done = Shared<(written: Written, kept: [UndoReport.Kept])?>(nil)
+      try await core.perform(.local { [self] write in done.value = try apply(work, undoes: undoes, write) })
+      if let (written, kept) = done.value {
+        return UndoReport(
+          undone: work.roots.values.sorted(), positions: written.transactions.map(\.position), kept: kept)
+      }
       // Something else was taken back meanwhile.
     }
   }
@@ -43,6 +48,7 @@ struct UndoRun {
       var work = Work()
       let (roots, links) = try core.read { source in
         let links = try UndoLinks(source.readView)
+        work.rewrites = try source.readView.meta.rewrites()
         return (try self.roots(position, undoes: undoes, source, links), links)
       }
       work.turnCount = links.turnCount
@@ -53,7 +59,7 @@ struct UndoRun {
       let start = links.start(for: roots.map(\.position))
       let past = try UndonePast(core)
       // Apart from what follows: the store must not be read for as long.
-      try past.prepare(for: start)
+      try past.prepare(for: start, check: check)
       try StoreError.translating {
         try plan(roots, undoes: undoes, from: start, links, past, check, &work)
       }
@@ -85,12 +91,14 @@ struct UndoRun {
     let ineffective = links.ineffective(from: start, toggling: positions)
     let made = links.made(from: start)
     let others = try core.read { source in
-      try ineffective.union(made).sorted().map { try source.entry(at: $0) }
+      try Dictionary(grouping: ineffective.union(made).sorted().map { try source.entry(at: $0) }) {
+        $0.transaction.zone
+      }
     }
     var plans: [Position: UndoPlan] = [:]
     for root in roots {
       let zone = root.transaction.zone
-      let inZone = others.filter { $0.transaction.zone == zone }
+      let inZone = others[zone] ?? []
       plans[root.position] = UndoPlan(
         UndoneTransactions(
           root, undoes: undoes,
@@ -103,13 +111,16 @@ struct UndoRun {
           }
         })
     }
-    let names = Set(roots.flatMap(\.transaction.operations).compactMap(\.record).map { Array($0.rawValue.utf8) })
+    let names = Set(
+      roots.flatMap(\.transaction.operations).compactMap(\.record).map { Array($0.rawValue.utf8) })
     try past.read(from: start, without: ineffective, before: positions, names, check: check) { root, reader in
       try plans[root]!.note(reader)
     } now: { source, reader in
       for root in roots { try plans[root.position]!.compare(source.reader, reader) }
     }
-    for plan in roots.map({ plans[$0.position]! }) {
+    var some = roots.map { plans[$0.position]! }
+    UndoPlan.joinMoves(&some)
+    for plan in some {
       work.steps += plan.steps
       work.kept += plan.kept
       work.alive += plan.alive
@@ -159,7 +170,9 @@ struct UndoRun {
   // MARK: Writing
 
   /// Returns nil if it must be planned again.
-  private func apply(_ work: Work, undoes: Bool, _ write: LocalWrite) throws -> UndoReport? {
+  private func apply(
+    _ work: Work, undoes: Bool, _ write: LocalWrite
+  ) throws -> (written: Written, kept: [UndoReport.Kept])? {
     // Two undo commands at a time.
     let links = try UndoLinks(write.storage)
     for root in work.roots.values where links.isUndone(root) == undoes {
@@ -168,50 +181,50 @@ struct UndoRun {
         "the transaction at position \(root) was \(undoes ? "taken back" : "brought back") meanwhile",
         hint: "look again what can be undone")
     }
-    write.begin(at: work.timestamp)
-    if links.turnCount != work.turnCount {
+    let rewrites = try write.storage.meta.rewrites()
+    if links.turnCount != work.turnCount || rewrites != work.rewrites {
+      write.begin()
       try write.end(author: nil, label: nil, schemaVersion: nil)
       return nil
     }
+    write.begin(at: work.timestamp)
+    let written = write.makeWritten()
     // All is looked at before anything changes: no two changes are of one place.
     var checks = UndoChecks()
     let allowed = try work.steps.map { try checks.allows($0, write) }
-    var kept = work.kept
+    var (kept, refused) = (work.kept, Set<RecordID>())
+    let label = label(work.label, undoes: undoes)
+    var part = UndonePart(write, author: author, label: label, schemaVersion: schemaVersion, work.roots)
     for (step, isAllowed) in zip(work.steps, allowed) {
-      if try isAllowed && make(step, write) { continue }
+      if try isAllowed && !refused.contains(step.record) && make(step, write) {
+        try part.endIfFull(step.record.zone, at: work.timestamp)
+        continue
+      }
+      // What belongs to a record that is another now stays away too.
+      if step.field == nil { refused.insert(step.record) }
       kept.append(
         UndoReport.Kept(
           record: step.record, field: step.field, element: step.element, reason: .changedSince, author: nil))
     }
-    let changed = Set(write.changedZones)
-    let before = try write.storage.lastPosition()
-    let label = label(work.label, undoes: undoes)
-    try write.end(
-      author: author, label: label, schemaVersion: schemaVersion, LocalWrite.Undo(roots: work.roots))
-    for (zone, root) in work.roots where !changed.contains(zone) {
-      try write.storage.meta.noteUndo(of: root, at: write.storage.lastPosition(), isDone: false)
+    try part.end()
+    for (zone, root) in work.roots.sorted(by: { $0.key < $1.key }) where !part.zones.contains(zone) {
+      try write.noteUndo(of: root)
     }
-    try keepAlive(work, changed, label, write)
-    let last = try write.storage.lastPosition()
-    return UndoReport(
-      undone: work.roots.values.sorted(),
-      positions: before < last
-        ? (before.next.rawValue...last.rawValue).map { Position(rawValue: $0) } : [],
-      kept: kept)
+    try keepAlive(work, &part, write)
+    return (written, kept)
   }
 
   /// Says of the changed records when they were changed last besides: the times of what was brought back may be earlier.
-  private func keepAlive(_ work: Work, _ changed: Set<ZoneID>, _ label: String, _ write: LocalWrite) throws {
+  private func keepAlive(_ work: Work, _ part: inout UndonePart, _ write: LocalWrite) throws {
     guard let timestamp = work.timestamp else { return }
-    let later = work.alive.filter { $0.timestamp > timestamp && changed.contains($0.record.zone) }
+    let later = work.alive.filter { $0.timestamp > timestamp && part.zones.contains($0.record.zone) }
     for (timestamp, records) in Dictionary(grouping: later, by: \.timestamp).sorted(by: { $0.key < $1.key }) {
-      write.begin(at: timestamp, isAddition: true)
+      part.begin(at: timestamp)
       for alive in records.sorted(by: { $0.record < $1.record }) where try write.isAlive(alive.record) {
         try write.revive(alive.record, type: alive.type)
+        try part.endIfFull(alive.record.zone, at: timestamp)
       }
-      try write.end(
-        author: author, label: label, schemaVersion: schemaVersion,
-        LocalWrite.Undo(roots: work.roots, isAddition: true))
+      try part.end()
     }
   }
 

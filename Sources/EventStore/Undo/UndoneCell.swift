@@ -5,9 +5,12 @@ struct UndoneCell: Hashable, Comparable {
   let field: Name
   let kind: FieldKind
   let element: Value?
+  /// The element's bytes, in whose order elements are.
+  private let bytes: [UInt8]
 
   init(_ field: Name, _ kind: FieldKind, _ element: Value? = nil) {
     (self.field, self.kind, self.element) = (field, kind, element)
+    bytes = element.flatMap { try? $0.encoded() } ?? []
   }
 
   /// What it shows; nil for nothing. Null in a register is no value.
@@ -26,10 +29,9 @@ struct UndoneCell: Hashable, Comparable {
   }
 
   static func < (left: UndoneCell, right: UndoneCell) -> Bool {
-    // Elements are in the order of their bytes.
-    (left.field, left.kind.rawValue, left.element.bytes) < (
-      right.field, right.kind.rawValue, right.element.bytes
-    )
+    if left.field != right.field { return left.field < right.field }
+    if left.kind != right.kind { return left.kind.rawValue < right.kind.rawValue }
+    return left.bytes.lexicographicallyPrecedes(right.bytes)
   }
 }
 
@@ -50,10 +52,6 @@ struct CellHeads: ~Escapable {
     }
     return known[field]![cell.element] ?? []
   }
-}
-
-extension Value? {
-  fileprivate var bytes: String { map { "\((try? $0.encoded()) ?? [])" } ?? "" }
 }
 
 extension CounterSum {

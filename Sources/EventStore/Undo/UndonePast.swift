@@ -15,8 +15,8 @@ struct UndonePast {
   }
 
   /// Folds up to near a transaction, so that not much has to be folded again later.
-  func prepare(for first: Position) throws {
-    try PastFold(past, core).runMarks(through: Position(rawValue: first.rawValue - 1))
+  func prepare(for first: Position, check: () throws -> Void) throws {
+    try PastFold(past, core).runMarks(through: Position(rawValue: first.rawValue - 1), check: check)
   }
 
   /// Calls one closure with the records as they would have been before some transactions, and another with the store and

@@ -19,13 +19,17 @@ struct UndoneSequence {
     copies = UnitCopies(now.parts, transactions)
     never = aim.units { !transactions.isEffective($0) }
     moved = now.movedElements
-    for copy in copies.inOrder where moved[copy] == nil { elementCopies[element(copy), default: []].append(copy) }
+    for copy in copies.inOrder where moved[copy] == nil {
+      elementCopies[element(copy), default: []].append(copy)
+    }
   }
 
   // MARK: Texts
 
   /// - Parameter changes: those of the transaction; nil if all units matter.
-  func texts(_ changes: [FieldChange]?) -> (removed: [UnitSpan], inserted: [(text: String, last: UnitReference)]) {
+  func texts(_ changes: [FieldChange]?) -> (
+    removed: [UnitSpan], inserted: [(text: String, last: UnitReference)]
+  ) {
     var spans = changes == nil ? now.all : now.spans(madeBy: transactions.root)
     for case .removeText(let some) in changes ?? [] { spans += some.map(transactions.named) }
     let mattering = copies.origins(of: spans)
@@ -65,13 +69,14 @@ struct UndoneSequence {
 
   /// - Parameter changes: those of the transaction; nil if all elements matter.
   func elements(_ changes: [FieldChange]?) -> Elements {
-    var mattering = Set(
-      (changes == nil ? now.all : now.spans(madeBy: transactions.root)).flatMap(\.units).map(element))
+    var spans = changes == nil ? now.all : now.spans(madeBy: transactions.root)
+    for case .removeElements(let some) in changes ?? [] { spans += some.map(transactions.named) }
+    let units = UnitSet(spans)
+    let known = Set(now.items.keys).union(aim.items.keys).union(copies.inOrder).union(elementCopies.keys)
+    let mattering = Set(known.filter(units.contains).map(element))
     var (valued, placed): (Set<UnitReference>, Set<UnitReference>) = ([], [])
     for change in changes ?? [] {
       switch change {
-      case .removeElements(let some):
-        mattering.formUnion(some.map(transactions.named).flatMap(\.units).map(element))
       case .replaceElement(let unit, _): valued.insert(element(transactions.named(unit)))
       case .moveElement(let unit, _): placed.insert(element(transactions.named(unit)))
       default: break
@@ -99,8 +104,8 @@ struct UndoneSequence {
 
   private func remove(_ items: [UnitReference], _ found: inout Elements) {
     for item in items {
-      let own = transactions.root.replica
-      if let other = now.items[item]!.heads.first(where: { $0.transaction.replica != own }) {
+      // One that was moved or got another value since stays.
+      if let other = now.items[item]!.heads.first(where: { isLater($0) }) {
         found.changedByOthers.append(other)
       } else {
         found.removed.append(joining: item)
@@ -113,7 +118,7 @@ struct UndoneSequence {
     if now.items[item]!.value != value {
       found.changed.append(
         Elements.Change(element: item, change: .replaceElement(item, value), valued: goal.valued))
-    } else if let last = goal.values.first, isHeldByOthers(last) {
+    } else if let last = goal.values.first, transactions.undoes, isLater(last) {
       found.changedByOthers.append(last)
     }
   }
@@ -122,22 +127,25 @@ struct UndoneSequence {
     guard let place = goal.place, let current = now.items[item]!.place else { return }
     if copies.origin(of: current) != copies.origin(of: place) {
       found.changed.append(Elements.Change(element: item, change: .moveElement(item, after: place)))
-    } else if let last = goal.places.first, isHeldByOthers(last) {
+    } else if let last = goal.places.first, transactions.undoes, isLater(last) {
       found.changedByOthers.append(last)
     }
   }
 
-  /// Whether an operation came after the transaction that is taken back.
-  private func isHeldByOthers(_ operation: OperationID) -> Bool {
-    transactions.undoes && (try? transactions.isLater(operation)) ?? false
+  /// Whether an operation that counts came after the transaction, or beside it.
+  private func isLater(_ operation: OperationID) -> Bool {
+    transactions.isEffective(operation.transaction) && operation.transaction != transactions.root.id
+      && (try? transactions.isLater(operation)) ?? false
   }
 
   /// The element that stands for no other, of one that an undo has inserted in its place.
   private func element(_ unit: UnitReference) -> UnitReference {
-    var unit = unit
-    while copies.isCopy(unit) {
+    var (unit, steps) = (unit, 0)
+    // Each step goes to an older one, unless rows are damaged.
+    while copies.isCopy(unit), steps <= copies.inOrder.count {
       let place = copies.origin(of: unit)
       unit = moved[place] ?? place
+      steps += 1
     }
     return unit
   }
@@ -155,12 +163,6 @@ struct UndoneSequence {
       }
     }
     return goal
-  }
-}
-
-extension UnitSpan {
-  fileprivate var units: [UnitReference] {
-    (0..<count).map { UnitReference(maker: first.maker, number: first.number + $0) }
   }
 }
 

@@ -11,8 +11,8 @@ struct UndoneUnits {
     /// When it got its value.
     var valued: Timestamp?
 
-    /// The operation that has put it where it is, and the one that has given it its value.
-    var heads: [OperationID] { [places.first, values.first].compactMap(\.self) }
+    /// The operations that have put it somewhere, and given it values.
+    var heads: [OperationID] { places + values }
   }
 
   let parts: [UnitOrderPart]
@@ -72,12 +72,14 @@ struct UndoneUnits {
       var (run, last) = (String.UnicodeScalarView(), part.first)
       for (offset, scalar) in String(decoding: part.text, as: UTF8.self).unicodeScalars.enumerated() {
         let unit = part.unit(part.first.number + UInt64(offset))
-        if isWanted(unit) {
-          run.append(scalar)
-          last = unit
-        } else if !run.isEmpty {
+        let isPart = isWanted(unit)
+        if !run.isEmpty, !isPart || run.count >= Self.scalarsMax {
           found.append((String(run), last))
           run = String.UnicodeScalarView()
+        }
+        if isPart {
+          run.append(scalar)
+          last = unit
         }
       }
       if !run.isEmpty { found.append((String(run), last)) }
@@ -120,11 +122,32 @@ struct UndoneUnits {
     return found
   }
 
-  /// So many elements are inserted by one operation.
-  private static let elementsMax = 256
+  /// So many elements are inserted by one operation, and so many scalars, which are 64 KiB at most.
+  private static let (elementsMax, scalarsMax) = (256, 16_384)
 }
 
 extension [UnitSpan] {
+  /// In groups that one operation may remove.
+  ///
+  /// - Parameter unitsMax: how many units a group has at most.
+  func groups(ofAtMost unitsMax: UInt64) -> [[UnitSpan]] {
+    var (groups, left): ([[UnitSpan]], UInt64) = ([], 0)
+    for span in self {
+      var rest = span
+      while rest.count > 0 {
+        if left == 0 || groups.last?.count == Limits.operationMakersMax {
+          groups.append([])
+          left = unitsMax
+        }
+        let count = Swift.min(rest.count, left)
+        groups[groups.count - 1].append(UnitSpan(first: rest.first, count: count))
+        (left, rest.count) = (left - count, rest.count - count)
+        rest.first.number += count
+      }
+    }
+    return groups
+  }
+
   /// Adds a unit, to the last run if it follows it.
   mutating func append(joining unit: UnitReference) {
     if let last, last.first.maker == unit.maker, last.first.number + last.count == unit.number {

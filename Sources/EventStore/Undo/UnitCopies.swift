@@ -35,7 +35,9 @@ struct UnitCopies {
         number += some.units
       }
     }
-    let inOrder = runs.sorted { ($0.key.maker.epoch, $0.key.sequence) < ($1.key.maker.epoch, $1.key.sequence) }
+    let inOrder = runs.sorted {
+      ($0.key.maker.epoch, $0.key.sequence) < ($1.key.maker.epoch, $1.key.sequence)
+    }
     for (operation, some) in inOrder {
       let id = TransactionID(
         replica: operation.maker.replica, epoch: operation.maker.epoch, sequence: operation.sequence)
@@ -44,11 +46,14 @@ struct UnitCopies {
       else { continue }
       let last: UnitReference?
       switch change {
-      case .insertText(_, let origin), .insertElements(_, let origin), .moveElement(_, let origin): last = origin
+      case .insertText(_, let origin), .insertElements(_, let origin), .moveElement(_, let origin):
+        last = origin
       default: continue
       }
       let count = some.reduce(0) { $0 + $1.count }
-      guard let last = last?.named(by: made), last.number + 1 >= count else { continue }
+      guard let last = last?.named(by: made), last.number < UInt64(Int64.max), last.number + 1 >= count else {
+        continue
+      }
       let first = some.map(\.first).min()!
       for (start, units) in some {
         for number in start..<start + units where number - first < count {
@@ -72,15 +77,9 @@ struct UnitCopies {
 
   func copies(of unit: UnitReference) -> [UnitReference] { copies[unit] ?? [] }
 
-  /// What some units stand for.
+  /// Some units, and what those of them that are copies stand for.
   func origins(of spans: [UnitSpan]) -> UnitSet {
-    if isEmpty { return UnitSet(spans) }
-    return UnitSet(
-      spans.flatMap { span in
-        (0..<span.count).map { offset in
-          let unit = UnitReference(maker: span.first.maker, number: span.first.number + offset)
-          return UnitSpan(first: origin(of: unit), count: 1)
-        }
-      })
+    let units = UnitSet(spans)
+    return UnitSet(spans + inOrder.filter(units.contains).map { UnitSpan(first: origin(of: $0), count: 1) })
   }
 }

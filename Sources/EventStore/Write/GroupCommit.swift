@@ -34,6 +34,7 @@ final class GroupCommit {
     var job: WriteJob
     var kept: [KeptTransaction]
     var zoneChanges: [ZoneChange]
+    var written: Written?
   }
 
   init(
@@ -93,7 +94,8 @@ final class GroupCommit {
         try job.run(write)
         if isNested { try store.commitNested() }
         byteCount += store.appendedBytes
-        done.append(Done(job: job, kept: write.kept, zoneChanges: write.zoneChanges))
+        done.append(
+          Done(job: job, kept: write.kept, zoneChanges: write.zoneChanges, written: write.written))
       } catch {
         if let error = error as? LMDBError, error.code == .mapFull { wasFull = true }
         if store.storage.isNested {
@@ -168,7 +170,10 @@ final class GroupCommit {
       return
     }
     didCommit(store.storage.interned)
-    for index in done.indices { done[index].job.finish(nil) }
+    for index in done.indices {
+      done[index].written?.set(done[index].kept.map(Written.Transaction.init))
+      done[index].job.finish(nil)
+    }
   }
 
   private var isRemoved: Bool {
@@ -239,6 +244,7 @@ final class GroupCommit {
     do {
       switch try isCommitted(done, transactionID) {
       case true?:
+        for one in done { one.written?.set(one.kept.map(Written.Transaction.init)) }
         failure = StoreError(
           .commitUncertain, "the commit failed, yet its transactions are in the store: \(cause)",
           hint: "close the store and open it again: whether the disk has the data only that can tell",

@@ -4,6 +4,7 @@ import OperationFormat
 /// numbers are undone with the commit.
 struct KeptTransaction: Sendable {
   var header: TransactionHeader
+  var position: Position
   var arrivalDelay: Int64
   var body: [UInt8]
   /// What it takes back.
@@ -53,9 +54,8 @@ struct KeptWrite {
       try follow(&header, row)
       again.header = try write.storage.log.transactionHeader(of: header)
       try write.store.appendParsed(header, body: body, receivedMilliseconds: nil)
-      if let undone = again.undone {
-        try write.storage.meta.noteUndo(undone, at: write.storage.lastPosition())
-      }
+      again.position = try write.storage.lastPosition()
+      if let undone = again.undone { try write.storage.meta.noteUndo(undone, at: again.position) }
       write.keep(again)
     }
     try write.store.fold.flush()
@@ -99,6 +99,7 @@ struct KeptWrite {
     case .make(let zone): _ = try write.makeZone(zone)
     case .attach(let zone): if try isVisible(zone) { try write.attachZone(zone) }
     case .delete(let zone): if try isVisible(zone) { try write.deleteZone(zone) }
+    case .noteUndo(let root): try write.noteUndo(of: root)
     }
   }
 

@@ -27,6 +27,8 @@ final class LocalWrite {
     var operand = ByteWriter()
     var kept: [KeptTransaction] = []
     var zoneChanges: [ZoneChange] = []
+    /// Told what the job has appended, once that is committed.
+    var written: Written?
     /// Whether fields are changed whatever kind they are declared to be: what is there is copied, cleared or
     /// restored.
     var takesAnyKind = false
@@ -72,11 +74,11 @@ final class LocalWrite {
   struct Undo {
     /// The transactions, by their zones.
     var roots: [ZoneID: Position]
-    /// Whether it belongs to the write before.
-    var isAddition = false
+    /// The zones in which it belongs to a transaction before.
+    var additions: Set<ZoneID> = []
 
     func undone(in zone: ZoneID) -> KeptTransaction.Undone? {
-      roots[zone].map { KeptTransaction.Undone(root: $0, isAddition: isAddition) }
+      roots[zone].map { KeptTransaction.Undone(root: $0, isAddition: additions.contains(zone)) }
     }
   }
 
@@ -117,11 +119,17 @@ final class LocalWrite {
       store.appendedBytes += body.count
       keep(
         KeptTransaction(
-          header: try self.header(of: draft), arrivalDelay: delay, body: body.bytes, undone: undone
-        ))
+          header: try self.header(of: draft), position: position, arrivalDelay: delay, body: body.bytes,
+          undone: undone))
       if isCurrent { draft.advance(storage.zonesVersion) }
     }
     dropDrafts()
+  }
+
+  /// Notes that a transaction was taken back, or brought back, and that there was nothing to do.
+  func noteUndo(of root: Position) throws {
+    try storage.meta.noteUndo(of: root, at: storage.lastPosition(), isDone: false)
+    keep(.noteUndo(of: root))
   }
 
   /// The header of a draft's transaction, with identities for numbers.
@@ -156,6 +164,16 @@ final class LocalWrite {
   /// What the current job has done to zones, in order.
   var zoneChanges: [ZoneChange] { current.zoneChanges }
 
+  /// What is told what the current job has appended; nil if nobody wants to know.
+  var written: Written? { current.written }
+
+  /// The same, made if it is not there.
+  func makeWritten() -> Written {
+    let written = current.written ?? Written()
+    current.written = written
+    return written
+  }
+
   func keep(_ transaction: KeptTransaction) { current.kept.append(transaction) }
 
   func keep(_ change: ZoneChange) {
@@ -167,6 +185,7 @@ final class LocalWrite {
   func removeKept() {
     current.kept.removeAll(keepingCapacity: true)
     current.zoneChanges.removeAll(keepingCapacity: true)
+    current.written = nil
     store.appendedBytes = 0
   }
 

@@ -24,6 +24,9 @@ public struct WriteTransaction: ~Copyable, RecordReading {
 
   init(_ write: LocalWrite) { self.write = write }
 
+  /// What the write puts into the log: known once it is committed. The closure returns it, or keeps it.
+  public var written: Written { write.makeWritten() }
+
   /// How many operations each transaction of the write has so far, in the order of the log.
   package var operationCounts: [Int] { write.operationCounts }
 

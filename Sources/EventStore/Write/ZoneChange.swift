@@ -5,6 +5,8 @@ enum ZoneChange: Hashable, Sendable {
   case make(ZoneID)
   case attach(ZoneID)
   case delete(ZoneID)
+  /// A transaction was taken back, or brought back, and there was nothing to do.
+  case noteUndo(of: Position)
 
   var isDeletion: Bool { if case .delete = self { true } else { false } }
 }

@@ -10,12 +10,12 @@ extension Store {
   /// for try await rows in store.values(of: Post.all.sorted(by: \.date, .reverse).limit(20)) { show(rows) }
   /// ```
   public func values<M: Model>(of query: Query<M>) -> LiveRows<Row<M>> {
-    LiveRows(rows: local.values { try $0.fetch(query) })
+    LiveRows(rows: local.allValues { try $0.fetch(query) })
   }
 
   /// The entries of a list, now and whenever they are others.
   public func values<M: Model, T>(of query: EachQuery<M, T>) -> LiveRows<EachRow<M, T>> {
-    LiveRows(rows: local.values { try $0.fetch(query) })
+    LiveRows(rows: local.allValues { try $0.fetch(query) })
   }
 
   /// The rows of a query, then what is inserted, removed, moved and updated.
@@ -26,12 +26,12 @@ extension Store {
   /// }
   /// ```
   public func changes<M: Model>(of query: Query<M>) -> LiveUpdates<Row<M>> {
-    LiveUpdates(updates: local.values { try $0.fetch(query) })
+    LiveUpdates(updates: local.allValues { try $0.fetch(query) })
   }
 
   /// The entries of a list, then what is inserted, removed, moved and updated.
   public func changes<M: Model, T>(of query: EachQuery<M, T>) -> LiveUpdates<EachRow<M, T>> {
-    LiveUpdates(updates: local.values { try $0.fetch(query) })
+    LiveUpdates(updates: local.allValues { try $0.fetch(query) })
   }
 
   /// What a closure reads, now and whenever that may be another. What it reads decides what wakes it.
@@ -42,6 +42,13 @@ extension Store {
   /// }
   /// ```
   public func values<R: Sendable>(
+    _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> R
+  ) -> ObservedValues<R> {
+    local.values(body)
+  }
+
+  /// As ``values(_:)-(_->R)``, without an element that is equal to the one before.
+  public func values<R: Sendable & Equatable>(
     _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> R
   ) -> ObservedValues<R> {
     local.values(body)

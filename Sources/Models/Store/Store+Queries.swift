@@ -121,6 +121,25 @@ extension Store {
   /// - Throws: `StoreError` `closed`, `damaged`, `system`.
   public func receipt<M: Model>(of ref: Ref<M>) throws -> Receipt? { try read { try $0.receipt(of: ref) } }
 
+  /// How far a write has come: see `LocalStore.receipt(of:)`.
+  ///
+  /// - Throws: `StoreError` `zoneUnknown`, `closed`, `damaged`, `system`.
+  public func receipt(of written: Written) throws -> Receipt { try local.receipt(of: written) }
+
+  /// Waits until a write has come as far as a closure asks for.
+  ///
+  /// - Parameters:
+  ///   - written: what the closure of the write returned: `tx.written`.
+  ///   - isEnough: called with how far it has come, and again whenever that is another.
+  /// - Returns: the receipt that was enough.
+  /// - Throws: as ``receipt(of:)-(Written)``; `CancellationError`.
+  @discardableResult
+  public func receipt(
+    of written: Written, when isEnough: @Sendable (Receipt) -> Bool
+  ) async throws -> Receipt {
+    try await local.receipt(of: written, when: isEnough)
+  }
+
   /// The other stores that have written to a zone, and how far they had read it then.
   ///
   /// - Throws: `StoreError` `zoneUnknown`, `closed`, `damaged`, `system`.

@@ -25,9 +25,13 @@ struct PastFold {
   }
 
   /// Folds up to marks from which a position is near.
-  func runMarks(through position: Position) throws {
+  ///
+  /// - Parameter check: called between steps; what it throws ends the work.
+  func runMarks(through position: Position, check: () throws -> Void) throws {
     try StoreError.translating {
-      while try !core.read({ try isMarked(behind: position, $0) }), try step(through: position) < position {}
+      while try !core.read({ try isMarked(behind: position, $0) }), try step(through: position) < position {
+        try check()
+      }
     }
   }
 

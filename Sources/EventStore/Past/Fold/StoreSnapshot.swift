@@ -40,7 +40,10 @@ public final class StoreSnapshot: Sendable {
         try core.retryingPast { try PastFold(core.past(), core).run(through: position) { _, _ in } }
       }
     } catch {
-      throw StoreError.translate(error)
+      let error = StoreError.translate(error)
+      // The next read finds it made again.
+      if (error as? StoreError)?.code == .damaged { try? core.removePast() }
+      throw error
     }
   }
 }

@@ -8,8 +8,13 @@ struct SimulatedUndo: WorldPart {
 
   init(_ world: SimulatedWorld) { self.world = world }
 
-  /// Mostly what the app's menu would name; else any transaction of the log, also one that cannot be taken back.
+  /// Takes back, or brings back, some in a row.
   func run(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
+    for _ in 0...choices.next(below: 5) { try step(on: device, &choices) }
+  }
+
+  /// Mostly what the app's menu would name; else any transaction of the log, also one that cannot be taken back.
+  private func step(on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
     guard let store = device.store, device.configuration.role == .writer else { return }
     let manager = store.undoManager()
     let position: Position?

@@ -82,7 +82,8 @@ enum LogChecker {
     // What takes a write back has the time of what it brings back.
     if let label = made.label, ["Undo", "Redo"].contains(where: label.hasPrefix) {
       if zone.facts.model.transactions.contains(where: { $0.timestamp >= made.timestamp }) { return }
-      throw SimulationFailure(.clockIsBounded, "an undo has the timestamp \(made.timestamp): nothing is as late")
+      throw SimulationFailure(
+        .clockIsBounded, "an undo has the timestamp \(made.timestamp): nothing is as late")
     }
     // All zones of one write have one timestamp.
     defer { view.lastWriteID = made.writeID }

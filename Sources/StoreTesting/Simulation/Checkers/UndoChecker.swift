@@ -12,8 +12,8 @@ struct UndoChecker {
   static func check(_ device: SimulatedDevice, _ store: LocalStore) throws {
     guard let report = device.undoUnchecked else { return }
     device.undoUnchecked = nil
+    try device.undone.check { try store.isThere($0) }
     if device.undone.isUncertain { return }
-    try device.undone.forget { try store.isThere($0) }
     let checker = UndoChecker(device: device, report: report, store: store)
     for root in report.undone where try store.isThere(root) { try checker.check(root) }
   }
@@ -59,7 +59,8 @@ struct UndoChecker {
       if isAlive.0 == isAlive.1 || isKept(id, nil, nil) { return }
       throw failure("\(id) is \(isAlive.0 ? "" : "not ")there", made)
     }
-    guard isAlive.0, isAlive.1, case .cell(let effect) = ModelChange(of: change), effect.kind != .contributions
+    guard isAlive.0, isAlive.1, case .cell(let effect) = ModelChange(of: change),
+      effect.kind != .contributions
     else { return }
     func heads(_ view: ZoneView) -> [CellHead] {
       model.heads(of: field, in: record, view, as: effect.kind).filter { head in
@@ -70,7 +71,8 @@ struct UndoChecker {
     let (found, expected) = (value(heads(now), effect.kind), value(heads(never), effect.kind))
     if found == expected { return }
     throw failure(
-      "“\(field)” of \(id) is \(ModelText.text(found as Any)), and would be \(ModelText.text(expected as Any))", made)
+      "“\(field)” of \(id) is \(ModelText.text(found as Any)), and would be \(ModelText.text(expected as Any))",
+      made)
   }
 
   private func value(_ heads: [CellHead], _ kind: FieldKind) -> Value? {
@@ -90,18 +92,22 @@ struct UndoChecker {
     func values(_ heads: RecordHeads) -> [Name: Value] {
       var heads = heads
       heads.fields.removeAll { $0.kind == .contributions }
-      return heads.values { $0 }.filter { $0.value != .array([]) && $0.value != .map([:]) && $0.value != .int(0) }
+      return heads.values { $0 }.filter {
+        $0.value != .array([]) && $0.value != .map([:]) && $0.value != .int(0)
+      }
     }
     if values(heads) == values(expected) { return }
     throw failure(
-      "\(id) reads \(ModelText.text(values(heads))), and would read \(ModelText.text(values(expected)))", made)
+      "\(id) reads \(ModelText.text(values(heads))), and would read \(ModelText.text(values(expected)))", made
+    )
   }
 
   private func isKept(_ record: RecordID, _ field: Name?, _ element: ModelElement?) -> Bool {
     report.kept.contains { kept in
       kept.record == record
-        && (kept.field == nil || kept.field == field
-          && (kept.element == nil || [ModelElement(kept.element!), key(kept.element!)].contains(element)))
+        && (kept.field == nil
+          || kept.field == field
+            && (kept.element == nil || [ModelElement(kept.element!), key(kept.element!)].contains(element)))
     }
   }
 
@@ -120,7 +126,9 @@ struct UndoChecker {
   /// What follows a transaction, if all of it is taken back or takes others back, none of them earlier ones; else nil.
   private func ineffective(after root: Position) throws -> Set<Position>? {
     let ineffective = device.undone.ineffective.union(report.undone)
-    if device.undone.chains.contains(where: { $0.key < root && $0.value.done.contains { $0 > root } }) { return nil }
+    if device.undone.chains.contains(where: { $0.key < root && $0.value.done.contains { $0 > root } }) {
+      return nil
+    }
     var later: Set<Position>? = []
     try store.read { transaction in
       try transaction.history(after: root) { entry in
@@ -133,7 +141,8 @@ struct UndoChecker {
 
   private func failure(_ message: String, _ made: LogTransaction) -> SimulationFailure {
     SimulationFailure(
-      .undoneIsGone, "d\(device.number), after an undo of \(made.id), which “\(report.undone)” names: \(message)")
+      .undoneIsGone,
+      "d\(device.number), after an undo of \(made.id), which “\(report.undone)” names: \(message)")
   }
 }
 

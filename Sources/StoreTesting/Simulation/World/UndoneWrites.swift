@@ -14,7 +14,7 @@ struct UndoneWrites {
 
   /// By the transaction that was taken back first.
   private(set) var chains: [Position: Chain] = [:]
-  /// Whether a commit failed of which nobody knows whether it lasts: then the chains may lack something.
+  /// Whether the chains may lack something: a commit failed of which nobody knows whether it lasts.
   var isUncertain = false
 
   func isUndone(_ root: Position) -> Bool { chains[root]?.isUndone ?? false }
@@ -28,9 +28,11 @@ struct UndoneWrites {
     }
   }
 
-  /// Forgets chains of which a transaction is not in the log any more: the store does so too.
-  mutating func forget(unless isThere: (Position) throws -> Bool) rethrows {
-    chains = try chains.filter { root, chain in try isThere(root) && chain.done.allSatisfy(isThere) }
+  /// Gives up if a transaction is not in the log any more, or at another position: the app was not told where it is.
+  mutating func check(_ isThere: (Position) throws -> Bool) rethrows {
+    for (root, chain) in chains where try !isThere(root) || !chain.done.allSatisfy(isThere) {
+      isUncertain = true
+    }
   }
 
   /// The transactions without which the log gives what there would be, had what is taken back never been.
