@@ -275,7 +275,8 @@ struct UndoTests {
     try await checkSound(store)
   }
 
-  @Test("more than one transaction may do is taken back, and comes again, in several", .timeLimit(.minutes(20)))
+  @Test(
+    "more than one transaction may do is taken back, and comes again, in several", .timeLimit(.minutes(20)))
   func veryMany() async throws {
     let store = try await makeStore()
     let record = record

@@ -166,7 +166,7 @@ struct UndoPlan {
       if case .delete = $0 { true } else if case .moveAway = $0 { true } else { false }
     }
     switch try (now.aliveType(of: record), aim.aliveType(of: record)) {
-    case (_?, nil) where makes || deletes:
+    case (_?, nil):
       steps.append(Step(record: record, content: .delete, expected: expected))
       return .nothing
     case (nil, let type?) where makes || deletes:

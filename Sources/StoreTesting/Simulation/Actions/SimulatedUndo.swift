@@ -65,7 +65,7 @@ struct SimulatedUndo: WorldPart {
     }
     device.writeOutcomes.append(
       WriteOutcome(operationCounts: entries.map(\.transaction.operations.count), isLogged: true))
-    try device.undone.add(report) { position in
+    try device.undone.add(report, last: store.read { try $0.lastPosition() }) { position in
       try store.read { try $0.entry(at: position) }.transaction.zone
     }
     device.undoUnchecked = report

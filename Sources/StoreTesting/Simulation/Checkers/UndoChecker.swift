@@ -33,7 +33,7 @@ struct UndoChecker {
       view.folded = TransactionSet(zone.view.folded.filter { !without.contains($0) })
       return view
     }
-    let never = try view(without: device.undone.ineffective)
+    let never = try view(without: device.undone.ineffective(for: report.undone))
     for operation in made.operations { try compare(operation, made, model, now: zone.view, never) }
     // What follows may name units of lists and texts that are gone.
     guard let later = try ineffective(after: root) else { return }
@@ -89,12 +89,15 @@ struct UndoChecker {
     if report.kept.contains(where: { $0.record == id }) { return }
     let (heads, expected) = (model.heads(of: record, now), model.heads(of: record, never))
     guard heads.visibleType([:]) != nil, expected.visibleType([:]) != nil else { return }
-    func values(_ heads: RecordHeads) -> [Name: Value] {
-      var heads = heads
-      heads.fields.removeAll { $0.kind == .contributions }
-      return heads.values { $0 }.filter {
-        $0.value != .array([]) && $0.value != .map([:]) && $0.value != .int(0)
+    // A field may have cells of several kinds, of which one hides the others.
+    func values(_ heads: RecordHeads) -> [String: Value] {
+      var values: [String: Value] = [:]
+      for field in heads.fields where field.kind != .contributions {
+        let value = field.kind.model.value(of: field) { $0 }
+        let isEmpty = value == nil || [.array([]), .map([:]), .int(0)].contains(value!)
+        if !isEmpty { values["\(field.kind) “\(field.name)”"] = value }
       }
+      return values
     }
     if values(heads) == values(expected) { return }
     throw failure(
@@ -125,10 +128,8 @@ struct UndoChecker {
 
   /// What follows a transaction, if all of it is taken back or takes others back, none of them earlier ones; else nil.
   private func ineffective(after root: Position) throws -> Set<Position>? {
-    let ineffective = device.undone.ineffective.union(report.undone)
-    if device.undone.chains.contains(where: { $0.key < root && $0.value.done.contains { $0 > root } }) {
-      return nil
-    }
+    let ineffective = device.undone.ineffective(for: [root]).union(report.undone)
+    if device.undone.chains.contains(where: { $0.key < root && $0.value.last >= root }) { return nil }
     var later: Set<Position>? = []
     try store.read { transaction in
       try transaction.history(after: root) { entry in

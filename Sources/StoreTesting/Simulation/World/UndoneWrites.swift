@@ -6,6 +6,8 @@ struct UndoneWrites {
   struct Chain {
     /// How often it was done.
     var turns = 0
+    /// The end of the log when it was done last.
+    var last = Position.start
     /// The transactions that did it.
     var done: Set<Position> = []
 
@@ -19,11 +21,13 @@ struct UndoneWrites {
 
   func isUndone(_ root: Position) -> Bool { chains[root]?.isUndone ?? false }
 
-  mutating func add(_ report: UndoReport, zoneOf: (Position) throws -> ZoneID) rethrows {
+  /// - Parameter last: the last position of the log.
+  mutating func add(_ report: UndoReport, last: Position, zoneOf: (Position) throws -> ZoneID) rethrows {
     for root in report.undone {
       let zone = try zoneOf(root)
       let done = try report.positions.filter { try zoneOf($0) == zone }
       chains[root, default: Chain()].turns += 1
+      chains[root]!.last = last
       chains[root]!.done.formUnion(done)
     }
   }
@@ -35,9 +39,17 @@ struct UndoneWrites {
     }
   }
 
-  /// The transactions without which the log gives what there would be, had what is taken back never been.
-  var ineffective: Set<Position> {
-    chains.reduce(into: []) { ineffective, chain in
+  /// The transactions without which the log gives what there would be, had what is taken back never been. What was over
+  /// and done before a transaction was made is as it was then: it may have been kept in part.
+  ///
+  /// - Parameter roots: those that were taken back or brought back last.
+  func ineffective(for roots: [Position]) -> Set<Position> {
+    var start = roots.min() ?? .start
+    while let earlier = chains.filter({ $0.key < start && $0.value.last >= start }).keys.min() {
+      start = earlier
+    }
+    return chains.reduce(into: []) { ineffective, chain in
+      guard chain.key >= start else { return }
       ineffective.formUnion(chain.value.done)
       if chain.value.isUndone { ineffective.insert(chain.key) }
     }
