@@ -33,7 +33,7 @@ extension LocalStore {
     ObservedValues(hub, body)
   }
 
-  /// As ``values(_:)-(_->R)``, without an element that is equal to the one before.
+  /// As `values(_:)` of any closure, without an element that is equal to the one before.
   public func values<R: Sendable & Equatable>(
     _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> R
   ) -> ObservedValues<R> {

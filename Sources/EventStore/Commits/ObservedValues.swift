@@ -1,4 +1,4 @@
-/// What a closure reads, and again whenever that may be another: see ``LocalStore/values(_:)``.
+/// What a closure reads, and again whenever that may be another: see `LocalStore.values(_:)`.
 ///
 /// The first element comes at once. The closure runs in a read of its own for each, in the task that iterates, and
 /// never for a commit of which the last read shows that it changes nothing in what was read. No read transaction

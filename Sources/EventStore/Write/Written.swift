@@ -39,6 +39,7 @@ extension ReadTransaction {
   /// Where a store takes a new identity before it could send a write, as a copy of a store does, the write is made again
   /// under that one, and this stays `local`.
   ///
+  /// - Parameter written: what the closure of the write returned.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func receipt(of written: Written) throws -> Receipt {
     var least: Receipt?

@@ -47,7 +47,7 @@ extension Store {
     local.values(body)
   }
 
-  /// As ``values(_:)-(_->R)``, without an element that is equal to the one before.
+  /// As `values(_:)` of any closure, without an element that is equal to the one before.
   public func values<R: Sendable & Equatable>(
     _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> R
   ) -> ObservedValues<R> {

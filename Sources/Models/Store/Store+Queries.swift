@@ -123,16 +123,17 @@ extension Store {
 
   /// How far a write has come: see `LocalStore.receipt(of:)`.
   ///
+  /// - Parameter written: what the closure of the write returned: `tx.written`.
   /// - Throws: `StoreError` `zoneUnknown`, `closed`, `damaged`, `system`.
   public func receipt(of written: Written) throws -> Receipt { try local.receipt(of: written) }
 
   /// Waits until a write has come as far as a closure asks for.
   ///
   /// - Parameters:
-  ///   - written: what the closure of the write returned: `tx.written`.
+  ///   - written: as there.
   ///   - isEnough: called with how far it has come, and again whenever that is another.
   /// - Returns: the receipt that was enough.
-  /// - Throws: as ``receipt(of:)-(Written)``; `CancellationError`.
+  /// - Throws: as `receipt(of:)`; `CancellationError`.
   @discardableResult
   public func receipt(
     of written: Written, when isEnough: @Sendable (Receipt) -> Bool
