@@ -30,7 +30,7 @@ extension LocalStore {
   public func values<R: Sendable>(
     _ body: @escaping @Sendable (borrowing ReadTransaction) throws -> R
   ) -> ObservedValues<R> {
-    ObservedValues(hub, body)
+    allValues(body)
   }
 
   /// As `values(_:)` of any closure, without an element that is equal to the one before.

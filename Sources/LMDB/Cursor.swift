@@ -88,14 +88,15 @@ package struct Cursor: ~Copyable {
       stand(.start)
       return false
     }
-    if versions == nil { return try seek(atOrAfter: key) ? try previous() : try last() }
-    // Keys that have no value need not be passed over twice.
     _ = transaction.readable
     stand(.nowhere)
-    let isLast = try key.withUnsafeBytes { key throws(LMDBError) in
-      try transaction.calls.move(handle, .atOrAfter(key)) == nil
+    // Whether that one has a value in the version does not matter.
+    let behind = try key.withUnsafeBytes { key throws(LMDBError) in
+      try transaction.calls.move(handle, .atOrAfter(key))
     }
-    return try isLast ? last() : move(.previous, orElse: .start)
+    guard let behind else { return try last() }
+    try transaction.guardEntry(behind)
+    return try move(.previous, orElse: .start)
   }
 
   /// Passes the entry's key and value to a closure without a copy. They are valid inside the closure, until

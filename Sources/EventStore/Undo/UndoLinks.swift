@@ -33,20 +33,47 @@ struct UndoLinks {
       try position > .start && position <= last
         && source.log.withEntryUnlessRemoved(at: position) { _, _ in true } ?? false
     }
-    try source.transaction.forEachEntry(in: source.tables.meta, under: Self.prefix) { key, row in
-      guard key.byteCount == Self.prefix.count + 8, row.byteCount.isMultiple(of: 9) else { return true }
-      let root = Position(rawValue: try key.bigEndian64(at: Self.prefix.count))
+    for row in try Row.all(source.transaction, source.tables.meta) {
       var chain = Chain()
-      for offset in stride(from: 0, to: row.byteCount, by: 9) {
-        let position = Position(rawValue: try row.bigEndian64(at: offset + 1))
-        let tag = row.unsafeLoad(fromByteOffset: offset, as: UInt8.self)
+      for element in row.elements {
+        let (tag, position) = (element.tag, element.position)
         if tag != Self.addition { chain.turns.append((position, tag == Self.done)) }
         if tag != Self.nothing { chain.done.insert(position) }
       }
-      guard !chain.turns.isEmpty, try isThere(root), try chain.done.allSatisfy(isThere) else { return true }
-      chains[root] = chain
-      for position in chain.done { roots[position] = root }
-      return true
+      guard !chain.turns.isEmpty, try isThere(row.root), try chain.done.allSatisfy(isThere) else { continue }
+      chains[row.root] = chain
+      for position in chain.done { roots[position] = row.root }
+    }
+  }
+
+  /// A row as it is stored.
+  fileprivate struct Row: Equatable {
+    var root: Position
+    var elements: [Element]
+
+    struct Element: Equatable {
+      let tag: UInt8
+      var position: Position
+    }
+
+    /// All rows that can be read.
+    static func all(_ transaction: borrowing LMDBTransaction, _ meta: Table) throws -> [Row] {
+      var rows: [Row] = []
+      try transaction.forEachEntry(in: meta, under: UndoLinks.prefix) { key, row in
+        guard key.byteCount == UndoLinks.prefix.count + 8, row.byteCount.isMultiple(of: 9) else {
+          return true
+        }
+        rows.append(
+          Row(
+            root: Position(rawValue: try key.bigEndian64(at: UndoLinks.prefix.count)),
+            elements: try stride(from: 0, to: row.byteCount, by: 9).map { offset in
+              Element(
+                tag: row.unsafeLoad(fromByteOffset: offset, as: UInt8.self),
+                position: Position(rawValue: try row.bigEndian64(at: offset + 1)))
+            }))
+        return true
+      }
+      return rows
     }
   }
 
@@ -70,10 +97,9 @@ struct UndoLinks {
   /// back or brought back from there on belongs to a transaction that comes after it.
   func start(for roots: some Sequence<Position>) -> Position {
     var start = roots.min()!
-    while let earlier = chains.filter({ $0.key < start && $0.value.turns.last!.position >= start }).keys.min()
-    {
-      start = earlier
-    }
+    // The last first: a chain matters by those after it.
+    for (root, chain) in chains.sorted(by: { $0.key > $1.key })
+    where root < start && chain.turns.last!.position >= start { start = root }
     return start
   }
 
@@ -118,24 +144,21 @@ extension MetaTable where Source == TableStorage {
   /// Follows transactions that have other positions now, because they were issued again or the log was put in another order.
   func moveUndos(_ moves: [Position: Position]) throws {
     if moves.isEmpty { return }
-    var rows: [(key: [UInt8], row: [UInt8])] = []
-    try transaction.forEachEntry(in: tables.meta, under: UndoLinks.prefix) { key, row in
-      let isWhole = key.byteCount == UndoLinks.prefix.count + 8 && row.byteCount.isMultiple(of: 9)
-      if isWhole { rows.append((key.bytes, row.bytes)) }
-      return true
-    }
-    for (key, row) in rows {
-      let root = Position(rawValue: try key.span.bytes.bigEndian64(at: UndoLinks.prefix.count))
-      var writer = ByteWriter()
-      for offset in stride(from: 0, to: row.count, by: 9) {
-        let position = Position(rawValue: try row.span.bytes.bigEndian64(at: offset + 1))
-        writer.append(row[offset])
-        writer.append(bigEndian: (moves[position] ?? position).rawValue)
+    for row in try UndoLinks.Row.all(transaction, tables.meta) {
+      var moved = row
+      moved.root = moves[row.root] ?? row.root
+      for index in moved.elements.indices {
+        let position = row.elements[index].position
+        moved.elements[index].position = moves[position] ?? position
       }
-      let moved = UndoLinks.key(of: moves[root] ?? root)
-      if moved == key, writer.bytes == row { continue }
-      _ = try transaction.delete(key.span.bytes, in: tables.meta)
-      try transaction.put(writer.span, for: moved.span.bytes, in: tables.meta)
+      if moved == row { continue }
+      _ = try transaction.delete(UndoLinks.key(of: row.root).span.bytes, in: tables.meta)
+      var writer = ByteWriter()
+      for element in moved.elements {
+        writer.append(element.tag)
+        writer.append(bigEndian: element.position.rawValue)
+      }
+      try transaction.put(writer.span, for: UndoLinks.key(of: moved.root).span.bytes, in: tables.meta)
     }
   }
 }

@@ -87,19 +87,23 @@ struct UndoPlan {
       let scope = try compareExistence(of: record, operations, now, aim)
       if scope == .nothing { continue }
       defer { if steps.count > stepsBefore { noteAlive(record, aim) } }
-      var (cells, units) = changes(operations)
-      let own = cells
-      for field in cells.keys where field.kind == .contributions { keep(record, field.field, .lasting) }
-      if scope == .all { try addAll(of: record, now, aim, &cells, &units) }
+      let own = changes(operations)
+      var (cells, sequences) = (Set(own.cells.keys), Set(own.units.keys))
+      for cell in cells.sorted() where cell.kind == .contributions { try keep(record, cell.field, .lasting) }
+      if scope == .all {
+        let all = try all(of: record, now, aim)
+        cells.formUnion(all.cells)
+        sequences.formUnion(all.sequences)
+      }
       var (nowHeads, aimHeads) = (CellHeads(record, now), CellHeads(record, aim))
-      for cell in cells.keys.sorted() where cell.kind != .contributions {
+      for cell in cells.sorted() where cell.kind != .contributions {
         try compare(
-          cell, of: record, own[cell], nowHeads.heads(of: cell), aimHeads.heads(of: cell),
+          cell, of: record, own.cells[cell], nowHeads.heads(of: cell), aimHeads.heads(of: cell),
           createdAt: { try aim.creation(of: record) })
       }
-      for (cell, changes) in units.sorted(by: { $0.key < $1.key }) {
+      for cell in sequences.sorted() {
         try compareUnits(
-          of: cell.field, cell.kind, of: record, scope == .all ? nil : changes,
+          of: cell.field, cell.kind, of: record, scope == .all ? nil : own.units[cell],
           UndoneUnits(cell.field, cell.kind, of: record, in: now),
           UndoneUnits(cell.field, cell.kind, of: record, in: aim))
       }
@@ -128,31 +132,28 @@ struct UndoPlan {
     return (cells, units)
   }
 
-  /// Adds all cells that a record has or would have, and its lists and texts.
-  private mutating func addAll(
-    of record: RecordID, _ now: RecordReader, _ aim: RecordReader, _ cells: inout [UndoneCell: Value?],
-    _ units: inout [UndoneCell: [FieldChange]]
-  ) throws {
+  /// The cells that a record has or would have, and its lists and texts.
+  private mutating func all(
+    of record: RecordID, _ now: RecordReader, _ aim: RecordReader
+  ) throws -> (cells: Set<UndoneCell>, sequences: Set<UndoneCell>) {
+    var (cells, sequences) = (Set<UndoneCell>(), Set<UndoneCell>())
     let all = try now.kinds(of: record).merging(aim.kinds(of: record)) { $0.union($1) }
     for (field, kinds) in all.sorted(by: { $0.key < $1.key }) {
       for kind in kinds {
-        let cell = UndoneCell(field, kind)
         switch kind {
-        case .register, .counter: cells[cell] = cells[cell] ?? .some(nil)
-        case .list, .text: units[cell] = units[cell] ?? []
-        case .set, .map, .contributions:
+        case .register, .counter: cells.insert(UndoneCell(field, kind))
+        case .list, .text: sequences.insert(UndoneCell(field, kind))
+        case .set, .map:
+          for head in try now.heads(of: field, kind, record) + aim.heads(of: field, kind, record) {
+            cells.insert(UndoneCell(field, kind, head.content.element))
+          }
+        case .contributions:
           let heads = try (now.heads(of: field, kind, record), aim.heads(of: field, kind, record))
-          if kind == .contributions {
-            if heads.0.map(\.operation) != heads.1.map(\.operation) { keep(record, field, .lasting) }
-            continue
-          }
-          for head in heads.0 + heads.1 {
-            let cell = UndoneCell(field, kind, head.content.element)
-            cells[cell] = cells[cell] ?? .some(nil)
-          }
+          if heads.0.map(\.operation) != heads.1.map(\.operation) { try keep(record, field, .lasting) }
         }
       }
     }
+    return (cells, sequences)
   }
 
   private mutating func compareExistence(
@@ -180,12 +181,12 @@ struct UndoPlan {
     case (_?, _?) where createdAgain.contains(record): return .all
     case (_?, _?) where makes && transactions.undoes:
       // Others have changed it: it stays, and so does what they have seen.
-      try keep(record, nil, .changedSince, aimHeads.first)
+      try keep(record, nil, .changedSince, by: aimHeads.first?.operation)
       return .nothing
     case (_?, _): return .changed
     case (nil, _):
       if transactions.undoes || !deletes {
-        try keep(record, nil, .changedSince, aimHeads.first ?? heads.first)
+        try keep(record, nil, .changedSince, by: (aimHeads.first ?? heads.first)?.operation)
       }
       return .nothing
     }
@@ -201,7 +202,7 @@ struct UndoPlan {
       if amount != .int(0) {
         steps.append(Step(record: record, content: .change(cell.field, .add(amount))))
       } else if own != nil, !(transactions.undoes ? heads : aim).contains(where: isOfRoot) {
-        keep(record, cell.field, .changedSince)
+        try keep(record, cell.field, .changedSince)
       }
       return
     }
@@ -211,7 +212,9 @@ struct UndoPlan {
       let isHeldByOthers =
         try transactions.undoes
         ? aim.first.map { try transactions.isLater($0.operation) } ?? false : own != other
-      if isHeldByOthers { try keep(record, cell.field, .changedSince, aim.first, element: cell.element) }
+      if isHeldByOthers {
+        try keep(record, cell.field, .changedSince, by: aim.first?.operation, element: cell.element)
+      }
       return
     }
     if let timestamp = try aim.first?.timestamp ?? createdAt() { bringsBack(timestamp) }
@@ -226,22 +229,22 @@ struct UndoPlan {
   // MARK: Moves
 
   /// Of a move between zones, leaves the record where it was away if it stays where it went: it would be there twice.
-  static func joinMoves(_ plans: inout [UndoPlan]) {
+  static func joinMoves(_ plans: inout [UndoPlan]) throws {
     for plan in plans {
       for case .moveHere(let name, _, let origin) in plan.root.operations {
         let record = RecordID(zone: plan.root.zone, name: name)
         let stays = plan.kept.contains { $0.record == record && $0.field == nil }
         guard stays, let place = plans.firstIndex(where: { $0.root.zone == origin.zone }) else { continue }
-        plans[place].leave(origin)
+        try plans[place].leave(origin)
       }
     }
   }
 
-  private mutating func leave(_ record: RecordID) {
+  private mutating func leave(_ record: RecordID) throws {
     guard steps.contains(where: { $0.record == record }) else { return }
     steps.removeAll { $0.record == record }
     alive.removeAll { $0.record == record }
-    keep(record, nil, .changedSince)
+    try keep(record, nil, .changedSince)
   }
 
   private mutating func noteAlive(_ record: RecordID, _ aim: RecordReader) {
@@ -271,8 +274,8 @@ struct UndoPlan {
       return
     }
     let found = comparison.elements(changes)
-    for other in found.changedByOthers { try keep(record, field, .changedSince, operation: other) }
-    if found.isOneGone { keep(record, field, .changedSince) }
+    for other in found.changedByOthers { try keep(record, field, .changedSince, by: other) }
+    if found.isOneGone { try keep(record, field, .changedSince) }
     for some in found.removed.groups(ofAtMost: 4096) {
       let removed = UnitSet(some)
       let items = now.items.filter { removed.contains($0.key) }
@@ -293,30 +296,14 @@ struct UndoPlan {
 
   // MARK: What stays
 
-  private mutating func keep(_ record: RecordID, _ field: Name?, _ reason: UndoReport.Kept.Reason) {
-    add(UndoReport.Kept(record: record, field: field, element: nil, reason: reason, author: nil))
-  }
-
+  /// - Parameter operation: what holds it; nil if that is not known.
   private mutating func keep(
-    _ record: RecordID, _ field: Name?, _ reason: UndoReport.Kept.Reason, _ winner: CellHead?,
+    _ record: RecordID, _ field: Name?, _ reason: UndoReport.Kept.Reason, by operation: OperationID? = nil,
     element: Value? = nil
   ) throws {
-    add(
-      UndoReport.Kept(
-        record: record, field: field, element: element, reason: reason,
-        author: try winner.flatMap { try transactions.author(of: $0.operation) }))
-  }
-
-  private mutating func keep(
-    _ record: RecordID, _ field: Name?, _ reason: UndoReport.Kept.Reason, operation: OperationID
-  ) throws {
-    add(
-      UndoReport.Kept(
-        record: record, field: field, element: nil, reason: reason,
-        author: try transactions.author(of: operation)))
-  }
-
-  private mutating func add(_ kept: UndoReport.Kept) {
+    let kept = UndoReport.Kept(
+      record: record, field: field, element: element, reason: reason,
+      author: try operation.flatMap { try transactions.author(of: $0) })
     if known.insert(kept).inserted { self.kept.append(kept) }
   }
 }

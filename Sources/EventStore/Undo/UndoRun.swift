@@ -119,7 +119,7 @@ struct UndoRun {
       for root in roots { try plans[root.position]!.compare(source.reader, reader) }
     }
     var some = roots.map { plans[$0.position]! }
-    UndoPlan.joinMoves(&some)
+    try UndoPlan.joinMoves(&some)
     for plan in some {
       work.steps += plan.steps
       work.kept += plan.kept
@@ -182,11 +182,7 @@ struct UndoRun {
         hint: "look again what can be undone")
     }
     let rewrites = try write.storage.meta.rewrites()
-    if links.turnCount != work.turnCount || rewrites != work.rewrites {
-      write.begin()
-      try write.end(author: nil, label: nil, schemaVersion: nil)
-      return nil
-    }
+    if links.turnCount != work.turnCount || rewrites != work.rewrites { return nil }
     write.begin(at: work.timestamp)
     let written = write.makeWritten()
     // All is looked at before anything changes: no two changes are of one place.

@@ -126,38 +126,6 @@ struct UndoneUnits {
   private static let (elementsMax, scalarsMax) = (256, 16_384)
 }
 
-extension [UnitSpan] {
-  /// In groups that one operation may remove.
-  ///
-  /// - Parameter unitsMax: how many units a group has at most.
-  func groups(ofAtMost unitsMax: UInt64) -> [[UnitSpan]] {
-    var (groups, left): ([[UnitSpan]], UInt64) = ([], 0)
-    for span in self {
-      var rest = span
-      while rest.count > 0 {
-        if left == 0 || groups.last?.count == Limits.operationMakersMax {
-          groups.append([])
-          left = unitsMax
-        }
-        let count = Swift.min(rest.count, left)
-        groups[groups.count - 1].append(UnitSpan(first: rest.first, count: count))
-        (left, rest.count) = (left - count, rest.count - count)
-        rest.first.number += count
-      }
-    }
-    return groups
-  }
-
-  /// Adds a unit, to the last run if it follows it.
-  mutating func append(joining unit: UnitReference) {
-    if let last, last.first.maker == unit.maker, last.first.number + last.count == unit.number {
-      self[count - 1].count += 1
-    } else {
-      append(UnitSpan(first: unit, count: 1))
-    }
-  }
-}
-
 /// Some units.
 struct UnitSet {
   private var ranges: [UnitMaker?: [Range<UInt64>]] = [:]

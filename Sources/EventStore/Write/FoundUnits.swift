@@ -60,32 +60,46 @@ struct FoundUnits {
   /// The units in a range of indexes, in groups that one operation may name.
   func runs(_ range: Range<Int>, _ field: Name) throws -> [[UnitSpan]] {
     try range.checkIsRange(of: count, field)
-    return try order.units(range).map { UnitSpan(first: try reference($0.first), count: $0.count) }.inGroups
+    return try order.units(range).map { UnitSpan(first: try reference($0.first), count: $0.count) }.groups()
   }
 
   /// The elements of a list in a range of indexes, in groups that one operation may name.
   func elements(_ range: Range<Int>, _ field: Name) throws -> [[UnitSpan]] {
     try range.checkIsRange(of: count, field)
     var runs: [UnitSpan] = []
-    try order.forEachElement(in: range) { unit in
-      let reference = try reference(unit)
-      if let last = runs.last, last.first.maker == reference.maker,
-        last.first.number &+ last.count == reference.number
-      {
-        runs[runs.count - 1].count += 1
-      } else {
-        runs.append(UnitSpan(first: reference, count: 1))
-      }
-    }
-    return runs.inGroups
+    try order.forEachElement(in: range) { runs.append(joining: try reference($0)) }
+    return runs.groups()
   }
 }
 
 extension [UnitSpan] {
   /// In groups that one operation may name.
-  var inGroups: [[UnitSpan]] {
-    stride(from: 0, to: count, by: Limits.operationMakersMax).map {
-      Array(self[$0..<Swift.min($0 + Limits.operationMakersMax, count)])
+  ///
+  /// - Parameter unitsMax: how many units a group has at most.
+  func groups(ofAtMost unitsMax: UInt64 = .max) -> [[UnitSpan]] {
+    var (groups, left): ([[UnitSpan]], UInt64) = ([], 0)
+    for span in self {
+      var rest = span
+      while rest.count > 0 {
+        if left == 0 || groups.last?.count == Limits.operationMakersMax {
+          groups.append([])
+          left = unitsMax
+        }
+        let count = Swift.min(rest.count, left)
+        groups[groups.count - 1].append(UnitSpan(first: rest.first, count: count))
+        (left, rest.count) = (left - count, rest.count - count)
+        rest.first.number &+= count
+      }
+    }
+    return groups
+  }
+
+  /// Adds a unit, to the last run if it follows it.
+  mutating func append(joining unit: UnitReference) {
+    if let last, last.first.maker == unit.maker, last.first.number &+ last.count == unit.number {
+      self[count - 1].count += 1
+    } else {
+      append(UnitSpan(first: unit, count: 1))
     }
   }
 }

@@ -60,8 +60,8 @@ extension StoreTransaction {
       if fold.bound.isSpent { return index }
       let taken = part.map { self.part(of: index, body, $0) } ?? .all
       if taken == .nothing { continue }
-      fold.makesAlive = taken == .all
-      defer { fold.makesAlive = true }
+      fold.takesEffect = taken == .all
+      defer { fold.takesEffect = true }
       do {
         try foldOperation(index, body, into: state)
       } catch is FoldBoundReached where fold.bound.rule == .pauses {
@@ -205,7 +205,7 @@ extension StoreTransaction {
 /// What of an operation is folded.
 enum FoldedPart {
   case all
-  /// The units of lists and texts that it makes or removes, not where a move puts an element, nor that its record is alive.
+  /// The units of lists and texts that it makes, not where a move puts an element, nor that its record is alive.
   case units
   case nothing
 }

@@ -23,9 +23,9 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// How many times a cell that had no losers got some.
   var conflictCount = 0
 
-  /// Whether a change of a field makes its record alive, and a move changes where its element is. It always does, but where
-  /// only units of a list or a text are of interest.
-  var makesAlive = true
+  /// Whether a change of a field makes its record alive, and a move changes where its element is. They always do, except
+  /// where only the units that an operation makes are of interest.
+  var takesEffect = true
 
   /// The timestamp that the transaction has itself: it never changes, as the effective one may.
   package var claimedTimestamp = Timestamp(rawValue: 0)
@@ -120,7 +120,7 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
         .unknownTag, at: 0, in: "operation.kind", expected: "one on a field", found: "\(kind.rawValue)")
     }
     try cell.with { try $0.apply(kind, operand, to: field, index: index, in: &self) }
-    if makesAlive { try set(existence: .alive(type: type), index: index) }
+    if takesEffect { try set(existence: .alive(type: type), index: index) }
   }
 
   /// Loads the record's row; false if it has none.

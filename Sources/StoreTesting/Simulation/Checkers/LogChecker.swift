@@ -26,15 +26,7 @@ enum LogChecker {
   private static func check(
     _ position: Position, _ transaction: borrowing ReadTransaction, _ view: inout DeviceView, wall: Int64
   ) throws {
-    let entry: LogEntry
-    do {
-      entry = try transaction.entry(at: position)
-    } catch let error as StoreError {
-      // Its zone was removed since.
-      guard error.code == .positionUnknown else { throw error }
-      return
-    }
-    let made = entry.transaction
+    guard let made = try transaction.transactionIfThere(at: position) else { return }
     guard let zone = view.zone(made.zone), let identity = view.identity else {
       throw SimulationFailure(.noSurprise, "position \(position) is in a zone that is not there")
     }

@@ -150,13 +150,7 @@ struct UndoChecker {
 extension LocalStore {
   /// Whether its log has a transaction at a position.
   fileprivate func isThere(_ position: Position) throws -> Bool {
-    do {
-      _ = try madeTransaction(at: position)
-      return true
-    } catch let error as StoreError {
-      guard error.code == .positionUnknown else { throw error }
-      return false
-    }
+    try read { try $0.transactionIfThere(at: position) } != nil
   }
 
   fileprivate func madeTransaction(at position: Position) throws -> LogTransaction {

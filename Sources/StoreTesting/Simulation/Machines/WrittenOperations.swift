@@ -12,15 +12,9 @@ enum WrittenOperations {
       var position = device.view.last
       while position < last {
         position = position.next
-        let made: LogTransaction
-        do {
-          made = try transaction.entry(at: position).transaction
-        } catch let error as StoreError {
-          // Its zone was removed since.
-          guard error.code == .positionUnknown else { throw error }
-          continue
-        }
-        guard made.replica == identity.replica, made.epoch == identity.epoch else { continue }
+        guard let made = try transaction.transactionIfThere(at: position), made.replica == identity.replica,
+          made.epoch == identity.epoch
+        else { continue }
         let operations = made.operations.map(text).joined(separator: ", ")
         lines.append("    \(made.zone) \(made.sequence): \(operations)")
       }

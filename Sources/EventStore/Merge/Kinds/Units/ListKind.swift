@@ -83,7 +83,7 @@ enum ListKind: FieldCellKind {
     _ element: UnitReference, to left: UnitID?, in order: inout UnitOrder<Storage>, of cell: CellNumber,
     index: UInt32, in fold: inout Fold<Storage>
   ) throws {
-    let item = fold.makesAlive ? try seen(element, in: order, at: index, in: fold) : nil
+    let item = fold.takesEffect ? try seen(element, in: order, at: index, in: fold) : nil
     // The place is made in any case: the numbers of its maker's other units count it.
     let none = UnitID(replica: fold.context.replica, epoch: fold.context.epoch, number: 0)
     try UnitCell.lendView(to: &order, of: cell, in: &fold)
