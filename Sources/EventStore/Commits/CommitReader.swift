@@ -76,6 +76,7 @@ package struct CommitReader {
       zones.add(note.zones)
       origins.formUnion(note.origins)
     }
+    zones.add(try records(of: notes, read))
     let otherCommits = try read.readView.meta.otherCommits()
     let isInLog = otherCommits &- seen.others == UInt64(notes.count { !$0.isInLog })
     if isOfOtherProcess {
@@ -102,6 +103,36 @@ package struct CommitReader {
       isOfOtherProcess: isOfOtherProcess)
   }
 
+  /// The records that commits of this process have changed, by the zones that show them now. Of a zone that shows
+  /// another state than before, the commits tell otherwise.
+  private func records(
+    of notes: [CommitJournal.Note], _ read: borrowing ReadTransaction
+  ) throws -> [ZoneID: Commit.Changes] {
+    var noted: [ChangeNotes.RecordKey: ChangeNotes.NotedFields] = [:]
+    for note in notes { noted.merge(note.records) { $0.joined(with: $1) } }
+    let view = read.readView
+    func zone(showing state: StateNumber) throws -> ZoneID? {
+      guard let zone = try view.states.storedRowIfThere(of: state)?.zone,
+        try view.zones.storedRow(of: zone)?.state == state
+      else { return nil }
+      return try view.zones.id(of: zone)
+    }
+    var records: [ZoneID: [Name: Commit.Fields]] = [:]
+    var last: (state: StateNumber, zone: ZoneID?)?
+    for (key, fields) in noted {
+      if last?.state != key.state { last = (key.state, try zone(showing: key.state)) }
+      guard let zone = last?.zone else { continue }
+      var changed = Commit.Fields.all
+      if case .some(let numbers) = fields { changed = .some(Set(try numbers.map { try view.name($0) })) }
+      records[zone, default: [:]][key.name] = changed
+    }
+    var zones = records.mapValues { Commit.Changes(records: $0.count <= ChangeNotes.recordsMax ? $0 : nil) }
+    for state in Set(notes.flatMap(\.states)) {
+      if let zone = try zone(showing: state) { zones[zone] = Commit.Changes(records: nil) }
+    }
+    return zones
+  }
+
   /// Any changes of the zones that were there or are.
   private static func anything(
     _ old: [ZoneID: Seen.Zone], _ new: [ZoneID: Seen.Zone]
@@ -116,12 +147,12 @@ package struct CommitReader {
   /// What entries of the log have changed, besides those of this process's commits.
   private func entries(
     _ read: borrowing ReadTransaction, after first: Position, through last: Position,
-    besides notes: ArraySlice<CommitJournal.Note>
+    besides notes: [CommitJournal.Note]
   ) throws -> (zones: [ZoneID: Commit.Changes], origins: Commit.Origins) {
     var origins: Commit.Origins = []
     var zones: [ZoneID: Commit.Changes] = [:]
     let reader = LogReader(read.readView)
-    var notes = notes
+    var notes = notes[...]
     var count = 0
     try reader.forEachPosition(after: first, in: nil) { position in
       guard position <= last else { return false }

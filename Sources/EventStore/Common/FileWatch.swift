@@ -22,8 +22,8 @@ final class FileWatch: Sendable {
     #if canImport(Glibc)
       let descriptor = inotify_init1(Int32(IN_CLOEXEC | IN_NONBLOCK))
       if descriptor >= 0 {
-        if inotify_add_watch(descriptor, path, UInt32(IN_MODIFY)) >= 0 {
-          source = Self.begin(descriptor, queue, pauseMilliseconds, body)
+        if Self.arm(descriptor, path) {
+          source = Self.begin(descriptor, path, queue, pauseMilliseconds, body)
           return
         }
         close(descriptor)
@@ -44,8 +44,13 @@ final class FileWatch: Sendable {
   func cancel() { source.cancel() }
 
   #if canImport(Glibc)
+    /// Asks for one event. If each write were one, that would take the writer as long as a small write.
+    private static func arm(_ descriptor: Int32, _ path: String) -> Bool {
+      inotify_add_watch(descriptor, path, UInt32(IN_MODIFY) | UInt32(IN_ONESHOT)) >= 0
+    }
+
     private static func begin(
-      _ descriptor: Int32, _ queue: DispatchQueue, _ pauseMilliseconds: Int,
+      _ descriptor: Int32, _ path: String, _ queue: DispatchQueue, _ pauseMilliseconds: Int,
       _ body: @escaping @Sendable () -> Bool
     ) -> any DispatchSourceProtocol {
       let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
@@ -54,9 +59,8 @@ final class FileWatch: Sendable {
         withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 8) { buffer in
           while read(descriptor, buffer.baseAddress!, buffer.count) > 0 || errno == EINTR {}
         }
-        // Writes of the pause are one event.
         source.suspend()
-        call(source, queue, pauseMilliseconds, body)
+        call(source, queue, pauseMilliseconds, { arm(descriptor, path) }, body)
       }
       // The descriptor is closed when no handler can run any more.
       source.setCancelHandler { close(descriptor) }
@@ -67,12 +71,13 @@ final class FileWatch: Sendable {
     /// Calls the closure until it returns true, and then lets the next event come.
     private static func call(
       _ source: any DispatchSourceRead, _ queue: DispatchQueue, _ pauseMilliseconds: Int,
-      _ body: @escaping @Sendable () -> Bool
+      _ arm: @escaping @Sendable () -> Bool, _ body: @escaping @Sendable () -> Bool
     ) {
-      let isDone = body() || source.isCancelled
+      let isDone = body()
       queue.asyncAfter(deadline: .now() + .milliseconds(pauseMilliseconds)) {
-        if isDone { return source.resume() }
-        call(source, queue, min(2 * pauseMilliseconds, pauseMillisecondsMax), body)
+        // Of what was written in the pause, no event tells.
+        if source.isCancelled || (isDone && arm() && body()) { return source.resume() }
+        call(source, queue, min(2 * pauseMilliseconds, pauseMillisecondsMax), arm, body)
       }
     }
   #endif

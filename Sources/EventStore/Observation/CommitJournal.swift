@@ -3,18 +3,34 @@ import Synchronization
 
 /// What the commits of this process have changed, while somebody reads them.
 final class CommitJournal: Sendable {
-  struct Note: Sendable {
+  final class Note: Sendable {
     /// LMDB's number of the transaction.
     let id: UInt64
     /// Whether its entries of the log tell all that it changed.
     let isInLog: Bool
     let before: Position
     let position: Position
+    /// What it changed of zones, besides `states` and `records`.
     let zones: [ZoneID: Commit.Changes]
+    /// The states of which any record may have changed.
+    let states: Set<StateNumber>
+    let records: [ChangeNotes.RecordKey: ChangeNotes.NotedFields]
     let assets: Set<ContentHash>
     let origins: Commit.Origins
     /// The keys of indexes that came, went or changed; nil if they are too many.
     let indexKeys: Set<[UInt8]>?
+
+    init(
+      id: UInt64, isInLog: Bool, before: Position, position: Position, zones: [ZoneID: Commit.Changes],
+      states: Set<StateNumber>, records: [ChangeNotes.RecordKey: ChangeNotes.NotedFields],
+      assets: Set<ContentHash>, origins: Commit.Origins, indexKeys: Set<[UInt8]>?
+    ) {
+      (self.id, self.isInLog, self.before, self.position) = (id, isInLog, before, position)
+      (self.zones, self.states, self.records) = (zones, states, records)
+      (self.assets, self.origins, self.indexKeys) = (assets, origins, indexKeys)
+    }
+
+    fileprivate var recordCount: Int { 1 + records.count + (indexKeys?.count ?? 0) }
   }
 
   private struct State {
@@ -49,9 +65,14 @@ final class CommitJournal: Sendable {
       state.unsettled = note.id
       state.records += note.recordCount
       guard state.notes.count > 2 * Self.notesMax || state.records > Self.recordsMax else { return }
-      while state.notes.count > Self.notesMax || state.records > Self.recordsMax / 2, state.notes.count > 1 {
-        state.records -= state.notes.removeFirst().recordCount
+      var dropped = 0
+      while state.notes.count - dropped > Self.notesMax || state.records > Self.recordsMax / 2,
+        dropped < state.notes.count - 1
+      {
+        state.records -= state.notes[dropped].recordCount
+        dropped += 1
       }
+      state.notes.removeFirst(dropped)
     }
   }
 
@@ -73,11 +94,12 @@ final class CommitJournal: Sendable {
   }
 
   /// The commits of this process after one and through another.
-  func notes(after first: UInt64, through last: UInt64) -> ArraySlice<Note> {
+  func notes(after first: UInt64, through last: UInt64) -> [Note] {
     state.withLock { state in
       let lower = state.notes.lastIndex { $0.id <= first }.map { $0 + 1 } ?? 0
       let upper = state.notes.lastIndex { $0.id <= last }.map { $0 + 1 } ?? 0
-      return lower < upper ? state.notes[lower..<upper] : []
+      // Not a slice: the next note would copy all.
+      return lower < upper ? Array(state.notes[lower..<upper]) : []
     }
   }
 
@@ -110,11 +132,5 @@ final class CommitJournal: Sendable {
       return state.watch.take()
     }
     ended?.cancel()
-  }
-}
-
-extension CommitJournal.Note {
-  fileprivate var recordCount: Int {
-    zones.values.reduce(1 + (indexKeys?.count ?? 0)) { $0 + ($1.records?.count ?? 0) }
   }
 }

@@ -27,6 +27,11 @@ final class ChangeNotes {
   enum NotedFields {
     case some(Set<NameNumber>)
     case all
+
+    func joined(with other: NotedFields) -> NotedFields {
+      guard case .some(let fields) = self, case .some(let more) = other else { return .all }
+      return more.isSubset(of: fields) ? self : .some(fields.union(more))
+    }
   }
 
   /// The key of a record's row: its state and its name.
@@ -79,16 +84,15 @@ final class ChangeNotes {
   }
 
   private func add(_ fields: NotedFields, _ key: RecordKey) {
-    switch (level.records[key], fields) {
-    case (.all?, _): break
-    case (.some(let known)?, .some(let more)):
-      if !more.isSubset(of: known) { level.records[key] = .some(known.union(more)) }
-    case (nil, _) where level.states.contains(key.state): break
-    case (nil, _) where level.records.count >= Self.recordsMax:
+    if let known = level.records[key] {
+      level.records[key] = known.joined(with: fields)
+    } else if level.states.contains(key.state) {
+    } else if level.records.count >= Self.recordsMax {
       level.states.formUnion(level.records.keys.map(\.state))
       level.states.insert(key.state)
       level.records.removeAll()
-    default: level.records[key] = fields
+    } else {
+      level.records[key] = fields
     }
   }
 

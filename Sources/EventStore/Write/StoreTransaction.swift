@@ -123,11 +123,12 @@ final class StoreTransaction {
 
   /// What the transaction has changed; nil if nobody wants to know.
   private func note(isInLog: Bool) throws -> CommitJournal.Note? {
-    guard let changed = storage.changeNotes?.outer else { return nil }
+    guard let notes = storage.changeNotes else { return nil }
     return CommitJournal.Note(
       id: storage.transaction.id, isInLog: isInLog, before: positionBefore,
-      position: try storage.lastPosition(), zones: try changes(changed), assets: changed.assets,
-      origins: try origins(changed), indexKeys: changed.indexKeys)
+      position: try storage.lastPosition(), zones: try changes(notes), states: notes.outer.states,
+      records: notes.outer.records, assets: notes.outer.assets, origins: try origins(notes),
+      indexKeys: notes.outer.indexKeys)
   }
 
   func abort() {

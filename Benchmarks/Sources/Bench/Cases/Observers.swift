@@ -7,23 +7,22 @@ extension Case {
   private final class Waiting: Sendable { let count = Atomic(0) }
 
   /// Observers that each read another record, until they are released.
-  private final class Observers {
-    private var tasks: [Task<Void, any Error>] = []
+  private final class Observers: Sendable {
+    private let tasks: [Task<Void, any Error>]
 
     /// Returns when all have read, and wait for changes.
     init(_ count: Int, of store: LocalStore, _ dataset: Dataset) {
       let waiting = Waiting()
-      for number in 0..<count {
+      tasks = (0..<count).map { number in
         let id = dataset.ids[number % dataset.ids.count]
         let values = store.values { tx in try tx.record(id)?["field0"] }
-        tasks.append(
-          Task {
-            var isFirst = true
-            for try await _ in values {
-              if isFirst { waiting.count.add(1, ordering: .relaxed) }
-              isFirst = false
-            }
-          })
+        return Task {
+          var isFirst = true
+          for try await _ in values {
+            if isFirst { waiting.count.add(1, ordering: .relaxed) }
+            isFirst = false
+          }
+        }
       }
       while waiting.count.load(ordering: .relaxed) < count {}
     }
@@ -41,23 +40,35 @@ extension Case {
       let bases = try Bases(place, sizes)
       let dataset = bases.dataset
       let id = dataset.ids[0]
+      // A read that is open during commits leaves LMDB's free pages in pieces, and every later commit of the store writes
+      // more pieces. Apps read, whether they observe or not: both stores begin with that.
+      let readDuringCommits = { (engine: Engine) in
+        for number in 0..<sizes.count(500) {
+          let step = Engine.Step(id: id, field: "field0", value: .int(Int64(-number)))
+          try engine.store.read { _ in try engine.commit([step], each: 1) }
+        }
+      }
       let steps = (0..<sizes.count(20_000)).map { number in
         Engine.Step(id: id, field: "field0", value: .int(Int64(number)))
       }
-      var observers: Observers?
+      let observers = Mutex<Observers?>(nil)
       return (
         steps.count,
         [
           .engine(
             open: { try bases.openEngine(in: place) },
-            warm: { observers = Observers(count, of: $0.store, dataset) },
+            warm: {
+              try readDuringCommits($0)
+              let made = Observers(count, of: $0.store, dataset)
+              observers.withLock { $0 = made }
+            },
             turn: { try $0.commit(steps[...], each: 1) },
             facts: {
-              observers = nil
+              observers.withLock { $0 = nil }
               return [:]
             }),
           .engine(
-            .other, open: { try bases.openEngine(in: place, as: "none") },
+            .other, open: { try bases.openEngine(in: place, as: "none") }, warm: readDuringCommits,
             turn: { try $0.commit(steps[...], each: 1) }),
         ]
       )
