@@ -69,6 +69,29 @@ extension LocalStore {
     try Verification.run(core, progress)
   }
 
+  /// Copies the store into a directory, as it is at one commit, with the files of its assets, and verifies the copy.
+  /// Others may read and write meanwhile.
+  ///
+  /// The copy is a store. To put it back, copy its directory to a new place and open that; or call this for the copy. A
+  /// store in a new place takes a new identity when it is opened for writing.
+  ///
+  /// If it is cut short, by a crash or a thrown error, a former copy in the directory is as it was, and the next call
+  /// keeps the assets that were copied.
+  ///
+  /// - Parameters:
+  ///   - directory: where the copy goes: an empty directory, one that is made, or one with an earlier copy of this store,
+  ///     which is replaced.
+  ///   - progress: called after each piece with what was done so far; what it throws ends the work.
+  /// - Throws: ``StoreError`` `notAStore` if the directory has something else, `damaged`, `closed`, `full`, `readOnly`,
+  ///   `system`; what `progress` throws.
+  /// - Complexity: linear in the store and its assets. The data file grows as during a read of that length.
+  @discardableResult
+  public func backup(
+    to directory: String, progress: (BackupReport) throws -> Void = { _ in }
+  ) throws -> BackupReport {
+    try withoutActuallyEscaping(progress) { try StoreBackup(core, directory, $0).run() }
+  }
+
   /// Throws if a page that reading the log reaches is damaged; the records' may be.
   ///
   /// - Throws: ``StoreError`` `damaged`, `closed`, `full`, `system`.

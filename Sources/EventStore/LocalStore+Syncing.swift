@@ -229,6 +229,17 @@ extension LocalStore {
     try await core.performFolded { try LaneSettlement($0).settleClosedLanes(of: zone, answer) }
   }
 
+  /// Takes over what this store wrote before it was a copy, or was put back from a backup, where the log has another
+  /// branch of it: another store with that identity wrote on. ``finishRenewal()`` is to be called afterwards.
+  ///
+  /// - Returns: how many transactions were taken over.
+  package func takeOverFormerLanes(of zone: ZoneID) async throws -> Int {
+    guard try read({ try $0.hasRefusedFormerLane(of: zone) }) else { return 0 }
+    return try await core.performFolded {
+      try LaneSettlement($0).settleClosedLanes(of: zone, .takeOver, onlyFormers: true)
+    }
+  }
+
   // MARK: Reading a log again
 
   /// Begins to read a zone's remote log again from an offset: what the store knew of the log from there on

@@ -82,6 +82,11 @@ final class Calls: Sendable {
     try check("mdb_env_sync") { mdb_env_sync(environment, 1) }
   }
 
+  /// Writes the data of the last commit to a file or a pipe, without free pages (mdb_env_copyfd2).
+  func copy(_ environment: Handle, to descriptor: Int32) throws(LMDBError) {
+    try check("mdb_env_copyfd2") { mdb_env_copyfd2(environment, descriptor, UInt32(MDB_CP_COMPACT)) }
+  }
+
   /// Returns the size of the map, the last page and transaction, and the readers (mdb_env_info).
   func information(of environment: Handle) throws(LMDBError) -> Environment.Information {
     var raw = MDB_envinfo()

@@ -104,6 +104,12 @@ package final class Environment: Sendable {
     try withGate { () throws(LMDBError) in try calls.sync(handle) }
   }
 
+  /// Writes the data of the last commit to a file or a pipe, as a data file without free pages. Others may read and write
+  /// meanwhile; the file grows as during any read. All pages must have been checked. (mdb_env_copyfd2)
+  package func copy(to descriptor: Int32) throws(LMDBError) {
+    try withGate { () throws(LMDBError) in try calls.copy(handle, to: descriptor) }
+  }
+
   /// Frees the entries of readers whose processes have died, and returns how many there were. Until then no writer
   /// reuses the pages that these readers saw. (mdb_reader_check)
   @discardableResult

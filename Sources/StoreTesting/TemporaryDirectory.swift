@@ -39,6 +39,11 @@ public final class TemporaryDirectory: Sendable {
     try FileManager.default.copyItem(atPath: directory, toPath: path)
   }
 
+  /// Copies a file over another, which stays the same file if it is there.
+  static func copyFile(_ path: String, to target: String) throws {
+    try Data(contentsOf: URL(fileURLWithPath: path)).write(to: URL(fileURLWithPath: target))
+  }
+
   /// `/dev/shm` where there is one, else `/tmp`.
   public static var memoryBacked: String { access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp" }
 }

@@ -47,12 +47,14 @@ struct StoresBeingMade {
     writeFile(data, bytes)
     if !hasAssets { rename(directory.path + "/assets", path + "/assets") }
     let store = try directory.store()
-    #expect(store.identity == identity)
+    // What was put back is another file.
+    #expect(store.identity.replica != identity.replica)
+    #expect(try store.information().formerReplicas == [identity.replica])
     #expect(filesBelow(path + "/assets") == assets)
     try await checkSound(store)
   }
 
-  @Test("a copy of only the data file opens as the same store, and is marked then")
+  @Test("a copy of only the data file opens as another replica, and is marked then")
   func withoutMark() async throws {
     let identity = try await makeStore()
     unlink(path + "/store.mark")
@@ -68,7 +70,8 @@ struct StoresBeingMade {
     reader.close()
     #expect(access(path + "/store.mark", F_OK) == -1)
     let store = try directory.store()
-    #expect(store.identity == identity)
+    #expect(store.identity.replica != identity.replica)
+    #expect(try store.information().formerReplicas == [identity.replica])
     store.close()
     #expect(access(path + "/store.mark", F_OK) == 0)
     writeFile(data, [])
@@ -227,5 +230,24 @@ struct StoresBeingMade {
     let opened = try LocalStore(directory: path, durability: durability, configuration: configuration)
     let isThere = try opened.read { try $0.contains(note("first")) }
     #expect(isThere)
+  }
+
+  @Test("a process that has the store open does not write under an identity that another has replaced")
+  func identityReplaced() async throws {
+    let store = try directory.store()
+    try await store.makeZone()
+    // As another process does that finds the store in another place.
+    let core = store.core
+    _ = try NewIdentity.take(in: core.environment, core.tables, core.configuration)
+    let error = await #expect(throws: StoreError.self) {
+      try await store.write { try $0.create(note("a"), type: "note") }
+    }
+    #expect(error?.code == .closed && error?.message == StoreError.identityChanged.message)
+    store.close()
+    let again = try directory.store()
+    #expect(again.identity.replica != store.identity.replica)
+    try await again.write { try $0.create(note("a"), type: "note") }
+    try await checkSound(again)
+    again.close()
   }
 }

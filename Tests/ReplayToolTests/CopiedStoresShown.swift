@@ -5,7 +5,7 @@ import Testing
 
 @testable import ReplayTool
 
-@Suite("A store and its copy, which both wrote, are distinguished")
+@Suite("A store and its copy, which nobody noticed, are distinguished once both wrote")
 struct CopiedStoresShown {
   let temporary = TemporaryDirectory()
   private var remote: String { "folder:\(temporary.path)/remote" }
@@ -19,7 +19,7 @@ struct CopiedStoresShown {
 
   private func write(_ name: String, _ title: String, at seconds: Int64) async throws {
     let store = try ShoppingStore.open(
-      path(name), TestClock(ShoppingStore.start + seconds * 1000), SharedBits(10))
+      path(name), TestClock(ShoppingStore.start + seconds * 1000), SharedBits(10), noticesCopies: false)
     defer { store.close() }
     let milk = milk
     try await store.write { tx in

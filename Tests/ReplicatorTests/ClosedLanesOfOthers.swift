@@ -107,7 +107,7 @@ struct ClosedLanesOfOthers {
     let new = try Device(in: parent, "new", seed: 2)
     try await new.importLog(of: old)
     old.store.close()
-    let restored = try Device(in: parent, "backup", seed: 3)
+    let restored = try Device(in: parent, "backup", seed: 3, configure: { $0.noticesCopies = false })
     try await write(restored, "x")
     try await restored.sync(remote)
     try await write(new, "fg")

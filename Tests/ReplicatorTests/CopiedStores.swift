@@ -10,18 +10,21 @@ import Testing
   import Foundation
 #endif
 
-@Suite("Two stores of one identity, one copied from the other")
+@Suite("Two stores of one identity, one copied from the other, which nobody notices")
 struct CopiedStores {
+  private let overlooked: @Sendable (inout StoreConfiguration) -> Void = { $0.noticesCopies = false }
+
   /// A device, its copy, and a third one: all have synced.
   private func world(_ remote: any RemoteLog, _ parent: String) async throws -> [Device] {
-    let original = try Device(in: parent, "original", seed: 1)
+    let original = try Device(in: parent, "original", seed: 1, configure: overlooked)
     try await original.set("title", of: "first", to: "made")
     try await original.sync(remote)
     original.store.close()
     try FileManager.default.copyItem(atPath: original.directory, toPath: "\(parent)/copy.store")
     try original.reopen()
     let devices = [
-      original, try Device(in: parent, "copy", seed: 1), try Device(in: parent, "other", seed: 3),
+      original, try Device(in: parent, "copy", seed: 1, configure: overlooked),
+      try Device(in: parent, "other", seed: 3),
     ]
     try await settle(devices, remote)
     return devices
@@ -86,7 +89,7 @@ struct CopiedStores {
   func merging(hasPendingBefore: Bool) async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
-    let original = try Device(in: scratch.path, "original", seed: 1)
+    let original = try Device(in: scratch.path, "original", seed: 1, configure: overlooked)
     let record = RecordID(zone: zone, name: "first")
     func type(_ text: String, on device: Device) async throws {
       try await device.store.write { tx in
@@ -111,7 +114,8 @@ struct CopiedStores {
     try FileManager.default.copyItem(atPath: original.directory, toPath: "\(scratch.path)/copy.store")
     try original.reopen()
     let devices = [
-      original, try Device(in: scratch.path, "copy", seed: 1), try Device(in: scratch.path, "other", seed: 3),
+      original, try Device(in: scratch.path, "copy", seed: 1, configure: overlooked),
+      try Device(in: scratch.path, "other", seed: 3),
     ]
     for (index, device) in devices.prefix(2).enumerated() {
       try await type("one\(index)", on: device)

@@ -58,7 +58,7 @@ struct LanesThatContinueOthers {
       chain.append(next)
     }
     for device in chain.dropFirst().dropLast() { try device.reopen() }
-    let restored = try Device(in: parent, "backup", seed: 9)
+    let restored = try Device(in: parent, "backup", seed: 9, configure: { $0.noticesCopies = false })
     switch cause {
     case .branch: for text in ["UV", "WX", "YZ"] { try await write(restored, text) }
     case .hole:

@@ -32,6 +32,13 @@ public struct StoreConfiguration: Sendable {
   public var wallMilliseconds: @Sendable () -> Int64 = SystemEnvironment.wallMilliseconds
   /// A source of random bits, for identities.
   public var makeRandom: @Sendable () -> UInt64 = SystemEnvironment.makeRandom
+  /// The directory with the files of assets, if it is not that of the data file.
+  var assetDirectory: String?
+  /// The machine's identity, as the system names it; nil if it names none.
+  package var machineID: @Sendable () -> String? = SystemEnvironment.machineID
+  /// For tests and a simulator only: whether a store that was copied, or put back from a backup, is noticed when it is
+  /// opened. If not, the remote log tells.
+  package var noticesCopies = true
   /// For tests only: the indexes that a new store has.
   package var indexes: [IndexDefinition] = []
   /// For tests only: no sync at all, so that a power cut may break the store.

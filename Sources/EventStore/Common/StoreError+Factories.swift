@@ -158,3 +158,9 @@ extension Range<Int> {
     }
   }
 }
+
+extension StoreError {
+  static let identityChanged = StoreError(
+    .closed, "another process has opened the store in another place, and it has another identity since",
+    hint: "close the store and open it again")
+}

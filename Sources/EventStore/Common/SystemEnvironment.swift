@@ -22,6 +22,22 @@ public enum SystemEnvironment {
     return generator.next()
   }
 
+  /// The identity of this machine, as the system names it (machine-id); nil if it names none.
+  static func machineID() -> String? {
+    #if os(Linux)
+      guard let file = try? FileCalls().openFile("/etc/machine-id") else { return nil }
+      var bytes = [UInt8](repeating: 0, count: 64)
+      let count = bytes.withUnsafeMutableBytes { buffer in
+        (try? FileCalls().read(file, at: 0, into: buffer, "/etc/machine-id")) ?? 0
+      }
+      let text = bytes[..<count].prefix { $0 != 10 }
+      let name = String(decoding: text, as: UTF8.self)
+      return name.isEmpty || name == "uninitialized" ? nil : name
+    #else
+      return nil
+    #endif
+  }
+
   /// Makes a directory that only this user may read, if there is none.
   static func makeDirectory(_ path: String) throws {
     guard mkdir(path, 0o700) != 0 else { return }

@@ -26,6 +26,8 @@ struct OpenedStore {
       making = try DirectoryLock(directory, isRequired: !configuration.allowsNetworkFileSystem)
     }
     let isMade = try mark.exists
+    // Another process has made it meanwhile.
+    if isMade { making = nil }
     if isMade { try mark.checkDataFile() } else { try mark.prepare(creates: creates) }
     var options = Environment.Options(sync: durability == .durable ? .full : .noMetaSync)
     if configuration.isUnsynced { options.sync = .none }
@@ -43,14 +45,16 @@ struct OpenedStore {
       // The pages that opening the store reads.
       if opensDamaged { try environment.checkPages(of: ["meta"]) }
       // If a store was made here, a data file without one has lost it.
-      let format: UInt64
-      (tables, identity, format) = try Self.open(environment, directory, creates && !isMade, configuration)
-      if !isMade && !configuration.isReadOnly {
-        // A consistent store's first commit is not on the disk otherwise, and the mark would outlive it.
-        if !configuration.isUnsynced { try environment.sync() }
-        try mark.write(isSynced: !configuration.isUnsynced)
+      let opened = try Self.open(environment, directory, creates && !isMade, configuration)
+      tables = opened.0
+      if configuration.isReadOnly {
+        identity = opened.1
+      } else {
+        let place = NotedPlace(
+          mark: mark, environment: environment, tables: tables, configuration: configuration)
+        identity = try isMade ? place.check(directory) : place.make(opened.1, isNew: opened.isNew)
+        if opened.format < Self.formatVersion { try raiseFormat() }
       }
-      if !configuration.isReadOnly, format < Self.formatVersion { try raiseFormat() }
     } catch {
       environment.close()
       throw error
@@ -71,7 +75,7 @@ struct OpenedStore {
 
   private static func open(
     _ environment: Environment, _ directory: String, _ creates: Bool, _ configuration: StoreConfiguration
-  ) throws -> (Tables, StoreIdentity, format: UInt64) {
+  ) throws -> (Tables, StoreIdentity, format: UInt64, isNew: Bool) {
     var isOurs = false
     do {
       let transaction = try environment.beginRead()
@@ -79,7 +83,7 @@ struct OpenedStore {
       let (identity, format) = try check(transaction, meta, directory)
       isOurs = true
       let tables = try Tables(in: transaction, create: false)
-      if tables.indexes != nil || configuration.isReadOnly { return (tables, identity, format) }
+      if tables.indexes != nil || configuration.isReadOnly { return (tables, identity, format, false) }
     } catch let error as LMDBError where error.code == .notFound {
       guard isOurs || creates else {
         throw StoreError(
@@ -89,13 +93,13 @@ struct OpenedStore {
     }
     if isOurs { try addTables(environment, directory, configuration) }
     if let (tables, identity) = try make(environment, directory, configuration) {
-      return (tables, identity, formatVersion)
+      return (tables, identity, formatVersion, true)
     }
     // Another process has made the store since. A reader opens its tables: an aborted write would close them.
     let transaction = try environment.beginRead()
     let meta = try transaction.openTable("meta", create: false)
     let (identity, format) = try check(transaction, meta, directory)
-    return (try Tables(in: transaction, create: false), identity, format)
+    return (try Tables(in: transaction, create: false), identity, format, false)
   }
 
   /// Makes the tables that a former version did not have.

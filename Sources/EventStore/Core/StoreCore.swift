@@ -37,7 +37,7 @@ final class StoreCore: Sendable {
     self.configuration = configuration
     journal = CommitJournal { [observers] in observers.notify() }
     assets = AssetFiles(
-      directory: directory, isSynced: !configuration.isUnsynced,
+      directory: configuration.assetDirectory ?? directory, isSynced: !configuration.isUnsynced,
       calls: configuration.assetCalls, makeRandom: configuration.makeRandom)
     fileThreads = BlockingThreads(countMax: configuration.writesOnCallingThread ? 0 : Self.fileThreadsMax)
     do {

@@ -7,7 +7,8 @@ import LMDB
 #endif
 
 /// The file `store.mark` beside the data file: it says that a store was made here, so that writes may have
-/// been acknowledged. It is written once, after the first commit is on the disk and before the store is open.
+/// been acknowledged, and where: its ``StorePlace``. It is made after the first commit is on the disk and before the
+/// store is open, and replaced by each opening for writing that finds another place or state.
 ///
 /// | mark | data file | opening |
 /// |---|---|---|
@@ -16,9 +17,12 @@ import LMDB
 /// | none | sound | opens it and writes the mark: a copy of only the data file, or a crash before the mark |
 /// | none | none, without bytes, or only begun | makes a store, if nothing else but the lock file is there |
 ///
-/// What is in the file does not matter, so that a copy of it under another store does no harm.
+/// A mark without a place, as former versions wrote it, says nothing of copies.
 struct StoreMark {
   static let name = "store.mark"
+  /// The mark that takes the place of another, until it has its name.
+  static let newName = "store.mark.new"
+  private static let bytesMax = 4096
   private static let text = "A Tributary store was made here. Its data is in data.mdb.\n"
 
   let directory: String
@@ -64,14 +68,28 @@ struct StoreMark {
     if isThere { try calls.remove(dataPath) }
   }
 
-  /// Writes the mark, so that it is on the disk, and the directory's own name too.
-  func write(isSynced: Bool) throws(FileError) {
-    let file = try calls.openOrCreateFile(path)
-    try Self.text.utf8Span.span.bytes.withUnsafeBytes { bytes throws(FileError) in
-      try calls.write(file, at: 0, bytes, path)
+  /// Where the data file is now, with the number of its last commit.
+  func place(commit: UInt64, machineID: String?) throws(FileError) -> StorePlace {
+    try StorePlace(ofFile: dataPath, commit: commit, machineID: machineID)
+  }
+
+  /// The place that the mark notes; nil if it notes none.
+  func noted() throws -> StorePlace? {
+    let file = try calls.openFile(path)
+    var bytes = [UInt8](repeating: 0, count: Self.bytesMax)
+    let count = try bytes.withUnsafeMutableBytes { buffer in
+      try calls.read(file, at: 0, into: buffer, path)
     }
+    for line in String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n") {
+      if let place = StorePlace(line: line) { return place }
+    }
+    return nil
+  }
+
+  /// Makes the mark, so that it is on the disk, and the directory's own name too.
+  func write(_ place: StorePlace, isSynced: Bool) throws(FileError) {
+    try write(place, to: path, isSynced: isSynced)
     guard isSynced else { return }
-    try calls.sync(file, path)
     try calls.syncDirectory(directory)
     do throws(FileError) {
       try calls.syncDirectory("\(directory)/..")
@@ -80,9 +98,25 @@ struct StoreMark {
       if error.number != EACCES { throw error }
     }
   }
+
+  /// Replaces the mark. A crash leaves the one or the other.
+  func replace(by place: StorePlace, isSynced: Bool) throws(FileError) {
+    let newPath = "\(directory)/\(Self.newName)"
+    try calls.remove(newPath)
+    try write(place, to: newPath, isSynced: isSynced)
+    try calls.rename(newPath, to: path)
+  }
+
+  private func write(_ place: StorePlace, to path: String, isSynced: Bool) throws(FileError) {
+    let file = try calls.openOrCreateFile(path)
+    try "\(Self.text)\(place.line)\n".utf8Span.span.bytes.withUnsafeBytes { bytes throws(FileError) in
+      try calls.write(file, at: 0, bytes, path)
+    }
+    if isSynced { try calls.sync(file, path) }
+  }
 }
 
 /// The files in a store's directory, besides those of assets.
 package enum StoreFiles {
-  package static let names = ["data.mdb", "lock.mdb", StoreMark.name]
+  package static let names = ["data.mdb", "lock.mdb", StoreMark.name, StoreMark.newName]
 }

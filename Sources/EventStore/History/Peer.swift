@@ -55,6 +55,7 @@ extension ReadTransaction {
     let (number, row) = try view.zones.visible(zone)
     let incarnation = try row.token.map { try view.incarnations.identity(of: $0.incarnation) }
     let own = try view.replicas.number(of: identity.replica)
+    let written = try view.lanes.writtenHere(in: number, row, identity)
     let reader = LogReader(view)
     var peers: [ReplicaID: Peer] = [:]
     for lane in try view.lanes.countedLanes(of: number) where lane.replica != own && lane.last > 0 {
@@ -62,6 +63,8 @@ extension ReadTransaction {
         continue
       }
       let last = try reader.entry(at: position).transaction
+      // What this store was before is no other one.
+      if written.writer(of: last.id) == .thisStore { continue }
       let seen = last.base.flatMap { $0.incarnation == incarnation ? $0.offset : nil } ?? 0
       // A store writes in one epoch after the other.
       let known = peers[last.replica]

@@ -91,6 +91,8 @@ public struct StoreInformation: Hashable, Sendable {
 
   /// Which replica the store is, and its epoch.
   public let identity: StoreIdentity
+  /// Which replicas it was before it was copied, or put back from a backup, the last one first.
+  public let formerReplicas: [ReplicaID]
   /// The version of the store's format: see ``LocalStore/formatVersion``. A former one may be opened read-only.
   public let formatVersion: UInt64
   /// Bytes of the data file.
@@ -149,7 +151,8 @@ extension ReadTransaction {
     var zones: [StoreInformation.Zone] = []
     for zone in try self.zones() { zones.append(try information(of: zone)) }
     return StoreInformation(
-      identity: identity, formatVersion: try readView.meta.formatVersion() ?? OpenedStore.formatVersion,
+      identity: identity, formerReplicas: try readView.meta.formers(),
+      formatVersion: try readView.meta.formatVersion() ?? OpenedStore.formatVersion,
       fileBytes: fileBytes,
       clock: try readView.meta.clock(), firstPosition: first, lastPosition: try lastPosition(),
       isFoldingAgain: try isFoldingAgain(), zones: zones, assets: assets,

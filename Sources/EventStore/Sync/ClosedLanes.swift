@@ -17,6 +17,22 @@ extension ReadTransaction {
     } || view.lanes.namesClippedParent(replica, epoch, in: number, incarnation)
   }
 
+  /// Whether this store was a replica before it was copied, or put back from a backup.
+  package func isFormer(_ replica: ReplicaID?) throws -> Bool {
+    try replica.map { try view.meta.formers().contains($0) } ?? false
+  }
+
+  /// Whether the log has another branch of something that this store wrote under a former identity.
+  func hasRefusedFormerLane(of zone: ZoneID) throws -> Bool {
+    let (number, row) = try view.zones.visible(zone)
+    guard let token = row.token, try view.lanes.hasAdopted(of: number), try !view.meta.formers().isEmpty
+    else {
+      return false
+    }
+    let refused = try view.lanes.refusedLanes(of: number, token, but: identity)
+    return try !view.lanes.formerLanes(of: refused, in: number).isEmpty
+  }
+
   /// The segments of a zone's remote log that every replica rejects, in order.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.

@@ -26,12 +26,6 @@ struct LaneSettlement {
     var count = 0
   }
 
-  private struct RefusedLane {
-    var lane: PendingLane
-    var refusal: LaneRefusal
-    var position: Position
-  }
-
   let store: StoreTransaction
   var storage: TableStorage { store.storage }
   var identity: StoreIdentity { store.identity }
@@ -46,40 +40,30 @@ struct LaneSettlement {
   /// If the store that wrote them issues them again and this one takes them over, they count twice: the user
   /// who decides must know of it.
   ///
+  /// - Parameter onlyFormers: whether only lanes are settled that this store wrote under a former identity.
   /// - Returns: how many transactions were taken over, or let go.
-  func settleClosedLanes(of zone: ZoneID, _ answer: ClosedLaneAnswer) throws -> Int {
+  func settleClosedLanes(
+    of zone: ZoneID, _ answer: ClosedLaneAnswer, onlyFormers: Bool = false
+  ) throws -> Int {
     let (number, row) = try storage.zones.visible(zone)
     guard let token = row.token else { return 0 }
+    var refused = try storage.lanes.refusedLanes(of: number, token, but: identity)
+    if onlyFormers { refused = try storage.lanes.formerLanes(of: refused, in: number) }
+    guard !refused.isEmpty else { return 0 }
     try store.checkNamesAreNew(of: number)
     let own = try storage.replicas.makeNumber(for: identity.replica)
-    let refused = try refusedLanes(of: number, token, but: own)
-    guard !refused.isEmpty else { return 0 }
     let ownLanes = try laneRewrite.ownLanes(of: number, row, token)
     var settlement = Settlement(zone: number, row: row, token: token, answer: answer, own: own)
     for found in refused { try settle(found.lane, found.refusal, &settlement) }
     for lane in ownLanes { try rewrite(lane, &settlement) }
-    try storage.lanes.removeContests(of: number)
+    for found in refused {
+      try storage.lanes.removeContest(
+        of: Lane(zone: number, replica: found.lane.replica, epoch: found.lane.epoch))
+    }
     try storage.zones.removeCut(of: number)
     try storage.lanes.dropShipped(of: number, token.incarnation)
     try Rebuild(store).refold(number)
     return settlement.count
-  }
-
-  /// The adopted lanes of others that the log does not take as they are, in the order of the first
-  /// transactions of that: a lane comes after what it continues.
-  private func refusedLanes(
-    of zone: ZoneNumber, _ token: ZoneRow.Token, but own: ReplicaNumber
-  ) throws -> [RefusedLane] {
-    var found: [RefusedLane] = []
-    for adopted in try storage.lanes.adopted(of: zone) where adopted.replica != own {
-      let lane = try storage.lanes.pendingLane(adopted.replica, adopted.epoch, of: zone, token)
-      guard lane.count > 0,
-        let refusal = try storage.lanes.refusal(of: lane, in: zone, token),
-        let position = try storage.log.position(of: lane.replica, lane.epoch, refusal.first, in: zone)
-      else { continue }
-      found.append(RefusedLane(lane: lane, refusal: refusal, position: position))
-    }
-    return found.sorted { $0.position < $1.position }
   }
 
   /// Removes the part of a lane that the log does not take from the store's log. If it is taken over, it is
@@ -188,5 +172,59 @@ struct LaneSettlement {
     }
     try storage.lanes.setContest(Lane(zone: number, replica: writer.number, epoch: writer.epoch), contested)
     return error
+  }
+}
+
+/// The part of a pending lane that the log does not take.
+struct RefusedLane {
+  var lane: PendingLane
+  var refusal: LaneRefusal
+  /// Of the first transaction of that part.
+  var position: Position
+}
+
+extension LaneTable {
+  /// The adopted lanes of others that the log does not take as they are, in the order of the first
+  /// transactions of that: a lane comes after what it continues.
+  func refusedLanes(
+    of zone: ZoneNumber, _ token: ZoneRow.Token, but identity: StoreIdentity
+  ) throws -> [RefusedLane] {
+    let own = try replicas.number(of: identity.replica)
+    var found: [RefusedLane] = []
+    for adopted in try adopted(of: zone) where adopted.replica != own {
+      let lane = try pendingLane(adopted.replica, adopted.epoch, of: zone, token)
+      guard lane.count > 0,
+        let refusal = try refusal(of: lane, in: zone, token),
+        let position = try log.position(of: lane.replica, lane.epoch, refusal.first, in: zone)
+      else { continue }
+      found.append(RefusedLane(lane: lane, refusal: refusal, position: position))
+    }
+    return found.sorted { $0.position < $1.position }
+  }
+
+  /// Those of refused lanes that this store wrote under a former identity, and of which the log has another branch; and
+  /// what continues them. What the log rejects, or what had seen something that is not there, the store that has the
+  /// former identity may issue again itself: the user decides.
+  func formerLanes(of refused: [RefusedLane], in zone: ZoneNumber) throws -> [RefusedLane] {
+    let formers = Set(try meta.formers())
+    var taken: [RefusedLane] = []
+    if formers.isEmpty { return taken }
+    for found in refused {
+      let lane = found.lane
+      switch found.refusal.reason {
+      case .contested(let contested) where !contested.isByBase:
+        if formers.contains(try replicas.identity(of: lane.replica)) { taken.append(found) }
+      case .parent:
+        let continues = try lineage(of: lane.replica, lane.epoch, in: zone).contains { parent in
+          taken.contains {
+            $0.lane.replica == parent.replica && $0.lane.epoch == parent.epoch
+              && $0.refusal.first <= parent.sequence
+          }
+        }
+        if continues { taken.append(found) }
+      default: break
+      }
+    }
+    return taken
   }
 }

@@ -26,6 +26,7 @@ struct LogRereading {
     let before = try storage.lanes.rereading(of: number)
     let first = max(1, min(offset, token.offset + 1))
     let own = try storage.replicas.makeNumber(for: identity.replica)
+    let written = try storage.lanes.writtenHere(in: number, row, identity)
     for lane in try storage.segments.takeBack(of: number, token.incarnation, from: first) {
       let isOwn = lane.replica == own
       try storage.placements.takeBack(lane.replica, lane.epoch, of: number, token.incarnation, from: first)
@@ -34,7 +35,12 @@ struct LogRereading {
       // What was pending of it stays pending.
       if try storage.transaction.contains(key.span, in: tables.replicas) { continue }
       try storage.lanes.adopt(lane.replica, lane.epoch, of: number)
-      if !isOwn { try storage.lanes.hold(lane.replica, lane.epoch, of: number) }
+      // What this store wrote under a former identity, nobody else may have.
+      let name = StoreIdentity(replica: try storage.replicaID(lane.replica), epoch: lane.epoch)
+      let last = try storage.lastSequence(of: lane.replica, lane.epoch, in: number)
+      if !isOwn, written.lastSequence(in: name) < last {
+        try storage.lanes.hold(lane.replica, lane.epoch, of: number)
+      }
     }
     // A user who says that the remote is right means its list of zones too. No zone goes because the list
     // does not name it.

@@ -100,11 +100,6 @@ extension LaneTable where Source == TableStorage {
     _ = try transaction.delete(key.span, in: tables.replicas)
   }
 
-  /// Forgets all contested lanes of a zone.
-  func removeContests(of zone: ZoneNumber) throws {
-    try removeRows(.contestedLanes, of: zone)
-  }
-
   /// Removes all rows of one kind that belong to a zone.
   func removeRows(_ kind: LaneRowKind, of zone: ZoneNumber) throws {
     let prefix = TableKey.rows(kind, of: zone)

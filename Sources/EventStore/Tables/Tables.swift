@@ -183,6 +183,9 @@ enum MetaName: String {
   case format
   /// This store's replica (16 bytes) and epoch (varint).
   case identity
+  /// The replicas that this store was before it was a copy, or was put back from a backup, the last one first: 16 bytes
+  /// each, at most ``MetaTable/formersMax``.
+  case formers
   /// The last timestamp that the clock gave out or saw, 8 bytes, little-endian.
   case clock
   /// Existence policies other than `latest`: for each, the number of the type's name (varint) and the policy

@@ -84,12 +84,13 @@ public final class StoreUndoManager: Sendable {
     var newest = Position.start
     var before: Position?
     var (count, known) = (0, Set<UInt64>())
+    var written = WrittenInZones()
     for _ in 0..<Self.entriesMax {
       guard count < levels, undo == nil, let entry = try read.entry(before: before) else { break }
       before = entry.position
       let made = entry.transaction
-      guard made.replica == core.identity.replica, author == nil || made.author == author,
-        links.roots[entry.position] == nil
+      guard author == nil || made.author == author, links.roots[entry.position] == nil,
+        try written.isHere(made, read)
       else { continue }
       // One of a write in several zones stands for all.
       if let write = made.writeID, !known.insert(write).inserted { continue }
@@ -103,5 +104,21 @@ public final class StoreUndoManager: Sendable {
       }
     }
     return (undo, redo.flatMap { $0.at >= newest ? $0.item : nil })
+  }
+}
+
+/// What this store wrote, in the zones that were asked for.
+private struct WrittenInZones {
+  private var zones: [ZoneID: WrittenHere] = [:]
+
+  mutating func isHere(_ transaction: LogTransaction, _ read: borrowing ReadTransaction) throws -> Bool {
+    if zones[transaction.zone] == nil {
+      do {
+        zones[transaction.zone] = try read.writtenHere(in: transaction.zone)
+      } catch let error as StoreError where error.code == .zoneUnknown {
+        return false
+      }
+    }
+    return zones[transaction.zone]?.writer(of: transaction.id) == .thisStore
   }
 }

@@ -72,7 +72,7 @@ struct UndoRun {
     _ position: Position, undoes: Bool, _ source: borrowing ReadTransaction, _ links: UndoLinks
   ) throws -> [LogEntry] {
     try group(of: position, source).filter { entry in
-      if entry.position == position { try check(entry, undoes: undoes, links) }
+      if entry.position == position { try check(entry, undoes: undoes, links, source) }
       // One zone's may be taken back already.
       if links.isUndone(entry.position) == undoes { return false }
       let (number, row) = try source.readView.zones.visible(entry.transaction.zone)
@@ -147,9 +147,12 @@ struct UndoRun {
     return found
   }
 
-  private func check(_ entry: LogEntry, undoes: Bool, _ links: UndoLinks) throws {
+  private func check(
+    _ entry: LogEntry, undoes: Bool, _ links: UndoLinks, _ source: borrowing ReadTransaction
+  ) throws {
     let position = entry.position
-    guard entry.transaction.replica == core.identity.replica else {
+    let written = try source.writtenHere(in: entry.transaction.zone)
+    guard written.writer(of: entry.transaction.id) == .thisStore else {
       throw StoreError(
         .notUndoable, "the transaction at position \(position) is of another store",
         hint: "only its own device can take it back")

@@ -89,7 +89,11 @@ final class StoreTransaction {
   func begin(_ transaction: consuming LMDBTransaction) throws {
     let isUnchanged = storage.begin(transaction)
     fold.reset()
-    if !isUnchanged { clock.last = try storage.meta.clock() }
+    if !isUnchanged {
+      clock.last = try storage.meta.clock()
+      // Nobody would send what is written under another identity.
+      if let stored = try storage.meta.identity(), stored != identity { throw StoreError.identityChanged }
+    }
     guard let journal, journal.isRead else {
       storage.changeNotes = nil
       return

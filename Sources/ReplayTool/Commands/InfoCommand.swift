@@ -35,6 +35,9 @@ private struct InfoPage {
     let identity = information.identity
     try row("store", Display.plain(directory))
     try row("replica", "\(identity.replica)")
+    for (index, former) in information.formerReplicas.enumerated() {
+      try row(index == 0 ? "before" : "", "\(former)")
+    }
     try row("format", "\(information.formatVersion)")
     try row("file", Display.count(information.fileBytes, "byte"))
     try row("log", Self.log(information))
@@ -95,7 +98,7 @@ private struct InfoPage {
       try row(
         index == 0 ? "replicas" : "",
         "\(replica.replica), epoch \(replica.epoch), up to sequence \(Display.count(replica.lastSequence))"
-          + (replica.replica == own.replica ? Self.writer(replica, zone.writtenHere) : ""))
+          + (zone.writtenHere.isOwn(replica.replica) ? Self.writer(replica, zone.writtenHere) : ""))
     }
     if let offset = zone.rereadFrom {
       try row(
@@ -119,7 +122,7 @@ private struct InfoPage {
 
   /// Who wrote the transactions that have this store's identity.
   private static func writer(_ replica: StoreInformation.Replica, _ written: WrittenHere) -> String {
-    let last = written.lastSequence(in: replica.epoch)
+    let last = written.lastSequence(in: StoreIdentity(replica: replica.replica, epoch: replica.epoch))
     if last >= replica.lastSequence { return ", this store" }
     return last == 0
       ? ", a copy of this store" : ", this store up to \(Display.count(last)), then a copy of it"
@@ -156,6 +159,7 @@ extension StoreInformation {
   fileprivate func json(wallMilliseconds: Int64) -> JSON {
     .object([
       "replica": .text(identity.replica), "epoch": .number(identity.epoch),
+      "formerReplicas": .array(formerReplicas.map { .text($0) }),
       "format": .number(formatVersion), "fileBytes": .number(fileBytes),
       "clock": .text(clock), "clockTime": .string(Display.time(clock)),
       "wallMilliseconds": .number(wallMilliseconds),
@@ -183,7 +187,7 @@ extension StoreInformation.Zone {
       "transactions": .number(transactions), "pending": .number(pending),
       "conflicts": .number(conflicts), "attachment": .string("\(attachment)"),
       "token": token?.json,
-      "epoch": .number(writtenHere.epoch),
+      "epoch": .number(writtenHere.identity.epoch),
       "replicas": .array(
         replicas.map {
           .object([

@@ -34,7 +34,9 @@ struct Replay: AsyncParsableCommand {
         subcommands: [
           VerifyCommand.self, RebuildCommand.self, RemoteCommand.self, UpgradeCommand.self,
         ]),
-      CommandGroup(name: "Move", subcommands: [ExportCommand.self, ImportCommand.self]),
+      CommandGroup(
+        name: "Move",
+        subcommands: [BackupCommand.self, RestoreCommand.self, ExportCommand.self, ImportCommand.self]),
       CommandGroup(name: "Sync", subcommands: [SyncCommand.self]),
       CommandGroup(
         name: "Test",

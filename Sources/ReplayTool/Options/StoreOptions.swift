@@ -11,9 +11,14 @@ struct StoreOptions: ParsableArguments {
 
   /// Opens the store read-only: nothing in it changes.
   ///
-  /// - Parameter opensDamaged: whether to open a store with damaged pages too.
-  func openForReading(_ console: Console, opensDamaged: Bool = false) throws -> LocalStore {
+  /// - Parameters:
+  ///   - opensDamaged: whether to open a store with damaged pages too.
+  ///   - allowsNetworkFileSystem: whether nobody writes to it, so that it may be on a network drive.
+  func openForReading(
+    _ console: Console, opensDamaged: Bool = false, allowsNetworkFileSystem: Bool = false
+  ) throws -> LocalStore {
     var configuration = StoreConfiguration()
+    configuration.allowsNetworkFileSystem = allowsNetworkFileSystem
     configuration.opensDamaged = opensDamaged
     configuration.isReadOnly = true
     configuration.createsStore = false

@@ -135,6 +135,7 @@ package struct EffectRunner: Sendable {
   /// The next segment to ship and the assets that it names; its cut is stored. Nil if nothing is pending.
   private func prepare(_ zone: ZoneID) async throws -> (PackedSegment, [AssetReference])? {
     if try store.isOwnLaneClosed(of: zone) { try await renewLane(of: zone) }
+    try await takeOverFormerLanes(of: zone)
     for _ in 0..<Self.cutsMax {
       guard let cut = try store.nextCut(of: zone) else { return nil }
       let packed = try SegmentPacker.pack(cut)
@@ -169,6 +170,16 @@ package struct EffectRunner: Sendable {
   @discardableResult
   func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment? = nil) async throws -> Bool {
     guard try await store.renewLane(of: zone, contestedBy: segment) != nil else { return false }
+    try await store.finishRenewal()
+    return true
+  }
+
+  /// Issues again, as this store's, what the log does not take of the lanes that it wrote under a former identity.
+  ///
+  /// - Returns: whether there was any.
+  @discardableResult
+  func takeOverFormerLanes(of zone: ZoneID) async throws -> Bool {
+    guard try await store.takeOverFormerLanes(of: zone) > 0 else { return false }
     try await store.finishRenewal()
     return true
   }
@@ -245,7 +256,13 @@ package struct EffectRunner: Sendable {
         {
           return try await foldOrReject(part, &outcome)
         }
-        error = try await store.contestLane(of: segment.zone, by: segment) ?? error
+        if let contested = try await store.contestLane(of: segment.zone, by: segment) {
+          let isFormer = try store.read { try $0.isFormer(segment.writer?.replica) }
+          if isFormer, try await takeOverFormerLanes(of: segment.zone) {
+            return try await foldOrReject(part, &outcome)
+          }
+          error = contested
+        }
       }
       if error.code == .mismatch, segment.isQuarantined, try await reread(segment.zone, from: segment.offset)
       {

@@ -66,9 +66,11 @@ struct ShoppingStore {
   ///
   /// - Parameter bits: the source of its random bits; nil for the same bits each time.
   static func open(
-    _ path: String, _ clock: TestClock = TestClock(start + 3_600_000), _ bits: SharedBits? = nil
+    _ path: String, _ clock: TestClock = TestClock(start + 3_600_000), _ bits: SharedBits? = nil,
+    noticesCopies: Bool = true
   ) throws -> LocalStore {
     var configuration = StoreConfiguration()
+    configuration.noticesCopies = noticesCopies
     configuration.wallMilliseconds = { clock.milliseconds }
     configuration.makeRandom = { bits?.next() ?? 0x3f2a_1b4c_0000_0001 }
     configuration.isUnsynced = true

@@ -20,6 +20,8 @@ struct Aftermath: WorldPart {
     try run(DamagedEntry(world), .remoteDamaged, .damage, perMille: 150)
     try run(OldRemote(world), .remoteTakenBack, .oldRemote, perMille: 100)
     try run(ImportChain(world), .logImported, .importChain, perMille: 100)
+    try run(RestoredStore(world), .storeRestored, .restored, perMille: 100)
+    // It may close the log that the others use.
     try run(LostZone(world), .remoteTakenBack, .lostZone, perMille: 100)
   }
 

@@ -1,9 +1,9 @@
 import EventStore
 import Replicator
 
-/// A store is copied, and both copies write and sync. They share an identity, so what the second one ships
-/// has sequences that the remote has with other content. The second one takes another epoch, and nothing is
-/// lost.
+/// A store is copied, and both copies write and sync. If the copy notices it, it takes another identity. If not, they
+/// share one, so what the second one ships has sequences that the remote has with other content: it takes another
+/// epoch. Nothing is lost.
 struct CopiedStore: AftermathEvent {
   unowned let world: SimulatedWorld
 
@@ -16,7 +16,16 @@ struct CopiedStore: AftermathEvent {
     if isPendingBefore { try write("before", to: "value", of: "copied", in: zone, on: device) }
     SimulatedMachines(world).end(device)
     let copy = try SimulatedMachines(world).copy(device)
+    var ofCopies = world.plan.choices(.copies)
+    copy.noticesCopies = ofCopies.next(below: 2) == 0
     for device in [device, copy] { try SimulatedMachines(world).boot(device) }
+    if let one = device.store?.identity, let other = copy.store?.identity,
+      (one.replica == other.replica) == copy.noticesCopies
+    {
+      throw SimulationFailure(
+        .sequencesAreGapless,
+        "d\(copy.number) is a copy of d\(device.number), and is replica \(other.replica)")
+    }
     for (index, device) in [device, copy].enumerated() {
       try write("copy \(index)", to: "value", of: "copied", in: zone, on: device)
       try write("copy \(index)", to: "value", of: Name("copied \(index)"), in: zone, on: device)

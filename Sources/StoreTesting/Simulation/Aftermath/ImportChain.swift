@@ -2,7 +2,7 @@ import EventStore
 import OperationFormat
 
 /// Two stores in a row import the log of the one before, with pending transactions. Then the first store
-/// comes back from a backup, and ships another branch. The last store takes over all that it has of the
+/// comes back from a backup, which nobody notices, and ships another branch. The last store takes over all that it has of the
 /// others, or lets go of it. The others are gone.
 struct ImportChain: AftermathEvent {
   unowned let world: SimulatedWorld
@@ -15,6 +15,7 @@ struct ImportChain: AftermathEvent {
     let (answer, branches) = (choices.next(below: 2), 1 + choices.next(below: 3))
     SimulatedMachines(world).end(first)
     let backup = try SimulatedMachines(world).copy(first)
+    backup.noticesCopies = false
     try SimulatedMachines(world).boot(first)
     var (counted, device) = (0, first)
     for value in ["first", "second"] {

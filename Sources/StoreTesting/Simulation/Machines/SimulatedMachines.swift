@@ -93,6 +93,20 @@ struct SimulatedMachines: WorldPart {
     return copy
   }
 
+  /// Copies the data file of a device whose process has ended.
+  ///
+  /// - Returns: the copy.
+  func backUp(_ device: SimulatedDevice) throws -> TemporaryDirectory {
+    let backup = TemporaryDirectory(in: TemporaryDirectory.memoryBacked)
+    try TemporaryDirectory.copyFile("\(device.directory)/data.mdb", to: "\(backup.path)/data.mdb")
+    return backup
+  }
+
+  /// Puts such a copy back in its place.
+  func putBack(_ backup: TemporaryDirectory, _ device: SimulatedDevice) throws {
+    try TemporaryDirectory.copyFile("\(backup.path)/data.mdb", to: "\(device.directory)/data.mdb")
+  }
+
   /// Runs work on a store that its disk may make fail.
   ///
   /// - Parameter codes: the errors that it may throw.

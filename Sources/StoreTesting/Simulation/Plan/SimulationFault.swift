@@ -25,6 +25,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case storeWiped
   case tokensForgotten
   case storeCopied
+  case storeRestored
   case logImported
   // Time.
   case clockJump
@@ -82,7 +83,10 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .storeWiped: "a store is deleted and created again: 10 % of the seeds, once"
     case .tokensForgotten: "the tokens of a store are set back to the start of their logs: 10 % of the seeds"
     case .storeCopied:
-      "a store is copied once all is at rest, and both write: one takes another epoch: 10 % of the seeds"
+      "a store is copied once all is at rest, and both write: one takes another identity, or another epoch: 10 % of "
+        + "the seeds"
+    case .storeRestored:
+      "a store's file is put back to an older copy once all is at rest, after it sent what came since: 10 % of the seeds"
     case .logImported:
       "a store's log, with pending transactions, is imported elsewhere; the old store is gone or comes "
         + "back: 10 % of the seeds"

@@ -18,6 +18,8 @@ struct SimulationPlan: Hashable, Sendable {
     case inTheWay
     case hints
     case looksBack
+    case copies
+    case restored
   }
 
   let seed: UInt64

@@ -53,6 +53,8 @@ final class SimulatedDevice: @unchecked Sendable {
   private let random: DeviceRandom
   /// The most steps of a fold in one commit; nil for the engine's own bound.
   var foldStepsMax: Int?
+  /// Whether its store notices at its start that it was copied, or put back from a backup.
+  var noticesCopies = true
 
   init(
     _ number: Int, _ configuration: SimulationConfiguration.Device, _ workloads: [any SimulationWorkload],
@@ -84,6 +86,7 @@ final class SimulatedDevice: @unchecked Sendable {
     configuration.wallMilliseconds = wallMilliseconds
     configuration.makeRandom = { random.next() }
     configuration.isUnsynced = true
+    configuration.noticesCopies = noticesCopies
     configuration.scratchDirectory = parent
     configuration.writesOnCallingThread = true
     configuration.indexes = SimulatedIndexes.all

@@ -1,0 +1,72 @@
+import LMDB
+import OperationFormat
+
+/// Compares where a store is, and how far, with what its mark notes, and notes it.
+struct NotedPlace {
+  let mark: StoreMark
+  let environment: Environment
+  let tables: Tables
+  let configuration: StoreConfiguration
+
+  /// Marks a store that has no mark: a new one, or a data file that was copied without its mark. To be called with the
+  /// directory locked.
+  ///
+  /// - Parameter isNew: whether this opening has made the data file.
+  /// - Returns: the store's identity: a new one if it was copied.
+  func make(_ identity: StoreIdentity, isNew: Bool) throws -> StoreIdentity {
+    let identity =
+      isNew || !configuration.noticesCopies
+      ? identity : try NewIdentity.take(in: environment, tables, configuration)
+    let found = try here()
+    try sync()
+    try mark.write(found, isSynced: !configuration.isUnsynced)
+    return identity
+  }
+
+  /// Checks a store that has a mark.
+  ///
+  /// - Returns: the store's identity: a new one if it is not the store that was here before, or not all of it.
+  func check(_ directory: String) throws -> StoreIdentity {
+    if try mark.noted() == here() { return try read() }
+    // Held until the mark is replaced: only one of two processes takes a new identity.
+    let checking = try DirectoryLock(directory, isRequired: !configuration.allowsNetworkFileSystem)
+    defer { extendLifetime(checking) }
+    var (noted, found) = (try mark.noted(), try here())
+    let isCopy = noted.map { !found.continues($0) } ?? false
+    var identity = try read()
+    if isCopy && configuration.noticesCopies {
+      identity = try NewIdentity.take(in: environment, tables, configuration)
+      (noted, found) = (nil, try here())
+    }
+    do {
+      try sync()
+      try mark.replace(by: found, isSynced: !configuration.isUnsynced)
+    } catch {
+      // Without a place, or with an older state of this one, the mark says less, and nothing that is wrong: a store
+      // opens on a full disk too.
+      if isCopy, !(noted?.isAt(found) ?? false) { throw error }
+    }
+    return identity
+  }
+
+  /// What the mark notes is on the disk before: else a power cut would make the store an older one than noted.
+  private func sync() throws {
+    if !configuration.isUnsynced { try environment.sync() }
+  }
+
+  private func here() throws -> StorePlace {
+    try mark.place(commit: environment.lastTransactionID, machineID: configuration.machineID())
+  }
+
+  /// The identity, which another process may have changed since it was read.
+  private func read() throws -> StoreIdentity {
+    let read = try environment.beginRead()
+    let identity = try read.withValue(of: TableKey.meta(.identity).span, in: tables.meta) {
+      try StoreIdentity(row: $0)
+    }
+    guard let identity else {
+      throw StoreError(.damaged, "the store has lost its identity", hint: StoreError.damageHint)
+    }
+    return identity
+  }
+}
