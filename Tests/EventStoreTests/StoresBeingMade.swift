@@ -238,7 +238,7 @@ struct StoresBeingMade {
     try await store.makeZone()
     // As another process does that finds the store in another place.
     let core = store.core
-    _ = try NewIdentity.take(in: core.environment, core.tables, core.configuration)
+    _ = try NewIdentity.take(after: store.identity, in: core.environment, core.tables, core.configuration)
     let error = await #expect(throws: StoreError.self) {
       try await store.write { try $0.create(note("a"), type: "note") }
     }

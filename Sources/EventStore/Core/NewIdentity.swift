@@ -15,16 +15,11 @@ struct NewIdentity {
   ///
   /// - Throws: ``StoreError`` `full`, `damaged`, `system`.
   static func take(
-    in environment: Environment, _ tables: Tables, _ configuration: StoreConfiguration
+    after old: StoreIdentity, in environment: Environment, _ tables: Tables,
+    _ configuration: StoreConfiguration
   ) throws -> StoreIdentity {
     let storage = TableStorage(tables: tables)
     storage.begin(try environment.beginWrite())
-    let old = try storage.transaction.withValue(of: TableKey.meta(.identity).span, in: tables.meta) {
-      try StoreIdentity(row: $0)
-    }
-    guard let old else {
-      throw StoreError(.damaged, "the store has lost its identity", hint: StoreError.damageHint)
-    }
     var bits = UInt128(configuration.makeRandom()) << 64 | UInt128(configuration.makeRandom())
     // Bits that a replica of this store has are not random: the next ones are as good.
     while try storage.replicas.number(of: ReplicaID(rawValue: bits)) != nil || bits == old.replica.rawValue {

@@ -14,9 +14,7 @@ struct NotedPlace {
   /// - Parameter isNew: whether this opening has made the data file.
   /// - Returns: the store's identity: a new one if it was copied.
   func make(_ identity: StoreIdentity, isNew: Bool) throws -> StoreIdentity {
-    let identity =
-      isNew || !configuration.noticesCopies
-      ? identity : try NewIdentity.take(in: environment, tables, configuration)
+    let identity = isNew || !configuration.noticesCopies ? identity : try takeNew(after: identity)
     let found = try here()
     try sync()
     try mark.write(found, isSynced: !configuration.isUnsynced)
@@ -26,25 +24,23 @@ struct NotedPlace {
   /// Checks a store that has a mark.
   ///
   /// - Returns: the store's identity: a new one if it is not the store that was here before, or not all of it.
-  func check(_ directory: String) throws -> StoreIdentity {
+  func check() throws -> StoreIdentity {
     if try mark.noted() == here() { return try read() }
     // Held until the mark is replaced: only one of two processes takes a new identity.
-    let checking = try DirectoryLock(directory, isRequired: !configuration.allowsNetworkFileSystem)
+    let checking = try DirectoryLock(
+      environment.directory, isRequired: !configuration.allowsNetworkFileSystem)
     defer { extendLifetime(checking) }
-    var (noted, found) = (try mark.noted(), try here())
-    let isCopy = noted.map { !found.continues($0) } ?? false
-    var identity = try read()
-    if isCopy && configuration.noticesCopies {
-      identity = try NewIdentity.take(in: environment, tables, configuration)
-      (noted, found) = (nil, try here())
-    }
+    let (noted, found) = (try mark.noted(), try here())
+    let isCopy = configuration.noticesCopies && !(noted.map { found.continues($0) } ?? true)
+    let identity = isCopy ? try takeNew(after: read()) : try read()
     do {
+      let place = try here()
       try sync()
-      try mark.replace(by: found, isSynced: !configuration.isUnsynced)
+      try mark.replace(by: place, isSynced: !configuration.isUnsynced)
     } catch {
       // Without a place, or with an older state of this one, the mark says less, and nothing that is wrong: a store
       // opens on a full disk too.
-      if isCopy, !(noted?.isAt(found) ?? false) { throw error }
+      if isCopy { throw error }
     }
     return identity
   }
@@ -60,13 +56,10 @@ struct NotedPlace {
 
   /// The identity, which another process may have changed since it was read.
   private func read() throws -> StoreIdentity {
-    let read = try environment.beginRead()
-    let identity = try read.withValue(of: TableKey.meta(.identity).span, in: tables.meta) {
-      try StoreIdentity(row: $0)
-    }
-    guard let identity else {
-      throw StoreError(.damaged, "the store has lost its identity", hint: StoreError.damageHint)
-    }
-    return identity
+    try OpenedStore.identity(try environment.beginRead(), tables.meta, environment.directory)
+  }
+
+  private func takeNew(after old: StoreIdentity) throws -> StoreIdentity {
+    try NewIdentity.take(after: old, in: environment, tables, configuration)
   }
 }

@@ -52,7 +52,7 @@ struct OpenedStore {
       } else {
         let place = NotedPlace(
           mark: mark, environment: environment, tables: tables, configuration: configuration)
-        identity = try isMade ? place.check(directory) : place.make(opened.1, isNew: opened.isNew)
+        identity = try isMade ? place.check() : place.make(opened.1, isNew: opened.isNew)
         if opened.format < Self.formatVersion { try raiseFormat() }
       }
     } catch {
@@ -214,14 +214,17 @@ struct OpenedStore {
         "the store “\(directory)” has a part of a log: its import was cut short, or is not at its end yet",
         hint: "unless it is being imported now, remove the directory, and import the same file again")
     }
+    return (try identity(transaction, meta, directory), version)
+  }
+
+  static func identity(
+    _ transaction: borrowing LMDBTransaction, _ meta: Table, _ directory: String
+  ) throws -> StoreIdentity {
     let identity = try transaction.withValue(of: TableKey.meta(.identity).span, in: meta) {
       try StoreIdentity(row: $0)
     }
-    guard let identity else {
-      throw StoreError(
-        .damaged, "the store “\(directory)” has lost its identity",
-        hint: StoreError.damageHint)
-    }
-    return (identity, version)
+    if let identity { return identity }
+    throw StoreError(
+      .damaged, "the store “\(directory)” has lost its identity", hint: StoreError.damageHint)
   }
 }
