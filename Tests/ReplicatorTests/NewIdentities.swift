@@ -64,6 +64,19 @@ struct NewIdentities {
     }
   }
 
+  /// A device, and a copy of it that nobody notices: both have written under one identity, and the device has sent.
+  private func twins(in parent: String, _ remote: any RemoteLog) async throws -> (Device, twin: Device) {
+    let original = try Device(in: parent, "original", seed: 1)
+    try await type("ab", on: original)
+    try await original.sync(remote)
+    try copy(original, to: "\(parent)/twin.store")
+    let twin = try Device(in: parent, "twin", seed: 1, configure: { $0.noticesCopies = false })
+    try await type("cd", on: original)
+    try await type("ef", on: twin)
+    try await original.sync(remote)
+    return (original, twin)
+  }
+
   /// Checks that the devices agree, and that each call of ``type(_:on:)`` counts once.
   private func expect(_ calls: Int, on devices: [Device], _ remote: any RemoteLog) async throws {
     try await settle(devices, remote)
@@ -165,7 +178,7 @@ struct NewIdentities {
     #expect(try copied.store.read { try $0.peers(of: zone) } == [])
     try await copied.set("title", of: "b", to: 1)
     try await settle([copied, original], remote)
-    // The original goes on under the identity that the copy had.
+    // The original still writes under the identity that the copy had.
     try await original.set("title", of: "c", to: 1)
     try await settle([copied, original], remote)
     #expect(try copied.store.read { try $0.peers(of: zone) }.map(\.id) == [original.store.identity.replica])
@@ -177,14 +190,7 @@ struct NewIdentities {
   func renewed() async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
-    let original = try Device(in: scratch.path, "original", seed: 1)
-    try await type("ab", on: original)
-    try await original.sync(remote)
-    try copy(original, to: "\(scratch.path)/twin.store")
-    let twin = try Device(in: scratch.path, "twin", seed: 1, configure: { $0.noticesCopies = false })
-    try await type("cd", on: original)
-    try await type("ef", on: twin)
-    try await original.sync(remote)
+    let (original, twin) = try await twins(in: scratch.path, remote)
     try await twin.sync(remote)
     try await type("gh", on: twin)
     // Its lane has an epoch of its own, and something pending.
@@ -292,15 +298,7 @@ struct NewIdentities {
   func contested() async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
-    let original = try Device(in: scratch.path, "original", seed: 1)
-    try await type("ab", on: original)
-    try await original.sync(remote)
-    try copy(original, to: "\(scratch.path)/twin.store")
-    // Nobody notices the twin, and it writes under the same identity.
-    let twin = try Device(in: scratch.path, "twin", seed: 1, configure: { $0.noticesCopies = false })
-    try await type("cd", on: original)
-    try await type("ef", on: twin)
-    try await original.sync(remote)
+    let (original, twin) = try await twins(in: scratch.path, remote)
     // The twin is gone, and its copy has another identity.
     try copy(twin, to: "\(scratch.path)/copy.store")
     twin.store.close()

@@ -170,6 +170,24 @@ struct FileCalls: Sendable {
     _ = try call("fsync", path) { fsync(descriptor) }
   }
 
+  /// Syncs a directory's own name to the disk. A process that may not read the directory above does without.
+  func syncName(ofDirectory path: String) throws(FileError) {
+    do throws(FileError) {
+      try syncDirectory("\(path)/..")
+    } catch {
+      if error.number != EACCES { throw error }
+    }
+  }
+
+  /// The beginning of a file, as text.
+  func text(of path: String, bytesMax: Int) throws(FileError) -> String {
+    let file = try openFile(path)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: bytesMax, alignment: 1)
+    defer { buffer.deallocate() }
+    let count = try read(file, at: 0, into: buffer, path)
+    return String(decoding: buffer[..<count], as: UTF8.self)
+  }
+
   // MARK: Names
 
   /// Gives a file another name, in the place of what has it (rename).

@@ -25,13 +25,8 @@ public enum SystemEnvironment {
   /// The identity of this machine, as the system names it (machine-id); nil if it names none.
   static func machineID() -> String? {
     #if os(Linux)
-      guard let file = try? FileCalls().openFile("/etc/machine-id") else { return nil }
-      var bytes = [UInt8](repeating: 0, count: 64)
-      let count = bytes.withUnsafeMutableBytes { buffer in
-        (try? FileCalls().read(file, at: 0, into: buffer, "/etc/machine-id")) ?? 0
-      }
-      let text = bytes[..<count].prefix { $0 != 10 }
-      let name = String(decoding: text, as: UTF8.self)
+      guard let text = try? FileCalls().text(of: "/etc/machine-id", bytesMax: 64) else { return nil }
+      let name = String(text.prefix { $0 != "\n" })
       return name.isEmpty || name == "uninitialized" ? nil : name
     #else
       return nil

@@ -20,7 +20,7 @@ struct NewIdentity {
   ) throws -> StoreIdentity {
     let storage = TableStorage(tables: tables)
     storage.begin(try environment.beginWrite())
-    var bits = UInt128(configuration.makeRandom()) << 64 | UInt128(configuration.makeRandom())
+    var bits = random128(configuration.makeRandom)
     // Bits that a replica of this store has are not random: the next ones are as good.
     while try storage.replicas.number(of: ReplicaID(rawValue: bits)) != nil || bits == old.replica.rawValue {
       bits &+= 1

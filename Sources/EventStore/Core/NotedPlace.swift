@@ -34,7 +34,7 @@ struct NotedPlace {
     let isCopy = configuration.noticesCopies && !(noted.map { found.continues($0) } ?? true)
     let identity = isCopy ? try takeNew(after: read()) : try read()
     do {
-      let place = try here()
+      let place = isCopy ? try here() : found
       try sync()
       try mark.replace(by: place, isSynced: !configuration.isUnsynced)
     } catch {

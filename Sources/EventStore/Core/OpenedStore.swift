@@ -147,10 +147,7 @@ struct OpenedStore {
     let tables = try Tables(in: transaction, create: true)
     if try transaction.contains(TableKey.meta(.format).span, in: tables.meta) { return nil }
     guard transaction.id == 1 else { throw foreign(directory) }
-    let identity = StoreIdentity(
-      replica: ReplicaID(
-        rawValue: UInt128(configuration.makeRandom()) << 64 | UInt128(configuration.makeRandom())),
-      epoch: 0)
+    let identity = StoreIdentity(replica: ReplicaID(rawValue: random128(configuration.makeRandom)), epoch: 0)
     try writeFormat(transaction, tables.meta)
     var writer = ByteWriter()
     identity.append(to: &writer)

@@ -74,16 +74,9 @@ struct StoreMark {
   }
 
   /// The place that the mark notes; nil if it notes none.
-  func noted() throws -> StorePlace? {
-    let file = try calls.openFile(path)
-    var bytes = [UInt8](repeating: 0, count: Self.bytesMax)
-    let count = try bytes.withUnsafeMutableBytes { buffer in
-      try calls.read(file, at: 0, into: buffer, path)
-    }
-    for line in String(decoding: bytes[..<count], as: UTF8.self).split(separator: "\n") {
-      if let place = StorePlace(line: line) { return place }
-    }
-    return nil
+  func noted() throws(FileError) -> StorePlace? {
+    let lines = try calls.text(of: path, bytesMax: Self.bytesMax).split(separator: "\n")
+    return lines.lazy.compactMap { StorePlace(line: $0) }.first
   }
 
   /// Makes the mark, so that it is on the disk, and the directory's own name too.
@@ -91,12 +84,8 @@ struct StoreMark {
     try write(place, to: path, isSynced: isSynced)
     guard isSynced else { return }
     try calls.syncDirectory(directory)
-    do throws(FileError) {
-      try calls.syncDirectory("\(directory)/..")
-    } catch {
-      // A process that may not read the directory above has not made this one.
-      if error.number != EACCES { throw error }
-    }
+    // A process that may not read the directory above has not made this one.
+    try calls.syncName(ofDirectory: directory)
   }
 
   /// Replaces the mark. A crash leaves the one or the other.

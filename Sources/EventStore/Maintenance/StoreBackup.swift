@@ -40,7 +40,7 @@ struct StoreBackup {
     do {
       // LMDB would end the process at a damaged page.
       try core.checkAllPages()
-      if try calls.makeDirectory(directory), isSynced { try syncParent() }
+      if try calls.makeDirectory(directory), isSynced { try calls.syncName(ofDirectory: directory) }
       // One copy into a directory at a time.
       let lock = try DirectoryLock(directory, isRequired: false)
       defer { extendLifetime(lock) }
@@ -139,15 +139,6 @@ struct StoreBackup {
     // The next to open it makes the lock file again.
     for path in ["\(newDirectory)/lock.mdb", "\(directory)/lock.mdb"] { try calls.remove(path) }
     rmdir(newDirectory)
-  }
-
-  private func syncParent() throws(FileError) {
-    do throws(FileError) {
-      try calls.syncDirectory("\(directory)/..")
-    } catch {
-      // A process that may not read the directory above still has the copy.
-      if error.number != EACCES { throw error }
-    }
   }
 
   // MARK: The data file

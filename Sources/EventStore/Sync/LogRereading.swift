@@ -35,10 +35,11 @@ struct LogRereading {
       // What was pending of it stays pending.
       if try storage.transaction.contains(key.span, in: tables.replicas) { continue }
       try storage.lanes.adopt(lane.replica, lane.epoch, of: number)
+      if isOwn { continue }
       // What this store wrote under a former identity, nobody else may have.
       let name = StoreIdentity(replica: try storage.replicaID(lane.replica), epoch: lane.epoch)
       let last = try storage.lastSequence(of: lane.replica, lane.epoch, in: number)
-      if !isOwn, written.lastSequence(in: name) < last {
+      if written.lastSequence(in: name) < last {
         try storage.lanes.hold(lane.replica, lane.epoch, of: number)
       }
     }

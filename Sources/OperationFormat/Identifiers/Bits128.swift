@@ -17,3 +17,10 @@ struct Bits128: Hashable, Sendable {
 
   @inlinable var value: UInt128 { UInt128(high) << 64 | UInt128(low) }
 }
+
+/// 128 random bits, the high half first.
+///
+/// Do not call it in an asynchronous function: a UInt128 on the stack of one breaks its calls in Swift 6.3.
+package func random128(_ makeRandom: () -> UInt64) -> UInt128 {
+  UInt128(makeRandom()) << 64 | UInt128(makeRandom())
+}
