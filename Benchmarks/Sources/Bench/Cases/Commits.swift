@@ -28,7 +28,7 @@ extension Case {
       let lmdb = Participant(
         name: .lmdb,
         prepare: {
-          raw = try RawStore(try place.copy(bases.engine, as: "raw"))
+          raw = try RawStore(try bases.copyForLMDB(in: place))
           try raw!.play(trace, 0..<warm)
         },
         turn: { try raw!.play(trace, warm..<trace.transactions) },

@@ -1,3 +1,4 @@
+import EventStore
 import Stores
 
 /// Stores with all records, made once; each turn begins with a copy.
@@ -9,6 +10,12 @@ struct Bases {
   /// Opens a copy for a turn.
   func openEngine(in place: Place, as name: String = "ours") throws -> Engine {
     try Engine(try place.copy(engine, as: name), dataset)
+  }
+
+  /// A copy for LMDB alone, with what an engine writes when it opens one: a copy takes a new identity.
+  func copyForLMDB(in place: Place) throws -> String {
+    try openEngine(in: place, as: "raw").store.close()
+    return place.path + "/raw"
   }
 
   func openSQLite(in place: Place) throws -> SQLite {
