@@ -44,7 +44,7 @@ let package = Package(
     .target(name: "CChecksum"),
     .target(
       name: "OperationFormat",
-      dependencies: ["CChecksum", .product(name: "Crypto", package: "swift-crypto")],
+      dependencies: ["CChecksum", "CZstd", .product(name: "Crypto", package: "swift-crypto")],
       swiftSettings: settings),
     .target(
       name: "EventStore",
@@ -55,7 +55,7 @@ let package = Package(
     .target(
       name: "Replicator",
       dependencies: [
-        "EventStore", "OperationFormat", "CZstd", .product(name: "Logging", package: "swift-log"),
+        "EventStore", "OperationFormat", .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: settings),
     // The face of an app: typed records over the store. It needs no Foundation.

@@ -60,3 +60,11 @@ extension Limits {
   /// The largest unpacked body of a segment (64 MiB). The unpacker enforces it, whatever the header says.
   public static let segmentUnpackedBytesMax = 64 << 20
 }
+
+/// The limits of snapshots.
+extension Limits {
+  /// The largest part of a snapshot, packed or not (8 MiB). A part is read as a whole.
+  public static let snapshotPartBytesMax = 8 << 20
+  /// The most parts of a snapshot: half a terabyte.
+  public static let snapshotPartsMax = 1 << 16
+}

@@ -45,9 +45,7 @@ extension Seen {
 extension LocalStore {
   /// The whole fold of the log up to a position: the oracle.
   fileprivate func seenByOracle(at position: Position) throws -> Seen {
-    try read { source in
-      try ScratchFold(of: source, through: position, in: nil) { _, _ in }.read { try Seen($0) }
-    }
+    try withScratchFold(through: position) { try Seen($0) }
   }
 
   fileprivate func seen(at position: Position) throws -> Seen {

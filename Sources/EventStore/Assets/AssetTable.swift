@@ -12,6 +12,7 @@ import OperationFormat
 // | 3 (1), hash (32) | until when an import is to be named, in milliseconds since 1970, varint |
 // | 4 (1), zone (4) | the zone's `AssetPolicy` (1) |
 // | 5 (1), zone (4), asset (40) | unsent, see `AssetList`: inode of the damaged file, or 0, varint |
+// | 6 (1), zone (4), asset (40) | nothing: the snapshot that the zone begins with names it |
 //
 // Without a value the second and the last are 0.
 
@@ -23,6 +24,8 @@ enum AssetList: UInt8 {
   case wanted = 2
   /// Assets that the zone's remote lacks although it has what names them: they were missing or damaged here.
   case unsent = 5
+  /// Those that the snapshot names which the zone begins with. They count as those of a transaction do.
+  case inOrigin = 6
 }
 
 extension TableKey {
@@ -89,7 +92,7 @@ extension TableKey {
   static func isOfAssets(_ key: RawSpan) -> Bool {
     guard key.byteCount > 0 else { return false }
     switch key.unsafeLoad(fromByteOffset: 0, as: UInt8.self) {
-    case 0, 1, 2, 5: return key.byteCount == assetNameByteCount
+    case 0, 1, 2, 5, 6: return key.byteCount == assetNameByteCount
     case 3: return key.byteCount == heldAssetByteCount
     case 4: return key.byteCount == assetPolicyByteCount
     default: return false
@@ -259,7 +262,7 @@ extension AssetTable where Source == TableStorage {
   func forget(_ asset: AssetReference, in zone: ZoneNumber) throws {
     for key in [
       TableKey.assetName(asset, in: zone), .asset(asset, of: zone, .named), .asset(asset, of: zone, .wanted),
-      .asset(asset, of: zone, .unsent),
+      .asset(asset, of: zone, .unsent), .asset(asset, of: zone, .inOrigin),
     ] {
       _ = try transaction.delete(key.span, in: tables.assets)
     }

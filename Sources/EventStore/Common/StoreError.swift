@@ -21,6 +21,10 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let conflictUnknown = Code(rawValue: "conflictUnknown")
     /// A pinned read was released, or its budget is used up.
     public static let expired = Code(rawValue: "expired")
+    /// The history that is asked for was retired.
+    public static let retired = Code(rawValue: "retired")
+    /// The state of a zone is not that of its remote log: something waits to be sent, or is being read.
+    public static let unsettled = Code(rawValue: "unsettled")
     /// The transaction cannot be taken back, or brought back.
     public static let notUndoable = Code(rawValue: "notUndoable")
     /// A name is empty or too long.

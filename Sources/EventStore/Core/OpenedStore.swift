@@ -9,7 +9,7 @@ struct OpenedStore {
 
   /// The version of the format of a store that this code writes. One of a former format becomes a store of it
   /// when it is opened for writing: its rows stay as they are, and are read, until they are rewritten.
-  static let formatVersion: UInt64 = 6
+  static let formatVersion: UInt64 = 7
   /// The versions that it reads.
   static let formatVersions: ClosedRange<UInt64> = 2...formatVersion
 

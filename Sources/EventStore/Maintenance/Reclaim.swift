@@ -4,7 +4,7 @@ import OperationFormat
 /// Removes the rows of zones that were deleted, in steps.
 struct Reclaim {
   /// What one step may still take away: so that its transaction stays small.
-  private struct Budget {
+  struct Budget {
     var rows = 10_000
     /// Of the log.
     var bytes = LogReplay.stepBytesMax
@@ -45,6 +45,7 @@ struct Reclaim {
     budget.rows -= try storage.assets.removeAll(of: zone, rowsMax: budget.rows)
     guard !budget.isSpent else { return }
     try storage.zones.removeCut(of: zone)
+    try storage.zones.removeOrigin(of: zone)
     try storage.removeZoneRow(zone)
     budget.rows -= 1
     report.zones += 1
@@ -77,7 +78,7 @@ struct Reclaim {
   }
 
   /// The first of some positions, as many as may be taken away now: those of whole rows.
-  private func reclaimed(
+  func reclaimed(
     _ positions: ClosedRange<Position>, _ budget: inout Budget
   ) throws -> ClosedRange<Position> {
     var last = positions.lowerBound
@@ -103,11 +104,13 @@ extension Reclaim {
   static func run(_ core: StoreCore, progress: (ReclaimReport) throws -> Void) async throws -> ReclaimReport {
     var report = ReclaimReport()
     while try await core.perform({ try Rebuild($0).discardStep() }) { try progress(report) }
+    try await RetiredEntries.removeAll(core)
     while let step = try await core.perform({ try Reclaim($0.storage).step() }) {
       report.zones += step.zones
       report.transactions += step.transactions
       try progress(report)
     }
+    try core.removeUnneededSnapshots()
     (report.assets, report.assetBytes) = try await AssetCollection(core).collect()
     return report
   }

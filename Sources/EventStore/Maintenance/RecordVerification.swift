@@ -4,6 +4,8 @@ import OperationFormat
 /// Verifies records, elements and references: each is what a fresh fold of the log makes.
 struct RecordVerification {
   private(set) var report: VerificationReport
+  /// Those that zones begin with.
+  private let snapshots: SnapshotFiles
   /// Where to fold the log again.
   private let scratchDirectory: String?
   /// Whether records are behind the log.
@@ -15,7 +17,10 @@ struct RecordVerification {
   /// The zones of states, as far as they are known.
   private var zoneOfState: [UInt32: ZoneID] = [:]
 
-  init(_ report: VerificationReport, scratchDirectory: String?, isFoldingAgain: Bool) {
+  init(
+    _ report: VerificationReport, _ snapshots: SnapshotFiles, scratchDirectory: String?, isFoldingAgain: Bool
+  ) {
+    self.snapshots = snapshots
     self.report = report
     self.scratchDirectory = scratchDirectory
     self.isFoldingAgain = isFoldingAgain
@@ -38,7 +43,7 @@ struct RecordVerification {
     report.comparesRecords = live == all
     if live.isEmpty { return try checkParts(source, all) }
     let last = try source.lastPosition()
-    let fresh = try ScratchFold(of: source, through: last, in: scratchDirectory) { done, total in
+    let fresh = try ScratchFold(of: source, through: last, snapshots, in: scratchDirectory) { done, total in
       try progress(VerificationProgress(step: .fold, done: done, total: total))
     }
     let tables = source.tables

@@ -47,11 +47,12 @@ struct TableVerification {
       case (1, "names"): return count <= 1 + Limits.nameBytesMax
       case (1, "zones"): return count <= 2 + 2 * Limits.nameBytesMax
       case (1, _): return count == 17
-      case (2, "zones"), (3, "zones"): return count == 5
-      case (2, "replicas"), (4, "replicas"), (6, "replicas"), (8, "replicas"), (10, "replicas"):
+      case (2, "zones"), (3, "zones"), (4, "zones"): return count == 5
+      case (2, "replicas"), (4, "replicas"), (6, "replicas"), (8, "replicas"), (10, "replicas"),
+        (11, "replicas"):
         return count == 13
       case (3, "replicas"), (5, "replicas"), (7, "replicas"): return count == 17
-      case (9, "replicas"): return count == 21
+      case (9, "replicas"), (12, "replicas"): return count == 21
       case (2, "incarnations"), (3, "incarnations"): return count == 5
       default: return false
       }

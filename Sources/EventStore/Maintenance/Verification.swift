@@ -25,12 +25,14 @@ enum Verification {
       let isFoldingAgain = try source.isFoldingAgain()
       var log = LogVerification(tables.report)
       try log.check(source, progress)
+      try log.countOriginAssets(source)
       var placements = PlacementVerification(log.report, isFoldingAgain: isFoldingAgain)
       try placements.check(source)
       report = placements.report
       if report.isSound {
         var records = RecordVerification(
-          report, scratchDirectory: core.configuration.scratchDirectory, isFoldingAgain: isFoldingAgain)
+          report, core.snapshots, scratchDirectory: core.configuration.scratchDirectory,
+          isFoldingAgain: isFoldingAgain)
         try records.check(source, progress)
         report = records.report
         var indexes = IndexVerification(report)

@@ -64,17 +64,17 @@ enum StateDigest {
   static func digest(of zone: ZoneID, _ readView: ReadView) throws -> ContentHash {
     var digest = CellDigest()
     try readView.forEachRow(in: zone) { name, row, state in
-      digest.writer.append(text: name.rawValue)
-      try row.withUnpacked { try append($0, state, readView, to: &digest) }
+      try row.withUnpacked { try append(name, $0, state, readView, to: &digest) }
       return true
     }
     return digest.finish()
   }
 
-  /// Appends the cells of a row.
-  private static func append(
-    _ row: RawSpan, _ state: StateNumber, _ readView: ReadView, to digest: inout CellDigest
+  /// Appends a record.
+  static func append(
+    _ name: Name, _ row: RawSpan, _ state: StateNumber, _ readView: ReadView, to digest: inout CellDigest
   ) throws {
+    digest.writer.append(text: name.rawValue)
     let index = try CellIndex(row)
     let entries = try index.entries.map { entry in
       (entry, entry.cell == .existence ? Name("") : try readView.name(entry.cell.field))

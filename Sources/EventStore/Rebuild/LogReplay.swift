@@ -26,6 +26,8 @@ struct LogReplay {
     _ header: LogEntryHeader, body: RawSpan, into state: StateNumber, from first: Int = 0,
     taking part: ((OperationKind, RawSpan) -> FoldedPart)? = nil
   ) throws -> Int? {
+    // The snapshot that the zone begins with has it.
+    if try store.storage.isRetired(header) { return nil }
     var received: UInt64?
     if incarnations > 0 {
       let storage = store.storage

@@ -86,16 +86,81 @@ struct Rebuild {
     try storage.meta.setRebuilt(RebuildProgress(.start, isPartial: isPartial))
   }
 
+  /// Begins to fold into a state what the log has besides the snapshot of a zone that was loaded into it.
+  func refold(_ zone: ZoneNumber, from state: StateNumber) throws {
+    var row = try storage.zoneRow(zone)
+    for other in try storage.states.loading(for: zone) + [row.building]
+    where other != .none && other != state {
+      try set(.discarded, other)
+    }
+    guard try storage.lanes.countedLanes(of: zone).contains(where: { try $0.last > retired($0, zone) }) else {
+      // The snapshot is all there is.
+      try set(.discarded, row.state)
+      try set(.live, state)
+      store.fold.reset()
+      try storage.lanes.removeRenamings(of: zone)
+      (row.state, row.building) = (state, .none)
+      row.raiseBaseToToken()
+      return storage.setZoneRow(row, zone)
+    }
+    try set(.building, state)
+    row.building = state
+    storage.setZoneRow(row, zone)
+    try storage.setUnfoldedKinds(storage.unfoldedKinds().union([UnfoldedKinds.changedLog]))
+    let unfinished = try storage.meta.unfinishedRebuild()
+    guard unfinished.map({ $0.progress.isPartial && $0.lastKnown == OperationKind.lastKnown }) ?? true else {
+      // One of all zones is under way: it begins again, and this zone with it.
+      try begin { number, _ in number != zone }
+      return try storage.meta.setRebuilt(RebuildProgress(.start))
+    }
+    try begin { number, other in number != zone && other.building != .none }
+    try storage.meta.setRebuilt(RebuildProgress(.start, isPartial: true))
+  }
+
+  private func retired(
+    _ lane: (replica: ReplicaNumber, epoch: UInt32, count: UInt64, last: UInt64), _ zone: ZoneNumber
+  ) throws -> UInt64 {
+    try storage.lanes.retired(Lane(zone: zone, replica: lane.replica, epoch: lane.epoch))
+  }
+
+  private func set(_ status: StateRow.Status, _ state: StateNumber) throws {
+    var row = try storage.stateRow(state)
+    row.status = status
+    storage.setStateRow(row, state)
+  }
+
+  /// Lets the zones that are to begin with a snapshot do so: it is loaded now.
+  ///
+  /// - Returns: whether the zone still waited for it.
+  func setLoaded(_ state: StateNumber, of zone: ZoneNumber, _ origin: ZoneOrigin) throws -> Bool {
+    guard var row = try storage.zoneRowIfThere(zone), row.building != .none,
+      try storage.stateRow(row.building).status == .awaiting, try storage.zones.origin(of: zone) == origin
+    else {
+      try set(.discarded, state)
+      return false
+    }
+    try set(.discarded, row.building)
+    try set(.building, state)
+    row.building = state
+    storage.setZoneRow(row, zone)
+    return true
+  }
+
+  /// The zone that waits for its snapshot, which is to be loaded before the log is folded on; nil if none does.
+  func awaitingZone() throws -> (zone: ZoneNumber, origin: ZoneOrigin)? {
+    try storage.zones.origins().first { zone, _ in
+      guard let row = try storage.zoneRowIfThere(zone), row.building != .none else { return false }
+      return try storage.stateRow(row.building).status == .awaiting
+    }
+  }
+
   /// Gives zones empty states to be folded into.
   private func begin(of isChosen: (ZoneNumber, ZoneRow) -> Bool) throws {
     for (zone, _) in try storage.zones.allVisible() {
       guard var row = try storage.zoneRowIfThere(zone), isChosen(zone, row) else { continue }
-      if row.building != .none {
-        var abandoned = try storage.stateRow(row.building)
-        abandoned.status = .discarded
-        storage.setStateRow(abandoned, row.building)
-      }
-      row.building = try storage.states.make(for: zone, .building)
+      if row.building != .none { try set(.discarded, row.building) }
+      let hasOrigin = try storage.zones.origin(of: zone) != nil
+      row.building = try storage.states.make(for: zone, hasOrigin ? .awaiting : .building)
       storage.setZoneRow(row, zone)
     }
   }
@@ -109,6 +174,7 @@ struct Rebuild {
       step.isDone = true
       return step
     }
+    if let (zone, origin) = try awaitingZone() { throw OriginNeeded(zone: zone, origin: origin) }
     var progress = unfinished.progress
     // A former version that works on the store too may have done some of the steps.
     let lastKnown = OperationKind(
@@ -182,7 +248,7 @@ struct Rebuild {
     let zone = try storage.zoneRow(header.zone)
     if !zone.status.isGone { try storage.log.nameSequence(header, position) }
     // A zone made since the rebuild began has nothing to rebuild.
-    guard zone.building != .none else { return nil }
+    guard zone.building != .none, try !storage.isRetired(header) else { return nil }
     let paused = try replay.fold(header, body: body.span.bytes, into: zone.building, from: first)
     // The fold has parsed this body.
     work += FoldWork.steps(of: store.decoder, body.span.bytes)
@@ -247,6 +313,12 @@ struct Rebuild {
   }
 }
 
+/// Before a step, the snapshot that a zone begins with is to be loaded.
+struct OriginNeeded: Error {
+  var zone: ZoneNumber
+  var origin: ZoneOrigin
+}
+
 extension MetaTable where Source == TableStorage {
   /// Up to where an unfinished rebuild has folded, and what it knows; nil if there is none.
   func unfinishedRebuild() throws -> (progress: RebuildProgress, lastKnown: OperationKind)? {
@@ -284,6 +356,15 @@ extension MetaTable where Source == TableStorage {
 }
 
 extension StateTable where Source == TableStorage {
+  /// The states into which snapshots of a zone are loaded.
+  func loading(for zone: ZoneNumber) throws -> [StateNumber] {
+    try source.flush()
+    return try all().filter {
+      let row = try storedRow(of: $0)
+      return row.zone == zone && row.status == .loading
+    }
+  }
+
   /// The next state whose rows are to be taken away, nil if there is none.
   func nextDiscarded(after last: StateNumber) throws -> StateNumber? {
     guard last.rawValue < .max else { return nil }

@@ -24,13 +24,33 @@ struct RebuildRun {
     try await discardAll()
     var report = try await core.perform(start)
     while true {
-      let step = try await core.perform { try Rebuild($0).step() }
+      let step: RebuildStep
+      do {
+        step = try await core.perform { try Rebuild($0).step() }
+      } catch let needed as OriginNeeded {
+        try await load(needed)
+        continue
+      }
       report.transactions += step.transactions
       try progress(step.position.rawValue, step.last.rawValue)
       if step.isDone { break }
     }
     try await discardAll()
     return report
+  }
+
+  /// Loads the snapshot that a zone begins with.
+  private func load(_ needed: OriginNeeded) async throws {
+    let manifest = try core.snapshots.manifest(of: needed.origin.content)
+    let loaded = try await SnapshotLoad(core, needed.zone, manifest).run { _, _ in }
+    _ = try await core.perform { try Rebuild($0).setLoaded(loaded.state, of: needed.zone, needed.origin) }
+  }
+
+  private func loadBlocking(_ needed: OriginNeeded) throws {
+    let manifest = try core.snapshots.manifest(of: needed.origin.content)
+    let loaded = try SnapshotLoad(core, needed.zone, manifest).runBlocking()
+    try core.performBlocking(
+      .repeatable { _ = try Rebuild($0).setLoaded(loaded.state, of: needed.zone, needed.origin) })
   }
 
   /// Removes the rows of states that were replaced, in steps.
@@ -56,7 +76,11 @@ struct RebuildRun {
     try core.performBlocking(.repeatable { _ = try Rebuild($0).start() })
     let isDone = Shared(false)
     while !isDone.value {
-      try core.performBlocking(.repeatable { isDone.value = try Rebuild($0).step().isDone })
+      do {
+        try core.performBlocking(.repeatable { isDone.value = try Rebuild($0).step().isDone })
+      } catch let needed as OriginNeeded {
+        try loadBlocking(needed)
+      }
     }
     // What was replaced goes with the next rebuild, or when the space is asked for.
   }

@@ -14,10 +14,12 @@ final class ScratchFold {
   /// - Parameters:
   ///   - source: the store.
   ///   - position: the last position that counts.
+  ///   - snapshots: those that zones begin with.
   ///   - scratchDirectory: where to fold; nil for where the system keeps such files.
   ///   - progress: called now and then with how many transactions are done, of how many.
   init(
-    of source: borrowing ReadTransaction, through position: Position, in scratchDirectory: String?,
+    of source: borrowing ReadTransaction, through position: Position, _ snapshots: SnapshotFiles,
+    in scratchDirectory: String?,
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void
   ) throws {
     identity = source.identity
@@ -38,7 +40,7 @@ final class ScratchFold {
       SystemEnvironment.removeScratchDirectory(directory)
       throw error
     }
-    try fold(source, through: position, progress)
+    try fold(source, through: position, snapshots, progress)
   }
 
   deinit {
@@ -53,12 +55,18 @@ final class ScratchFold {
   }
 
   private func fold(
-    _ source: borrowing ReadTransaction, through last: Position,
+    _ source: borrowing ReadTransaction, through last: Position, _ snapshots: SnapshotFiles,
     _ progress: (_ done: UInt64, _ total: UInt64) throws -> Void
   ) throws {
     let store = StoreTransaction(
       storage: TableStorage(tables: tables), identity: identity, wallMilliseconds: { 0 }, makeRandom: { 0 })
     defer { store.abort() }
+    try store.begin(try environment.beginWrite())
+    try store.loadOrigins(of: source, snapshots) {
+      try store.commit()
+      try store.begin(try environment.beginWrite())
+    }
+    try store.commit()
     var done = Position.start
     while done < last {
       try store.begin(try environment.beginWrite())

@@ -25,6 +25,13 @@ struct LogRereading {
     let tables = storage.tables
     let before = try storage.lanes.rereading(of: number)
     let first = max(1, min(offset, token.offset + 1))
+    if let origin = try storage.zones.origin(of: number), first <= origin.offset {
+      throw StoreError(
+        .retired,
+        "the log of zone “\(zone)” is to be read again from offset \(first), and the store begins with a "
+          + "snapshot at offset \(origin.offset)",
+        hint: "what the store has is kept. Let a new store read the zone from the remote")
+    }
     let own = try storage.replicas.makeNumber(for: identity.replica)
     let written = try storage.lanes.writtenHere(in: number, row, identity)
     for lane in try storage.segments.takeBack(of: number, token.incarnation, from: first) {

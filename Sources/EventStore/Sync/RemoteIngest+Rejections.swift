@@ -98,6 +98,8 @@ extension RemoteIngest {
         _ = try segment.parsing { try store.timestamp(ofArrived: body, in: ZoneID(name: header.zone.name)) }
       } else if let entry = try store.entry(lane.number, header.epoch, header.sequence, zone) {
         try compare(header, body, with: entry, log, segment)
+      } else {
+        try compareRetired(header, body, lane.number, log, segment)
       }
     }
   }

@@ -176,7 +176,10 @@ struct RemoteIngest {
     let last = try storage.lastSequence(of: replica, header.epoch, in: zone)
     guard header.sequence > last else {
       report.known += 1
-      guard let entry = try store.entry(replica, header.epoch, header.sequence, zone) else { return nil }
+      guard let entry = try store.entry(replica, header.epoch, header.sequence, zone) else {
+        try compareRetired(header, body, replica, log, segment)
+        return nil
+      }
       try compare(header, body, with: entry, log, segment)
       let placed = try storage.placements.lastPlaced(replica, header.epoch, in: zone, log.incarnation)
       // Another store may have shipped what was pending here, without the assets that it names.
@@ -211,6 +214,26 @@ struct RemoteIngest {
     throw StoreError(
       .fork, message,
       hint: "two stores wrote under one identity: one is a copy or an old backup of the other")
+  }
+
+  /// The same for a transaction that the store knows by a snapshot alone.
+  ///
+  /// - Throws: ``StoreError`` with a ``StoreError/neededOffset`` if the segment that has it first is to be read again.
+  func compareRetired(
+    _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ log: LogPrefix,
+    _ segment: RemoteSegment
+  ) throws {
+    let place = try storage.placements.placement(
+      of: replica, header.epoch, header.sequence, in: log.zone, log.incarnation)
+    guard let place, place.offset < segment.offset else { return }
+    guard let bytes = segment.earlier[header.sequence] else {
+      throw StoreError.needed(place.offset, segment.zone)
+    }
+    var reader = ByteReader(bytes.span.bytes)
+    let known = try TransactionHeader.read(from: &reader, in: segment.zone)
+    if known == header, equalBytes(bytes.span.bytes.extracting(reader.position...), body) { return }
+    throw segment.invalid(
+      .fork, .fork, "the remote has other bytes for transaction \(header.id) than at offset \(place.offset)")
   }
 
   /// A stored transaction, and its effective timestamp before a segment with it was placed.

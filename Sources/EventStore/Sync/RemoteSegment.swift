@@ -28,6 +28,9 @@ package struct RemoteSegment: Sendable {
   /// Its writer and its sequences, as its header says; nil where only its transactions say so.
   package var writer: StoreIdentity?
   package var saidSequences: ClosedRange<UInt64>?
+  /// The bytes of transactions of its writer that are in earlier segments, by their sequences: those that the store knows
+  /// by a snapshot alone, and that the segment repeats. See `StoreError.neededOffset`.
+  package var earlier: [UInt64: [UInt8]] = [:]
   /// Why it is invalid for everyone, where that was found when it was unpacked. It has no transactions then.
   package var rejection: SegmentRejection?
   /// Whether it stands for an entry that was given up at the remote: it has no transactions, and the

@@ -36,6 +36,22 @@ extension ReadTransaction {
     return try changeToken(row.token, zone, number)
   }
 
+  /// The token at an offset that a zone was folded past, and the hash of the entry after it; nil if the store does not know
+  /// them.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  package func changeToken(
+    of zone: ZoneID, before offset: UInt64
+  ) throws -> (token: ChangeToken, next: ContentHash)? {
+    let (number, row) = try view.zones.visible(zone)
+    guard offset > 0, let incarnation = row.token?.incarnation,
+      let next = try view.segments.row(at: offset, in: number, incarnation)
+    else { return nil }
+    let before = try view.segments.row(at: offset - 1, in: number, incarnation)
+    let token = ZoneRow.Token(incarnation: incarnation, offset: offset - 1, hash: before?.hash ?? .zero)
+    return try changeToken(token, zone, number).map { ($0, next.hash) }
+  }
+
   /// What the next transaction of a zone has seen of its remote log: less than ``changeToken(of:)`` says
   /// while the records are behind it.
   ///

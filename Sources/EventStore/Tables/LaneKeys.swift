@@ -15,6 +15,8 @@ import OperationFormat
 // | 8, lane | varint ×3 | the lane has another name in the log: `LaneRenaming` |
 // | 9, lane, record number (4), cell (4) | varint | how many units of the lane there keep their names |
 // | 10, lane | varint ×3 | an adopted lane that cannot be shipped as it is: `ContestedLane` |
+// | 11, lane | varint | up to which sequence the log does not have the lane any more: `RetiredLanes` |
+// | 12, lane, sequence (8) | varint ×2 | from there on, the base of what the log does not have any more |
 
 /// The kinds of rows of `replicas` that belong to a zone: the first byte of their keys.
 enum LaneRowKind: UInt8, CaseIterable {
@@ -29,6 +31,8 @@ enum LaneRowKind: UInt8, CaseIterable {
   case renamedLanes = 8
   case keptUnits = 9
   case contestedLanes = 10
+  case retiredLanes = 11
+  case retiredBases = 12
 }
 
 extension TableKey {

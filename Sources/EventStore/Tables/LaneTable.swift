@@ -9,7 +9,8 @@ struct LaneTable<Source: TableReading>: TableView {
   func lastSequence(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
   ) throws -> UInt64 {
-    try log.lastSequenceRun(of: Lane(zone: zone, replica: replica, epoch: epoch))?.last ?? 0
+    let lane = Lane(zone: zone, replica: replica, epoch: epoch)
+    return max(try log.lastSequenceRun(of: lane)?.last ?? 0, try retired(lane))
   }
 
   /// The parent of a lane; nil if it has none.

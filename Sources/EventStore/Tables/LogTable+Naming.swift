@@ -64,7 +64,7 @@ extension LogTable where Source == TableStorage {
   }
 
   /// The first run of a lane that begins with one of some sequences.
-  private func firstRun(of lane: Lane, in sequences: ClosedRange<UInt64>) throws -> SequenceRun? {
+  func firstRun(of lane: Lane, in sequences: ClosedRange<UInt64>) throws -> SequenceRun? {
     var cursor = try transaction.openCursor(tables.sequences)
     guard try cursor.seek(atOrAfter: TableKey.sequence(lane, sequences.lowerBound).span) else { return nil }
     return try cursor.withEntry { key, row in

@@ -154,6 +154,8 @@ struct LogTable<Source: TableReading>: TableView {
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber
   ) throws -> BaseNumbers? {
     guard let position = try position(of: replica, epoch, sequence, in: zone) else {
+      let lane = Lane(zone: zone, replica: replica, epoch: epoch)
+      if try lanes.retired(lane) >= sequence { return try lanes.retiredBase(of: lane, sequence) }
       throw StoreError(
         .damaged, "sequence \(sequence) of a lane of zone number \(zone.rawValue) is missing from the store",
         hint: StoreError.damageHint)

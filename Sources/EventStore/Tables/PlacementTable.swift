@@ -81,6 +81,16 @@ struct PlacementTable<Source: TableReading>: TableView {
     return least
   }
 
+  /// Whether transactions of a zone have a place in the log of another incarnation.
+  func hasOtherIncarnation(than known: IncarnationNumber, of zone: ZoneNumber) throws -> Bool {
+    guard let first = try incarnation(atOrAfter: IncarnationNumber(rawValue: 1), of: zone) else {
+      return false
+    }
+    if first != known { return true }
+    guard known.rawValue < .max else { return false }
+    return try incarnation(atOrAfter: IncarnationNumber(rawValue: known.rawValue + 1), of: zone) != nil
+  }
+
   private func incarnation(
     atOrAfter incarnation: IncarnationNumber, of zone: ZoneNumber
   ) throws -> IncarnationNumber? {

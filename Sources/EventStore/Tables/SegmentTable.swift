@@ -131,6 +131,21 @@ struct SegmentTable<Source: TableReading>: TableView {
       from: .segment(zone, incarnation, offset), prefixBytes: 8, in: tables.segments, body)
   }
 
+  /// The same up to an offset, from the first one on.
+  func forEach(
+    in zone: ZoneNumber, _ incarnation: IncarnationNumber, upTo last: UInt64,
+    _ body: (UInt64, SegmentRow) throws -> Void
+  ) throws {
+    let start = TableKey.segment(zone, incarnation, 0)
+    let prefix = start.span.extracting(..<8).bytes
+    try transaction.forEachEntry(in: tables.segments, under: prefix, from: start.span.bytes) { key, row in
+      let offset = try key.bigEndian64(at: 8)
+      guard offset <= last else { return false }
+      try body(offset, try SegmentRow(CheckedRow.content(of: row, under: key)))
+      return true
+    }
+  }
+
   /// The same for the segments that were folded before the log was read again.
   func forEachFormer(
     in zone: ZoneNumber, _ incarnation: IncarnationNumber,

@@ -8,6 +8,10 @@ struct StateRow: Hashable, Sendable {
     case building = 1
     /// Replaced: its rows are removed in steps.
     case discarded = 2
+    /// A snapshot is loaded into it. No zone has it yet.
+    case loading = 3
+    /// A rebuild is to fold into it, once the snapshot is loaded that the zone begins with.
+    case awaiting = 4
   }
 
   var zone: ZoneNumber
@@ -16,6 +20,8 @@ struct StateRow: Hashable, Sendable {
   var lastRecord: UInt32
   /// How often a contribution got another timestamp. Each time, the order of contributions may have changed.
   var retimings: UInt64 = 0
+  /// How many steps of loading a snapshot were done.
+  var steps: UInt64 = 0
 
   init(zone: ZoneNumber, status: Status, lastRecord: UInt32 = 0) {
     self.zone = zone
@@ -27,16 +33,21 @@ struct StateRow: Hashable, Sendable {
   // |---|---|
   // | 1 | version, 1 |
   // | varint | zone's number |
-  // | 1 | status: 0 live, 1 building, 2 discarded |
+  // | 1 | status: 0 live, 1 building, 2 discarded, 3 loading, 4 awaiting |
   // | varint | last record number given out |
   // | varint | how often a contribution got another timestamp; absent where none ever did |
+  // | varint | while it is loading, how many steps were done |
 
   func append(to writer: inout ByteWriter) {
     writer.append(1)
     writer.append(varint: UInt64(zone.rawValue))
     writer.append(status.rawValue)
     writer.append(varint: UInt64(lastRecord))
-    if retimings > 0 { writer.append(varint: retimings) }
+    if status == .loading {
+      writer.append(varint: steps)
+    } else if retimings > 0 {
+      writer.append(varint: retimings)
+    }
   }
 
   init(_ row: RawSpan) throws(FormatError) {
@@ -46,11 +57,15 @@ struct StateRow: Hashable, Sendable {
     let byte = try reader.readUInt8("row")
     guard let status = Status(rawValue: byte) else {
       throw FormatError(
-        .unknownTag, at: 2, in: "state.status", expected: "0 to 2", found: "\(byte)")
+        .unknownTag, at: 2, in: "state.status", expected: "0 to 4", found: "\(byte)")
     }
     self.status = status
     lastRecord = try reader.readUInt32Varint("state.lastRecord")
-    if reader.remaining > 0 { retimings = try reader.readVarint("state.retimings", in: 1 ... .max) }
+    if status == .loading {
+      steps = try reader.readVarint("state.steps")
+    } else if reader.remaining > 0 {
+      retimings = try reader.readVarint("state.retimings", in: 1 ... .max)
+    }
     try reader.finish("row")
   }
 }

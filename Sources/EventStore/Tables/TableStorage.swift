@@ -57,6 +57,8 @@ final class TableStorage {
     var zoneRows: [ZoneNumber: ZoneRow] = [:]
     var stateRows: [StateNumber: StateRow] = [:]
     var lastSequences: [Lane: SequenceRun?] = [:]
+    /// Of lanes, up to which sequence a snapshot has them.
+    var retired: [Lane: UInt64] = [:]
     /// Of a lane, what one transaction had seen: the one that was asked for or appended last.
     var bases: [Lane: (sequence: UInt64, base: BaseNumbers?)] = [:]
     var lineages: [Lane: [LaneParent]] = [:]
@@ -323,8 +325,20 @@ final class TableStorage {
   func lastSequence(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
   ) throws -> UInt64 {
-    try lastSequenceRun(of: Lane(zone: zone, replica: replica, epoch: epoch))?.last ?? 0
+    let lane = Lane(zone: zone, replica: replica, epoch: epoch)
+    return max(try lastSequenceRun(of: lane)?.last ?? 0, try retired(lane))
   }
+
+  /// Up to which sequence the snapshot has a lane that its zone begins with; 0 for nothing.
+  func retired(_ lane: Lane) throws -> UInt64 {
+    if let known = state.caches.retired[lane] { return known }
+    let found = try lanes.retired(lane)
+    state.caches.retired[lane] = found
+    return found
+  }
+
+  /// Whether the snapshot has a transaction that its zone begins with.
+  func isRetired(_ header: LogEntryHeader) throws -> Bool { try header.sequence <= retired(header.lane) }
 
   /// The last row of `sequences` that a lane has; nil if it has none.
   func lastSequenceRun(of lane: Lane) throws -> SequenceRun? {
@@ -381,6 +395,7 @@ final class TableStorage {
   /// Drops what is cached of the rows of `sequences` of a lane, before they change.
   func forgetSequences(of lane: Lane) {
     state.caches.lastSequences.removeValue(forKey: lane)
+    state.caches.retired.removeValue(forKey: lane)
     logCache.forgetSequences()
   }
 
@@ -411,6 +426,7 @@ final class TableStorage {
   /// Drops cached sequences, before transactions are removed from the log.
   func forgetSequences() {
     state.caches.lastSequences.removeAll(keepingCapacity: true)
+    state.caches.retired.removeAll(keepingCapacity: true)
     state.caches.bases.removeAll(keepingCapacity: true)
     state.caches.lastPosition = nil
     state.zonesVersion += 1

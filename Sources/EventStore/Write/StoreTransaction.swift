@@ -91,8 +91,10 @@ final class StoreTransaction {
     fold.reset()
     if !isUnchanged {
       clock.last = try storage.meta.clock()
-      // Nobody would send what is written under another identity.
-      if let stored = try storage.meta.identity(), stored != identity { throw StoreError.identityChanged }
+      // Nobody would send what is written under another identity. What only folds writes nothing.
+      if assetFiles != nil, let stored = try storage.meta.identity(), stored != identity {
+        throw StoreError.identityChanged
+      }
     }
     guard let journal, journal.isRead else {
       storage.changeNotes = nil

@@ -10,6 +10,8 @@ package enum FrameKind: Hashable, Sendable, CaseIterable {
   case zoneEvent
   /// The object that marks an entry as given up (``LogTombstone``).
   case tombstone
+  /// What a snapshot has (``SnapshotManifest``).
+  case snapshot
 
   /// The kind of the frame that starts with `bytes`; nil if there is no such kind, or there are fewer than
   /// four bytes.
@@ -30,6 +32,7 @@ package enum FrameKind: Hashable, Sendable, CaseIterable {
     case .seal: "TRSE"
     case .zoneEvent: "TRZE"
     case .tombstone: "TRTS"
+    case .snapshot: "TRSN"
     }
   }
 }

@@ -23,7 +23,7 @@ extension Value {
   }
 
   /// Appends the assets that an encoded value refers to, in order.
-  static func appendAssets(in bytes: RawSpan, to assets: inout [AssetReference]) throws(FormatError) {
+  package static func appendAssets(in bytes: RawSpan, to assets: inout [AssetReference]) throws(FormatError) {
     guard bytes.byteCount > ContentHash.byteCount, ValueTag.asset.mayBe(in: bytes) else { return }
     try Value(decoding: bytes).appendAssets(to: &assets)
   }

@@ -53,6 +53,7 @@ extension FrameKind {
     case .seal: "seal"
     case .zoneEvent: "zoneEvent"
     case .tombstone: "tombstone"
+    case .snapshot: "snapshot"
     }
   }
 }

@@ -29,12 +29,12 @@ struct SegmentFile {
   /// - Throws: ``ToolError`` if they are not a segment, an envelope or a seal.
   init(bytes: [UInt8], name: String) throws(ToolError) {
     let kind = FrameKind(of: bytes.span.bytes)
-    guard let kind, kind != .zoneEvent else {
+    guard let kind, kind != .zoneEvent, kind != .snapshot else {
       throw .input(
         "notASegment",
         kind == nil
           ? "\(name) is not a segment: it does not start like one"
-          : "\(name) is an entry of the list of zones",
+          : "\(name) is \(kind == .snapshot ? "what a snapshot has" : "an entry of the list of zones")",
         hint:
           "give a file of a zone's log, as a remote folder keeps it. If this is one, its first bytes are damaged: "
           + "`replay remote REMOTE` says what is wrong with the log")

@@ -88,12 +88,14 @@ package enum SegmentPacker {
     switch header.codec {
     case .shared:
       let run = try Zstandard.unpack(
-        span.bytes.extracting(packedBody), sizes: 1...byteCount, origin: packedBody.lowerBound)
+        span.bytes.extracting(packedBody), sizes: 1...byteCount, origin: packedBody.lowerBound, "segment.body"
+      )
       let body = try body(ofRun: run, header)
       return try unpack(body.span, header)
     case .zstandard:
       let body = try Zstandard.unpack(
-        span.bytes.extracting(packedBody), sizes: byteCount...byteCount, origin: packedBody.lowerBound)
+        span.bytes.extracting(packedBody), sizes: byteCount...byteCount, origin: packedBody.lowerBound,
+        "segment.body")
       return try unpack(body.span.bytes, header)
     default:
       return try unpack(span.bytes.extracting(packedBody), header)

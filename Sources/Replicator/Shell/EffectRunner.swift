@@ -246,6 +246,7 @@ package struct EffectRunner: Sendable {
     do {
       return try await foldOrReject(part, &outcome)
     } catch let error as StoreError {
+      if let offset = error.neededOffset { return try await foldOne(compared(part, with: offset), &outcome) }
       var error = error
       if error.code == .fork {
         if try await giveWay(to: segment) { return try await foldOrReject(part, &outcome) }
@@ -274,6 +275,32 @@ package struct EffectRunner: Sendable {
       outcome.isForked = error.code == .fork
       return false
     }
+  }
+
+  /// A segment with the transactions of an earlier entry, which it repeats.
+  ///
+  /// - Throws: `StoreError` `retired` if the remote does not have that any more.
+  private func compared(_ part: FoldBatch.Part, with offset: UInt64) async throws -> FoldBatch.Part {
+    let zone = part.segment.zone
+    let place = try store.read { try $0.changeToken(of: zone, before: offset) }
+    guard let (token, hash) = place,
+      case .segments(let stored, _) = try await remote.segments(after: token, bytesMax: 1),
+      let first = stored.first
+    else {
+      throw StoreError(
+        .retired,
+        "a segment of zone “\(zone)” repeats what is at offset \(offset), which the remote does not have",
+        hint: "restore the remote")
+    }
+    let found = try FoldBatch.Part(first, at: offset, of: token)
+    let known = part.segment.earlier.count
+    let compared = try FoldBatch.adding(found, to: part)
+    guard found.header?.contentHash == hash, compared.segment.earlier.count > known else {
+      throw RemoteError(
+        .mismatch, "the entry at offset \(offset) of zone “\(zone)” is not the one that was there",
+        hint: "the remote was changed: check it with `replay remote`", offset: offset)
+    }
+    return compared
   }
 
   private func foldOrReject(_ part: FoldBatch.Part, _ outcome: inout FoldOutcome) async throws -> Bool {

@@ -4,7 +4,7 @@ import OperationFormat
 /// Segments that are folded in one commit.
 struct FoldBatch {
   struct Part {
-    let segment: RemoteSegment
+    fileprivate(set) var segment: RemoteSegment
     /// Nil for a tombstone.
     let header: SegmentHeader?
     /// Its size at the remote.
@@ -35,6 +35,18 @@ struct FoldBatch {
       (self.segment, self.header) = (segment, header)
       self.steps = segment.rejection == nil ? steps : 0
     }
+  }
+
+  /// The segment with the transactions of an earlier one, to compare what it repeats.
+  static func adding(_ earlier: Part, to part: Part) throws(FormatError) -> Part {
+    var part = part
+    guard earlier.segment.writer == part.segment.writer else { return part }
+    for bytes in earlier.segment.transactions {
+      var reader = ByteReader(bytes.span.bytes)
+      let header = try TransactionHeader.read(from: &reader, in: part.segment.zone)
+      part.segment.earlier[header.sequence] = bytes
+    }
+    return part
   }
 
   private(set) var parts: [Part] = []

@@ -96,14 +96,18 @@ extension UnitOrder where Storage: RunStorage {
   ///
   /// A leaf that becomes too long is cut at the first unit for which that is so, and the others go on behind
   /// it: the rows are the same if the operation gets its units one by one.
-  private mutating func insert(_ piece: Piece, text: ArraySlice<UInt8>, at gap: Gap) throws {
+  ///
+  /// - Parameter areLast: whether the inserter has none after them.
+  mutating func insert(
+    _ piece: Piece, text: ArraySlice<UInt8>, at gap: Gap, areLast: Bool = true
+  ) throws {
     var (piece, text, gap) = (piece, text, gap)
     while true {
       var part = piece
       part.count = gap.unitsToTake(of: piece, text, bytesMax: tree.limits.nodeBytesMax)
       let bytes = Gap.byteCount(of: part.count, in: text, units: piece.count)
       let index = gap.insert(part, text: text.prefix(bytes))
-      try tree.place(part.first.number..<part.end, of: part.first.inserter, in: gap.node, areLast: true)
+      try tree.place(part.first.number..<part.end, of: part.first.inserter, in: gap.node, areLast: areLast)
       try tree.write(gap.leaf, gap.node, changed: index)
       if part.count == piece.count { return }
       piece.first.number = part.end
@@ -120,7 +124,7 @@ extension UnitOrder where Storage: RunStorage {
   }
 
   /// The leaf of an empty unit order, which is written with the first piece in it.
-  private mutating func makeFirstLeaf() throws -> Gap {
+  mutating func makeFirstLeaf() throws -> Gap {
     tree.root.node = try tree.makeNode()
     tree.root.height = 1
     return Gap(node: root.node, leaf: Leaf(parent: 0), piece: 0, offset: 0)

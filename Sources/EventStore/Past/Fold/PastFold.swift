@@ -41,6 +41,12 @@ struct PastFold {
       throw StoreError(
         .positionUnknown, "the log has no position \(position)", hint: "the last is \(last)")
     }
+    let begin = try source.readView.zones.historyBegin()
+    guard position >= begin else {
+      throw StoreError(
+        .retired, "the history of the store before position \(begin) was retired",
+        hint: "ask for position \(begin) or a later one")
+    }
   }
 
   private func isMarked(behind position: Position, _ source: borrowing ReadTransaction) throws -> Bool {
@@ -77,7 +83,8 @@ struct PastFold {
       try check(position, source)
       let transaction = store.storage.transaction.alias()
       let origin = try PastOrigin(source)
-      if try makeCurrent(origin, source, transaction), try past.open(position, transaction) {
+      let isCurrent = try makeCurrent(origin, source, transaction)
+      if isCurrent, try past.open(position, transaction) {
         // Zones came since.
         try copySyncState(of: source, origin, transaction)
         try store.commit()
@@ -86,6 +93,7 @@ struct PastFold {
       let last = try past.lastMark(through: Position(rawValue: .max), transaction)?.position ?? .start
       let before = try past.lastMark(through: position, transaction)?.position ?? .start
       try copySyncState(of: source, origin, transaction)
+      if !isCurrent { try loadOrigins(of: source, store) }
       transaction.version = before.rawValue
       var done = position
       if before < last {
@@ -113,9 +121,10 @@ struct PastFold {
     try withStore { store, source in
       let transaction = store.storage.transaction.alias()
       let origin = try PastOrigin(source)
-      _ = try makeCurrent(origin, source, transaction)
+      let isCurrent = try makeCurrent(origin, source, transaction)
       let mark = try past.lastMark(through: position, transaction)?.position ?? .start
       try copySyncState(of: source, origin, transaction)
+      if !isCurrent { try loadOrigins(of: source, store) }
       // One that no position has.
       (transaction.version, transaction.branch) = (mark.rawValue, .max)
       try withoutActuallyEscaping(part) { part in
@@ -207,6 +216,13 @@ struct PastFold {
   }
 
   // MARK: What folding looks up
+
+  /// Loads the snapshots that zones begin with, for all positions.
+  private func loadOrigins(of source: borrowing ReadTransaction, _ store: StoreTransaction) throws {
+    store.storage.transaction.version = 0
+    try store.loadOrigins(of: source, core.snapshots)
+    try store.settle()
+  }
 
   /// Copies identities, places and policies, as far as they may be others now. Zones keep their numbers and start
   /// empty.

@@ -100,7 +100,11 @@ struct LostZone: AftermathEvent {
     else { return }
     let (isLost, isHole) = (choices.next(below: 2) == 1, choices.next(below: 2) == 1)
     let lost = ObjectName.entry(of: token.incarnation, UInt64(1 + choices.next(below: Int(token.offset))))
-    try act(device) { _ = try executor.wait { try await store.beginRereading(zone, from: 1) } }
+    do {
+      try act(device) { _ = try executor.wait { try await store.beginRereading(zone, from: 1) } }
+    } catch let error as StoreError where error.code == .retired {
+      return
+    }
     try write("kept", to: "value", of: "kept", in: zone, on: device)
     try delete(zone, on: other)
     try syncAlone(other)

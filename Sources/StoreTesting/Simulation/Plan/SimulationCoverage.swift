@@ -8,6 +8,7 @@ public struct SimulationCoverage: Sendable {
     case zonesParked, zonesPaused, zonesRemoved, zonesFailed, zonesUnfinished, zonesUnchanged
     case screensReadAgain, screensKept
     case undone, undoneInPart, undoRefused
+    case snapshotsEqual, historiesRetired, zonesBegunAgain
     case readsHeld, reclaimed, verified, settlingRounds
   }
 

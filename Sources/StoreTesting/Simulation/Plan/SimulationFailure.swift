@@ -26,6 +26,7 @@ public struct SimulationFailure: Error, Hashable, Sendable, CustomStringConverti
     case observersAreTold = 20
     case pastIsFold = 21
     case undoneIsGone = 22
+    case snapshotsAreEqual = 23
   }
 
   /// What did not hold.

@@ -27,6 +27,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case storeCopied
   case storeRestored
   case logImported
+  case historyRetired
   // Time.
   case clockJump
   case clockOff
@@ -90,6 +91,9 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .logImported:
       "a store's log, with pending transactions, is imported elsewhere; the old store is gone or comes "
         + "back: 10 % of the seeds"
+    case .historyRetired:
+      "once all is at rest, stores write snapshots, retire their history, or begin with the snapshot of another: 10 % of "
+        + "the seeds"
     case .peerThatLies:
       "a peer ships parents, bases, sequences and kinds that no replica would, or under another's "
         + "identity: 15 % of the seeds"

@@ -20,6 +20,7 @@ struct SimulationPlan: Hashable, Sendable {
     case looksBack
     case copies
     case restored
+    case retired
   }
 
   let seed: UInt64

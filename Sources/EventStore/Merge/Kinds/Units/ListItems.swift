@@ -15,17 +15,21 @@ enum ListItems {
     try fold.storage.withElement(key(item, of: cell, in: fold)) { try ItemRow.place(in: $0) }
   }
 
-  /// Writes the row of an element that the operation at an index has inserted.
+  /// Writes the row of an element with one place and one value.
+  ///
+  /// - Parameters:
+  ///   - place: the unit that it is at, and the head that says so.
+  ///   - value: its value, and the head that says so.
   static func write<Storage>(
-    _ item: UnitID, of cell: CellNumber, _ value: RawSpan, index: UInt32, in fold: inout Fold<Storage>
+    _ item: UnitID, of cell: CellNumber, at place: UnitID, by placed: Head, value: RawSpan, by head: Head,
+    in fold: inout Fold<Storage>
   ) throws {
-    let head = fold.step.head(at: index)
     let places = try fold.loaded.address(of: ItemRegister.place.path(cell, item))
     let values = try fold.loaded.address(of: ItemRegister.value.path(cell, item))
     var payload = ByteWriter()
-    payload.append(place: item)
+    payload.append(place: place)
     var edited = ByteWriter()
-    _ = try fold.step.edit(places, in: RawSpan(), 0..<0, .nothing, head, payload.span, to: &edited)
+    _ = try fold.step.edit(places, in: RawSpan(), 0..<0, .nothing, placed, payload.span, to: &edited)
     var row = ByteWriter()
     row.append(count: edited.count)
     row.append(edited.span)

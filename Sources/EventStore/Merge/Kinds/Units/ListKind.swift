@@ -73,8 +73,8 @@ enum ListKind: FieldCellKind {
     for _ in 0..<count {
       let start = reader.position
       try validateValue(&reader)
-      try ListItems.write(
-        item, of: cell, operand.extracting(start..<reader.position), index: index, in: &fold)
+      let (value, head) = (operand.extracting(start..<reader.position), fold.step.head(at: index))
+      try ListItems.write(item, of: cell, at: item, by: head, value: value, by: head, in: &fold)
       item.number += 1
     }
   }

@@ -1,11 +1,10 @@
 internal import CZstd
-internal import OperationFormat
 
-/// Packs a body as one Zstandard frame (RFC 8878). Only this file calls the library.
+/// Packs bytes as one Zstandard frame (RFC 8878). Only this file calls the library.
 ///
-/// Each call makes its own context, so tasks share no state. For a body of 200 bytes that takes 10 µs instead
+/// Each call makes its own context, so tasks share no state. For 200 bytes that takes 10 µs instead
 /// of 2, which is little compared with a call of a remote and the commit of a fold.
-enum Zstandard {
+package enum Zstandard {
   /// The library's own default: higher levels take much longer and save little on bodies of this kind.
   private static let level: Int32 = 3
   private static let magic: UInt32 = 0xFD2F_B528
@@ -20,7 +19,7 @@ enum Zstandard {
   ///     code that fits its bytes.
   ///   - bytesMax: how large the frame may be.
   /// - Complexity: O(n), and as much memory again
-  static func pack(_ bytes: RawSpan, endingBlocksAt ends: [Int] = [], bytesMax: Int) -> [UInt8]? {
+  package static func pack(_ bytes: RawSpan, endingBlocksAt ends: [Int] = [], bytesMax: Int) -> [UInt8]? {
     guard let context = ZSTD_createCCtx() else { return nil }
     defer { ZSTD_freeCCtx(context) }
     guard
@@ -43,7 +42,7 @@ enum Zstandard {
       }
       count = output.pos
     }
-    // An unpacked body is valid too, only larger.
+    // An unpacked one is valid too, only larger.
     return isPacked ? packed : nil
   }
 
@@ -52,17 +51,18 @@ enum Zstandard {
   /// - Parameters:
   ///   - sizes: how many bytes the frame may give, no more than a limit of the caller's.
   ///   - origin: the offset of `bytes` in the decoded thing, for errors.
+  ///   - subject: what they are, for errors.
   /// - Throws: ``FormatError`` with `invalid` for anything else than such a frame, `outOfMemory` if memory is
   ///   short.
-  static func unpack(
-    _ bytes: RawSpan, sizes: ClosedRange<Int>, origin: Int
+  package static func unpack(
+    _ bytes: RawSpan, sizes: ClosedRange<Int>, origin: Int, _ subject: StaticString
   ) throws(FormatError) -> [UInt8] {
     func fail(_ expected: String, _ found: String) -> FormatError {
-      FormatError(.invalid, at: origin, in: "segment.body", expected: expected, found: found)
+      FormatError(.invalid, at: origin, in: "\(subject)", expected: expected, found: found)
     }
     var reader = ByteReader(bytes, origin: origin)
     // Rejects skippable frames, and formats before the standard.
-    guard try reader.readLittleEndian("segment.body", as: UInt32.self) == magic else {
+    guard try reader.readLittleEndian(subject, as: UInt32.self) == magic else {
       throw fail("a Zstandard frame", "other bytes")
     }
     let frameBytes = bytes.withUnsafeBytes { ZSTD_findFrameCompressedSize($0.baseAddress, $0.count) }
@@ -82,7 +82,7 @@ enum Zstandard {
     // All the memory that the library takes. Too little memory must not look like damaged bytes.
     guard let context = ZSTD_createDCtx() else {
       throw FormatError(
-        .outOfMemory, at: origin, in: "segment.body", expected: "memory to unpack it", found: "too little")
+        .outOfMemory, at: origin, in: "\(subject)", expected: "memory to unpack it", found: "too little")
     }
     defer { ZSTD_freeDCtx(context) }
     var given = 0

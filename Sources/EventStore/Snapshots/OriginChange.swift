@@ -1,0 +1,171 @@
+import LMDB
+import OperationFormat
+
+/// Lets the records of a zone begin with a snapshot: in place of what the log has up to there.
+///
+/// The snapshot is loaded into a new state first, then one commit makes it the origin, and what the log has besides is folded
+/// into that state before it counts. The entries that the snapshot has are taken out of the log last, in steps. If it is cut
+/// short before the commit, nothing has changed; after it, the next opening or sync continues.
+struct OriginChange {
+  let core: StoreCore
+  let zone: ZoneID
+  /// Is among the store's files.
+  let manifest: SnapshotManifest
+
+  /// - Parameters:
+  ///   - position: the last position of the log when the snapshot was made; nil for that of the commit.
+  ///   - progress: called with how many records are loaded, of how many; what it throws ends the work.
+  /// - Throws: ``StoreError`` `outOfOrder` if the zone is not in the snapshot's log, or further than the snapshot cannot
+  ///   replace what is there; `damaged`, `zoneUnknown`, `full`.
+  func run(
+    madeAt position: Position? = nil, _ progress: (_ done: UInt64, _ total: UInt64) throws -> Void
+  ) async throws {
+    let (zone, manifest, files) = (zone, manifest, core.snapshots)
+    let number = try core.read { try $0.readView.zones.visible(zone).number }
+    let loaded = try await SnapshotLoad(core, number, manifest).run(progress)
+    let head = try SnapshotHead(manifest, files)
+    try await core.perform { store in
+      try OriginCommit(store, zone, manifest, head).run(loaded, madeAt: position)
+    }
+    try await RebuildRun(core).finish()
+    try await RetiredEntries.removeAll(core)
+    try core.removeUnneededSnapshots()
+  }
+}
+
+/// What a snapshot says of its log: the lanes, and the entries up to its offset.
+struct SnapshotHead: Sendable {
+  let lanes: [SnapshotDecoder.FoundLane]
+  let entries: [(lane: Int?, row: SegmentRow)]
+
+  init(_ manifest: SnapshotManifest, _ files: SnapshotFiles) throws {
+    var decoder = SnapshotDecoder(manifest) { try files.part($0, of: manifest) }
+    var entries: [(lane: Int?, row: SegmentRow)] = []
+    lanes = try decoder.readLanes()
+    try decoder.readEntries { _, lane, row in entries.append((lane, row)) }
+    self.entries = entries
+  }
+}
+
+/// The one commit that makes a snapshot a zone's origin.
+private struct OriginCommit {
+  let store: StoreTransaction
+  let zone: ZoneID
+  let manifest: SnapshotManifest
+  let head: SnapshotHead
+  var storage: TableStorage { store.storage }
+
+  init(_ store: StoreTransaction, _ zone: ZoneID, _ manifest: SnapshotManifest, _ head: SnapshotHead) {
+    (self.store, self.zone, self.manifest, self.head) = (store, zone, manifest, head)
+  }
+
+  func run(_ loaded: (state: StateNumber, assets: Set<AssetReference>), madeAt position: Position?) throws {
+    let (number, incarnation) = try RemoteIngest(store).target(zone, manifest.incarnation)
+    guard try storage.states.storedRowIfThere(of: loaded.state)?.status == .loading else {
+      throw StoreError(.closed, "the state that a snapshot was loaded into is gone", hint: "try again")
+    }
+    try check(number, incarnation)
+    let replicas = try head.lanes.map { try storage.replicas.makeNumber(for: $0.id.replica) }
+    try putEntries(number, incarnation, replicas)
+    for (lane, replica) in zip(head.lanes, replicas) {
+      let name = Lane(zone: number, replica: replica, epoch: lane.id.epoch)
+      try storage.lanes.retire(name, through: lane.last, lane.bases, of: incarnation)
+      if let parent = lane.parent {
+        let found = head.lanes[parent.lane].id
+        try storage.lanes.setParent(
+          (replicas[parent.lane], found.epoch, parent.sequence), of: replica, lane.id.epoch, in: number)
+      }
+      if let closure = lane.closure {
+        try storage.lanes.close(replica, lane.id.epoch, of: number, incarnation, at: closure)
+      }
+    }
+    try storage.assets.setOriginAssets(loaded.assets, in: number) { try store.isHere($0) }
+    let last = try storage.lastPosition()
+    try storage.zones.setOrigin(
+      ZoneOrigin(
+        content: manifest.content, incarnation: incarnation, offset: manifest.offset,
+        position: position ?? last), of: number)
+    try storage.meta.countRewrite()
+    storage.forgetSequences()
+    storage.forgetPlacements()
+    var row = try storage.zoneRow(number)
+    if row.token?.offset ?? 0 < manifest.offset {
+      row.token = ZoneRow.Token(incarnation: incarnation, offset: manifest.offset, hash: manifest.hash)
+    }
+    storage.setZoneRow(row, number)
+    try Rebuild(store).refold(number, from: loaded.state)
+  }
+
+  /// Throws unless the snapshot may replace what is here.
+  private func check(_ number: ZoneNumber, _ incarnation: IncarnationNumber) throws {
+    func refuse(_ why: String) -> StoreError {
+      StoreError(
+        .outOfOrder,
+        "the snapshot of zone “\(zone)” at offset \(manifest.offset) cannot be its beginning: \(why)",
+        hint: "sync the zone, then try again")
+    }
+    if try storage.lanes.rereading(of: number) != nil { throw refuse("its log is being read again") }
+    if let known = try storage.zones.origin(of: number), known.offset > manifest.offset {
+      throw refuse("it begins at offset \(known.offset)")
+    }
+    let row = try storage.zoneRow(number)
+    if let token = row.token, token.offset >= manifest.offset {
+      let chain = try storage.segments.chain(at: manifest.offset, in: number, incarnation)
+      let found = try storage.segments.row(at: manifest.offset, in: number, incarnation)
+      guard found?.hash == manifest.hash, chain == manifest.chain else {
+        throw refuse("the store has read another log")
+      }
+    }
+    // What is pending under sequences that the snapshot has may differ from what it has.
+    for lane in head.lanes {
+      guard let replica = try storage.replicas.number(of: lane.id.replica) else { continue }
+      let last = try storage.lastSequence(of: replica, lane.id.epoch, in: number)
+      let placed = try storage.placements.lastPlaced(replica, lane.id.epoch, in: number, incarnation)
+      if last > placed, lane.last > placed {
+        throw refuse("it has what was sent and not read back")
+      }
+    }
+  }
+
+  private func putEntries(
+    _ number: ZoneNumber, _ incarnation: IncarnationNumber, _ replicas: [ReplicaNumber]
+  ) throws {
+    for (index, entry) in head.entries.enumerated() {
+      let offset = UInt64(index) + 1
+      var row = entry.row
+      if let lane = entry.lane {
+        row.replica = replicas[lane]
+        row.epoch = head.lanes[lane].id.epoch
+      }
+      if let known = try storage.segments.row(at: offset, in: number, incarnation) {
+        try RemoteIngest.checkIsSame(row, as: known, at: offset)
+      } else if row.rejection != nil {
+        try storage.segments.reject(row, in: number, incarnation, at: offset)
+      } else {
+        try storage.segments.place(row, in: number, incarnation, at: offset)
+      }
+    }
+  }
+}
+
+extension AssetTable where Source == TableStorage {
+  /// Counts the assets that a zone's origin names, in place of those that its former one did.
+  func setOriginAssets(
+    _ assets: Set<AssetReference>, in zone: ZoneNumber, isHere: (AssetReference) throws -> Bool
+  ) throws {
+    var former: [AssetReference] = []
+    try forEach(of: zone, .inOrigin) { asset, _ in
+      former.append(asset)
+      return true
+    }
+    let known = Set(former)
+    for asset in assets.subtracting(known).sorted(by: { $0.hash.description < $1.hash.description }) {
+      try countName(of: asset, in: zone, isHere: try isHere(asset))
+      try setNumber(0, of: asset, in: zone, .inOrigin)
+    }
+    for asset in former where !assets.contains(asset) {
+      _ = try transaction.delete(TableKey.asset(asset, of: zone, .inOrigin).span, in: tables.assets)
+      try uncountName(of: asset, in: zone)
+    }
+  }
+}

@@ -1,0 +1,418 @@
+import OperationFormat
+
+/// Puts the records of a snapshot into an empty state, in steps.
+///
+/// A step may end within a record: the next one continues it, in another transaction of LMDB. What is in the state counts
+/// only once all is: a loader that is lost is begun again with another state.
+final class SnapshotLoader {
+  /// What comes next in the content.
+  private enum Stage {
+    case record
+    case cell
+    case heads(left: UInt64)
+    case elements(left: UInt64)
+    case makers(left: UInt64)
+    case makerRuns(Inserter, left: UInt64, lanesLeft: UInt64)
+    case parts
+    case items(Piece, left: UInt64)
+    case end
+  }
+
+  /// How many bytes of the content a step reads at least.
+  private static let stepBytes: UInt64 = 1 << 20
+  /// The most heads, elements, parts and records of one step.
+  private static let stepItemsMax = 16_384
+
+  let state: StateNumber
+  private let manifest: SnapshotManifest
+  private var decoder: SnapshotDecoder
+  private var lanes: [SnapshotDecoder.FoundLane] = []
+  private var replicas: [ReplicaNumber] = []
+  private var names: [NameNumber] = []
+  private var incarnation = IncarnationNumber.none
+
+  private var hasBegun = false
+  private var stage = Stage.record
+  private(set) var records: UInt64 = 0
+  /// The assets that values name.
+  private(set) var assets: Set<AssetReference> = []
+  private var steps: UInt64 = 0
+  private var name: [UInt8] = []
+  private var cellsLeft: UInt64 = 0
+  private var cell = CellNumber.existence
+  private var lastMaker: (sequence: UInt64, units: UInt64) = (0, 0)
+  private var lastElement: ElementName?
+
+  /// - Parameters:
+  ///   - state: an empty one.
+  ///   - fetch: gives a part as it is stored.
+  init(_ manifest: SnapshotManifest, into state: StateNumber, fetch: @escaping (Int) throws -> [UInt8]) {
+    (self.manifest, self.state) = (manifest, state)
+    decoder = SnapshotDecoder(manifest, fetch: fetch)
+  }
+
+  /// How many bytes of the content were read.
+  var readBytes: UInt64 { decoder.readBytes }
+
+  var isDone: Bool { if case .end = stage { true } else { false } }
+
+  /// Loads some records. The caller commits.
+  ///
+  /// - Throws: `FormatError` for a content that is damaged, or that no store wrote.
+  func step(into store: StoreTransaction) throws {
+    try checkState(store)
+    if !hasBegun { try begin(store) }
+    hasBegun = true
+    if case .record = stage {} else { try continueRecord(in: store) }
+    let end = decoder.readBytes + Self.stepBytes
+    var left = Self.stepItemsMax
+    while !isDone, left > 0, decoder.readBytes < end {
+      try advance(store)
+      left -= 1
+    }
+    try store.fold.flush()
+    guard var row = try store.storage.states.storedRowIfThere(of: state), row.status == .loading else {
+      return
+    }
+    row = try store.storage.stateRow(state)
+    steps += 1
+    row.steps = steps
+    store.storage.setStateRow(row, state)
+  }
+
+  /// Throws unless the state has all that was loaded: a commit may have failed.
+  private func checkState(_ store: StoreTransaction) throws {
+    let row = try store.storage.stateRow(state)
+    guard row.status != .loading || row.steps == steps else {
+      throw StoreError(.commitFailed, "a step of loading a snapshot was lost", hint: "try again")
+    }
+  }
+
+  private func begin(_ store: StoreTransaction) throws {
+    let storage = store.storage
+    lanes = try decoder.readLanes()
+    replicas = try lanes.map { try storage.replicas.makeNumber(for: $0.id.replica) }
+    incarnation = try storage.incarnations.makeNumber(for: manifest.incarnation)
+    try decoder.readEntries { _, _, _ in }
+  }
+
+  private func continueRecord(in store: StoreTransaction) throws {
+    let name = name
+    try store.fold.beginLoading(name.span.bytes, in: state, isNew: false)
+  }
+
+  private func advance(_ store: StoreTransaction) throws {
+    switch stage {
+    case .record: try beginRecord(store)
+    case .cell: try beginCell(store)
+    case .heads(let left):
+      if left == 0 { return endCell() }
+      stage = .heads(left: left - 1)
+      try decoder.mayCut()
+      try readHead(store) { head, payload in
+        try store.fold.load(head, of: CellPath(cell), payload)
+      }
+    case .elements(let left):
+      if left == 0 { return endCell() }
+      stage = .elements(left: left - 1)
+      try loadElement(store)
+    case .makers(let left): try beginMakers(left)
+    case .makerRuns(let inserter, let left, let lanesLeft):
+      if left == 0 {
+        stage = .makers(left: lanesLeft)
+      } else {
+        stage = .makerRuns(inserter, left: left - 1, lanesLeft: lanesLeft)
+        try loadMakers(of: inserter, store)
+      }
+    case .parts: try loadPart(store)
+    case .items(let piece, let left):
+      if left == 0 {
+        stage = .parts
+      } else {
+        stage = .items(piece, left: left - 1)
+        try loadItem(in: piece, store)
+      }
+    case .end: break
+    }
+  }
+
+  // MARK: Records
+
+  private func beginRecord(_ store: StoreTransaction) throws {
+    guard let range = try decoder.readRecordName() else {
+      try decoder.finish()
+      guard records == manifest.records else {
+        throw decoder.bad("\(manifest.records) records", "\(records)")
+      }
+      stage = .end
+      return
+    }
+    let (before, name) = (name, decoder.bytes(range))
+    self.name = name
+    guard records == 0 || compareBytes(before.span.bytes, name.span.bytes) < 0 else {
+      throw decoder.bad("records in the order of their names", "another order")
+    }
+    records += 1
+    try store.fold.beginLoading(name.span.bytes, in: state, isNew: true)
+    if let found = try decoder.readCreation() { try store.fold.loadCreation(head(found)) }
+    cellsLeft = try decoder.readNumber()
+    cell = .existence
+    stage = .cell
+  }
+
+  private func beginCell(_ store: StoreTransaction) throws {
+    guard cellsLeft > 0 else {
+      stage = .record
+      return
+    }
+    cellsLeft -= 1
+    try decoder.mayCut()
+    let number = try decoder.readNumber(0...31)
+    if number == 1 {
+      cell = .existence
+    } else {
+      guard number.isMultiple(of: 2), let kind = FieldKind(rawValue: UInt32(number >> 1)) else {
+        throw FormatError(
+          .newerFormat, at: 0, in: "snapshot.cell", expected: "a kind that this version knows",
+          found: "\(number >> 1)")
+      }
+      cell = CellNumber(try readName(store), kind)
+    }
+    // A cell comes once, so nothing of it is there.
+    guard try store.fold.hasNothing(of: cell) else { throw decoder.bad("each cell once", "one twice") }
+    try store.fold.makeRoom()
+    lastElement = nil
+    lastMaker = (0, 0)
+    switch cell.layout {
+    case .heads?: stage = .heads(left: try decoder.readNumber(1 ... .max))
+    case .elements?: stage = .elements(left: try decoder.readNumber(1 ... .max))
+    case .units?: stage = .makers(left: try decoder.readNumber(1 ... .max))
+    case nil: throw decoder.bad("a kind of cell", "none")
+    }
+  }
+
+  private func endCell() { stage = .cell }
+
+  private func readName(_ store: StoreTransaction) throws -> NameNumber {
+    let index = try decoder.readName()
+    if index == names.count { names.append(try store.storage.names.makeNumber(for: decoder.names[index])) }
+    return names[index]
+  }
+
+  private func head(_ found: SnapshotDecoder.FoundHead) throws -> Head {
+    guard found.sequence <= lanes[found.lane].last else {
+      throw decoder.bad("a sequence of at most \(lanes[found.lane].last)", "\(found.sequence)")
+    }
+    return Head(
+      timestamp: found.timestamp,
+      id: HeadID(
+        replica: replicas[found.lane], epoch: lanes[found.lane].id.epoch, sequence: found.sequence,
+        index: found.index))
+  }
+
+  /// Reads a head of the cell or of an element of it, with its payload as a row has it.
+  private func readHead(_ store: StoreTransaction, _ body: (Head, RawSpan) throws -> Void) throws {
+    let head = try head(decoder.readHead())
+    if cell == .existence {
+      let payload = try readExistence(store)
+      return try body(head, payload.span)
+    }
+    var prefix = ByteWriter()
+    if cell.kind == .contributions { try appendBase(to: &prefix, store) }
+    let range = try decoder.readPayload()
+    try decoder.withBytes(range) { payload in
+      try check(payload)
+      if prefix.count == 0 { return try body(head, payload) }
+      prefix.append(payload)
+      try body(head, prefix.span)
+    }
+  }
+
+  private func readExistence(_ store: StoreTransaction) throws -> ByteWriter {
+    var payload = ByteWriter()
+    switch try decoder.readByte() {
+    case 0: payload.append(0)
+    case 1: Existence.alive(type: try readName(store)).append(to: &payload)
+    case 2:
+      payload.append(Existence.movedTag)
+      let range = try decoder.readPayload()
+      decoder.withBytes(range) { payload.append($0) }
+      _ = try Existence(payload: payload.span)
+    case let tag: throw decoder.bad("0 to 2", "\(tag)")
+    }
+    return payload
+  }
+
+  private func appendBase(to payload: inout ByteWriter, _ store: StoreTransaction) throws {
+    guard let base = try decoder.readBase() else {
+      return ContributionPayload.append(base: nil, to: &payload)
+    }
+    let number =
+      try base.incarnation.map { try store.storage.incarnations.makeNumber(for: $0) } ?? incarnation
+    ContributionPayload.append(base: (number, base.offset), to: &payload)
+  }
+
+  /// Checks what a head of a field says: what is in a row must be readable.
+  private func check(_ payload: RawSpan) throws {
+    if cell.kind == .set {
+      guard payload.byteCount == 0 else { throw decoder.bad("no payload", "\(payload.byteCount) bytes") }
+      return
+    }
+    try checkValue(payload)
+    guard cell.kind == .counter else { return }
+    var sum = CounterSum()
+    try sum.add(payload)
+  }
+
+  private func checkValue(_ value: RawSpan) throws {
+    guard value.byteCount <= Limits.inlineValueBytesMax else {
+      throw decoder.bad("a value of at most \(Limits.inlineValueBytesMax) bytes", "\(value.byteCount)")
+    }
+    var reader = ByteReader(value)
+    try validateValue(&reader)
+    try reader.finish("snapshot.value")
+    var found: [AssetReference] = []
+    try Value.appendAssets(in: value, to: &found)
+    assets.formUnion(found)
+  }
+
+  // MARK: Elements
+
+  private func loadElement(_ store: StoreTransaction) throws {
+    try decoder.mayCut()
+    let range = try decoder.readPayload()
+    let identity = decoder.bytes(range)
+    if cell.kind == .set {
+      try checkValue(identity.span.bytes)
+    } else {
+      guard identity.count <= Limits.mapKeyBytesMax else {
+        throw decoder.bad("a key of at most \(Limits.mapKeyBytesMax) bytes", "\(identity.count)")
+      }
+      _ = try Name.text(in: identity.span.bytes)
+    }
+    let name = ElementName(identity.span.bytes)
+    if let last = lastElement, compareBytes(last.bytes.span.bytes, name.bytes.span.bytes) >= 0 {
+      throw decoder.bad("elements in the order of their names", "another order")
+    }
+    lastElement = name
+    for _ in 0..<(try decoder.readNumber(1 ... .max)) {
+      try decoder.mayCut()
+      try readHead(store) { head, payload in
+        try store.fold.replaceElement(
+          CellPath(cell, name), identity.span.bytes, .nothing, head, payload)
+      }
+    }
+  }
+
+  // MARK: Units
+
+  private func beginMakers(_ left: UInt64) throws {
+    guard left > 0 else {
+      stage = .parts
+      return
+    }
+    try decoder.mayCut()
+    let lane = try decoder.readLane()
+    lastMaker.sequence = 0
+    stage = .makerRuns(
+      Inserter(replica: replicas[lane], epoch: lanes[lane].id.epoch),
+      left: try decoder.readNumber(1 ... .max),
+      lanesLeft: left - 1)
+  }
+
+  private func loadMakers(of inserter: Inserter, _ store: StoreTransaction) throws {
+    try decoder.mayCut()
+    let more = try decoder.readNumber()
+    let index = UInt32(try decoder.readNumber(0...UInt64(UInt32.max)))
+    let unitsEach = try decoder.readNumber(1...UnitOrderLimits.unitsMax)
+    let operations = try decoder.readNumber(1...UnitOrderLimits.unitsMax)
+    let (sequence, overflows) = lastMaker.sequence.addingReportingOverflow(more)
+    let (units, isTooMany) = unitsEach.multipliedReportingOverflow(by: operations)
+    guard !overflows, !isTooMany, sequence > 0, units <= UnitOrderLimits.unitsMax - lastMaker.units,
+      sequence <= .max - operations
+    else { throw decoder.bad("at most \(UnitOrderLimits.unitsMax) units", "more") }
+    var order = try store.fold.unitOrder(of: cell)
+    for operation in 0..<operations {
+      try order.tree.addMaker(
+        HeadID(
+          replica: inserter.replica, epoch: inserter.epoch, sequence: sequence + operation, index: index),
+        units: unitsEach, isExtension: false, to: try order.tree.lastMakerRow(of: inserter))
+    }
+    lastMaker = (sequence + operations - 1, lastMaker.units + units)
+  }
+
+  private func readUnit() throws -> UnitID {
+    let lane = try decoder.readLane()
+    return UnitID(
+      replica: replicas[lane], epoch: lanes[lane].id.epoch,
+      number: try decoder.readNumber(0...UnitOrderLimits.unitsMax - 1))
+  }
+
+  private func loadPart(_ store: StoreTransaction) throws {
+    try decoder.mayCut()
+    var order = try store.fold.unitOrder(of: cell)
+    let tag = try decoder.readByte()
+    guard tag == 1 else {
+      guard tag == 0 else { throw decoder.bad("0 or 1", "\(tag)") }
+      let problems = try order.verify()
+      guard problems.isEmpty, order.root.units == lastMaker.units else {
+        throw decoder.bad("\(lastMaker.units) units in an order", problems.first ?? "\(order.root.units)")
+      }
+      return endCell()
+    }
+    let first = try readUnit()
+    let count = try decoder.readNumber(1...SnapshotContent.unitsMax)
+    let byte = try decoder.readByte()
+    guard byte < 16 else { throw decoder.bad("flags of a part", "\(byte)") }
+    let flags = SnapshotContent.PartFlags(rawValue: byte)
+    var piece = Piece(
+      first: first, count: count, left: nil, right: nil, isVisible: flags.contains(.isVisible), element: nil,
+      text: 0..<0, level: Level(depth: 0, rightDepth: 0))
+    if flags.contains(.hasLeft) { piece.left = try readUnit() }
+    if flags.contains(.hasRight) { piece.right = try readUnit() }
+    if flags.contains(.hasElement) { piece.element = try readUnit() }
+    piece.level.depth = try decoder.readNumber(0...UnitOrderLimits.unitsMax)
+    piece.level.rightDepth = try decoder.readNumber(0...UnitOrderLimits.unitsMax)
+    let range = try decoder.readPayload()
+    let text = decoder.bytes(range)
+    let hasText = order.isText && piece.isVisible
+    guard isUTF8(text.span.bytes), hasText ? scalarCount(of: text.span.bytes) == count : text.isEmpty,
+      piece.element == nil || count == 1 && !order.isText, order.root.units <= lastMaker.units - count
+    else { throw decoder.bad("a part of \(count) units", "another") }
+    try order.append(piece, text: text)
+    try UnitCell.write(order.root, of: cell, in: &store.fold)
+    let items = try decoder.readNumber(0...(order.isText ? 0 : count))
+    stage = .items(piece, left: items)
+  }
+
+  private func loadItem(in piece: Piece, _ store: StoreTransaction) throws {
+    try decoder.mayCut()
+    let number = piece.first.number + (try decoder.readNumber(0...piece.count - 1))
+    let item = UnitID(piece.first.inserter, number)
+    var places: [(head: Head, unit: UnitID)] = []
+    for _ in 0..<(try decoder.readNumber(1 ... .max)) {
+      try decoder.mayCut()
+      let head = try head(decoder.readHead())
+      let number = try decoder.readNumber(0...UnitOrderLimits.unitsMax - 1)
+      places.append((head, UnitID(replica: head.id.replica, epoch: head.id.epoch, number: number)))
+    }
+    var isWritten = false
+    for _ in 0..<(try decoder.readNumber(1 ... .max)) {
+      try decoder.mayCut()
+      try readHead(store) { head, payload in
+        if isWritten {
+          return try ListItems.replace(.value, of: item, cell, .nothing, head, payload, in: &store.fold)
+        }
+        isWritten = true
+        let (placed, unit) = places.removeFirst()
+        try ListItems.write(
+          item, of: cell, at: unit, by: placed, value: payload, by: head, in: &store.fold)
+      }
+    }
+    for (head, unit) in places {
+      var payload = ByteWriter()
+      payload.append(place: unit)
+      try ListItems.replace(.place, of: item, cell, .nothing, head, payload.span, in: &store.fold)
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import LMDB
+import OperationFormat
+
+// What is kept of transactions that the log does not have any more: a zone's records begin with a snapshot that has them.
+// Of each lane the log lacks the first ones up to a sequence.
+
+extension LaneTable {
+  /// Up to which sequence the log does not have a lane any more; 0 if it has all.
+  func retired(_ lane: Lane) throws -> UInt64 {
+    let key = TableKey.rows(.retiredLanes, of: lane.zone).appending(lane.replica, lane.epoch)
+    return try transaction.withCheckedValue(of: key, in: tables.replicas) { row in
+      var reader = ByteReader(row)
+      return try reader.readVarint("lane.retired")
+    } ?? 0
+  }
+
+  /// What a transaction that the log does not have any more had seen.
+  func retiredBase(of lane: Lane, _ sequence: UInt64) throws -> BaseNumbers? {
+    let prefix = TableKey.rows(.retiredBases, of: lane.zone).appending(lane.replica, lane.epoch)
+    var cursor = try transaction.openCursor(tables.replicas)
+    guard try cursor.seek(atMost: prefix.appending(sequence).span) else { return nil }
+    return try cursor.withCheckedEntry { key, row in
+      key.hasPrefix(prefix.span.bytes) ? try Self.base(in: row) : nil
+    }
+  }
+
+  private static func base(in row: RawSpan) throws(FormatError) -> BaseNumbers? {
+    var reader = ByteReader(row)
+    let incarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("lane.retired"))
+    let offset = try reader.readVarint("lane.retired")
+    return incarnation == .none ? nil : (incarnation, offset)
+  }
+
+  /// What the transactions that the log does not have any more had seen of an incarnation, by the sequences from which on
+  /// it is another.
+  func retiredBases(of lane: Lane, _ incarnation: IncarnationNumber) throws -> [LaneBases.Step] {
+    let prefix = TableKey.rows(.retiredBases, of: lane.zone).appending(lane.replica, lane.epoch)
+    var steps: [LaneBases.Step] = []
+    try transaction.forEachEntry(in: tables.replicas, under: prefix.span.bytes) { key, row in
+      let base = try Self.base(in: CheckedRow.content(of: row, under: key))
+      steps.append(
+        LaneBases.Step(
+          sequence: try key.bigEndian64(at: 13),
+          base: base?.incarnation == incarnation ? base?.offset ?? 0 : 0))
+      return true
+    }
+    return steps
+  }
+}
+
+extension LaneTable where Source == TableStorage {
+  /// Notes that the log does not have a lane any more up to a sequence.
+  ///
+  /// - Parameter bases: what its transactions had seen, all of them.
+  func retire(
+    _ lane: Lane, through last: UInt64, _ bases: [LaneBases.Step], of incarnation: IncarnationNumber
+  ) throws {
+    guard last > 0 else { return }
+    let key = TableKey.rows(.retiredLanes, of: lane.zone).appending(lane.replica, lane.epoch)
+    try source.putChecked(key, in: tables.replicas) { $0.append(varint: last) }
+    let prefix = TableKey.rows(.retiredBases, of: lane.zone).appending(lane.replica, lane.epoch)
+    for step in bases where step.sequence <= last {
+      try source.putChecked(prefix.appending(step.sequence), in: tables.replicas) { writer in
+        writer.append(varint: step.base == 0 ? 0 : UInt64(incarnation.rawValue))
+        writer.append(varint: step.base)
+      }
+    }
+    source.forgetSequences(of: lane)
+  }
+}

@@ -1,0 +1,129 @@
+import EventStore
+import OperationFormat
+import Replicator
+
+/// Stores that are in sync write snapshots of a zone, which are the same bytes. Some retire their history. One that is
+/// behind, and has something to send, begins with the snapshot of another. Nothing that they show changes by that, and all
+/// continue to sync.
+struct RetiredHistory: AftermathEvent {
+  unowned let world: SimulatedWorld
+
+  init(_ world: SimulatedWorld) { self.world = world }
+
+  func run(_ choices: inout SimulationChoices) throws {
+    guard let (writer, zone) = pickWriter() else { return }
+    begin(.historyRetired)
+    try write("before", to: "value", of: "retired", in: zone, on: writer)
+    try agreement.check(zone, after: "a write")
+    var writes = 1
+    for round in 0..<2 {
+      try compareSnapshots(of: zone)
+      for device in agreement.devices(with: zone) where choices.next(below: 2) == 0 {
+        try retire(zone, on: device)
+        if choices.next(below: 3) == 0 { try restart(device) }
+      }
+      for device in agreement.devices(with: zone) where device.configuration.role == .writer {
+        try write("round \(round)", to: "value", of: "retired", in: zone, on: device)
+        writes += 1
+      }
+      if choices.next(below: 2) == 0 { try beginAgain(zone, &choices) }
+      try agreement.check(zone, after: "history was retired")
+      try agreement.checkWrites(writes, of: "retired", in: zone, after: "history was retired")
+    }
+    try compareSnapshots(of: zone)
+  }
+
+  /// Lets all stores that are settled write a snapshot.
+  private func compareSnapshots(of zone: ZoneID) throws {
+    var first: (device: SimulatedDevice, manifest: SnapshotManifest)?
+    for device in agreement.devices(with: zone) {
+      guard let store = device.store, let manifest = try snapshot(of: zone, store) else { continue }
+      let digest = try store.read { try $0.digest(of: zone) }
+      guard manifest.digest == digest else {
+        throw SimulationFailure(
+          .snapshotsAreEqual, "a snapshot of \(zone) by d\(device.number) has another digest than its records"
+        )
+      }
+      if let (other, known) = first, known.offset == manifest.offset, known != manifest {
+        throw SimulationFailure(
+          .snapshotsAreEqual,
+          "d\(other.number) and d\(device.number) write other snapshots of \(zone) at offset \(known.offset)")
+      }
+      if first != nil { world.count(.snapshotsEqual) }
+      first = first ?? (device, manifest)
+    }
+  }
+
+  /// A store that knows more of the zone than the log, or less, makes none.
+  private func snapshot(of zone: ZoneID, _ store: LocalStore) throws -> SnapshotManifest? {
+    do {
+      return try store.makeSnapshot(of: zone)
+    } catch let error as StoreError where error.code == .unsettled || error.code == .newerFormat {
+      return nil
+    }
+  }
+
+  private func retire(_ zone: ZoneID, on device: SimulatedDevice) throws {
+    guard let store = device.store else { return }
+    try unchanged(zone, on: device, by: "retiring history") {
+      do {
+        try executor.wait { try await store.retireHistory(of: zone) }
+        world.count(.historiesRetired)
+      } catch let error as StoreError where error.code == .unsettled || error.code == .newerFormat {
+        return
+      }
+    }
+  }
+
+  /// Lets a store that is behind begin with a snapshot of one that is not.
+  private func beginAgain(_ zone: ZoneID, _ choices: inout SimulationChoices) throws {
+    let devices = agreement.devices(with: zone)
+    guard devices.count > 1, let ahead = devices.first, let behind = devices.last,
+      let source = ahead.store, let store = behind.store
+    else { return }
+    try syncAlone(ahead)
+    guard let manifest = try snapshot(of: zone, source) else { return }
+    do {
+      try executor.wait {
+        try await store.begin(zone, with: manifest) { try source.snapshotPart($0, of: manifest) }
+      }
+    } catch let error as StoreError where error.code == .outOfOrder || error.code == .incarnationChanged {
+      return
+    }
+    world.count(.zonesBegunAgain)
+    try checkIsSound(zone, behind)
+    if choices.next(below: 3) == 0 { try restart(behind) }
+  }
+
+  private func restart(_ device: SimulatedDevice) throws {
+    let machines = SimulatedMachines(world)
+    machines.end(device)
+    try machines.boot(device)
+  }
+
+  private func unchanged(
+    _ zone: ZoneID, on device: SimulatedDevice, by what: String, _ body: () throws -> Void
+  ) throws {
+    guard let store = device.store else { return }
+    let before = try store.read { try $0.digest(of: zone) }
+    try body()
+    guard try store.read({ try $0.digest(of: zone) }) == before else {
+      throw SimulationFailure(.recordsAreFold, "\(what) changes what d\(device.number) shows of \(zone)")
+    }
+    try checkIsSound(zone, device)
+  }
+
+  private func checkIsSound(_ zone: ZoneID, _ device: SimulatedDevice) throws {
+    guard let store = device.store else { return }
+    if let problem = try store.verify().problems.first {
+      throw SimulationFailure(.recordsAreFold, "d\(device.number) is not sound: \(problem)")
+    }
+    let (last, digest) = try store.read { (try $0.lastPosition(), try $0.digest(of: zone)) }
+    guard last > .start, try !store.read({ try $0.isFoldingAgain() }) else { return }
+    let past = try store.snapshotBlockingThisThread(at: last)
+    guard try past.read({ try $0.digest(of: zone) }) == digest else {
+      throw SimulationFailure(
+        .pastIsFold, "d\(device.number) has other records at its last position than now")
+    }
+  }
+}
