@@ -51,52 +51,45 @@ extension LocalStore {
     try await OriginChange(core: core, zone: zone, manifest: manifest).run(progress)
   }
 
+  /// As ``makeSnapshot(of:progress:)``, for a remote: nil if the zone is not settled.
+  package func makeSnapshotForRemote(of zone: ZoneID) async throws -> SnapshotManifest? {
+    do {
+      return try await core.fileThreads.run(.waits) { [core] _ in
+        try StoreError.translating { try core.makeSnapshot(of: zone) { _ in }.manifest }
+      }
+    } catch let error as StoreError where error.code == .unsettled || error.code == .newerFormat {
+      return nil
+    }
+  }
+
+  /// Removes what ``makeSnapshotForRemote(of:)`` has made.
+  package func removeUnneededSnapshots() throws { try core.removeUnneededSnapshots() }
+
+  /// Notes that the remote has a snapshot of a zone.
+  ///
+  /// - Returns: how many bytes the log has after it, about.
+  @discardableResult
+  package func noteSnapshot(
+    of zone: ZoneID, at offset: UInt64, byteCount: UInt64
+  ) async throws -> UInt64 {
+    try await core.perform { store in
+      let (number, known) = try store.storage.zones.visible(zone)
+      var row = known
+      let (end, before) = (row.token?.offset ?? 0, row.snapshot.offset)
+      // Each entry counts as the others do.
+      if offset >= end {
+        row.logBytes = 0
+      } else if offset > before {
+        row.logBytes = UInt64(Double(row.logBytes) * Double(end - offset) / Double(end - before))
+      }
+      if offset > before { row.snapshot = (offset, byteCount) }
+      store.storage.setZoneRow(row, number)
+      return row.logBytes
+    }
+  }
+
   /// A part of a snapshot that was made here, as it is stored.
   package func snapshotPart(_ index: Int, of manifest: SnapshotManifest) throws -> [UInt8] {
     try StoreError.translating { try core.snapshots.part(index, of: manifest) }
-  }
-}
-
-extension StoreCore {
-  var snapshots: SnapshotFiles {
-    SnapshotFiles(
-      store: configuration.assetDirectory ?? directory, isSynced: !configuration.isUnsynced,
-      calls: configuration.assetCalls, makeRandom: configuration.makeRandom)
-  }
-
-  /// Writes a snapshot of a zone. Returns the last position of the log that it has seen, too.
-  func makeSnapshot(
-    of zone: ZoneID, _ progress: @escaping (UInt64) throws -> Void
-  ) throws -> (manifest: SnapshotManifest, position: Position) {
-    if configuration.isReadOnly { throw StoreError.readOnly(directory) }
-    return try read { source in
-      let position = try source.lastPosition()
-      let manifest = try snapshots.make { keep in
-        try SnapshotWriter(of: zone, source, keep: keep).write(progress: progress)
-      }
-      return (manifest, position)
-    }
-  }
-
-  /// Keeps a snapshot of another store.
-  func keep(_ manifest: SnapshotManifest, fetch: (Int) async throws -> [UInt8]) async throws {
-    let incoming = try snapshots.begin()
-    do {
-      for (index, part) in manifest.parts.enumerated() {
-        let stored = try await fetch(index)
-        _ = try part.unpack(stored.span.bytes)
-        try snapshots.write(stored, index, to: incoming)
-      }
-      try snapshots.finish(manifest, incoming)
-    } catch {
-      snapshots.discard(incoming)
-      throw StoreError.translate(error)
-    }
-  }
-
-  /// Removes the snapshots that no zone begins with.
-  func removeUnneededSnapshots() throws {
-    let needed = try read { try $0.readView.zones.origins().map(\.origin.content) }
-    try snapshots.remove(allBut: Set(needed))
   }
 }

@@ -160,7 +160,7 @@ struct ContributionTests {
     let explanation = try #require(try store.read { try $0.explain(note("r"), field: "log") })
     #expect(explanation.kind == .contributions)
     #expect(explanation.heads.map(\.head.content) == [.contribution("a"), .contribution("b")])
-    #expect(explanation.heads[0].entry.transaction.author == "ann")
+    #expect(explanation.heads[0].entry?.transaction.author == "ann")
     #expect(explanation.reasons == [] && explanation.replaced == [])
     try await store.write { tx in
       try tx.delete(note("r"))

@@ -49,7 +49,7 @@ struct DirectoryTests {
 
   @Test(
     "a store of another format is refused, and unchanged",
-    arguments: [(1, StoreError.Code.olderFormat), (7, .newerFormat)] as [(UInt8, StoreError.Code)])
+    arguments: [(1, StoreError.Code.olderFormat), (8, .newerFormat)] as [(UInt8, StoreError.Code)])
   func otherFormat(_ version: UInt8, _ code: StoreError.Code) async throws {
     try await makeStore()
     let store = try directory.store()

@@ -359,7 +359,7 @@ struct ListsAndTexts {
     }
     let text = try #require(try store.read { try $0.explain(note("r"), field: "body") })
     #expect(text.kind == .text && text.heads.map(\.head.content) == [.text("oat "), .text("milk")])
-    #expect(text.heads.map(\.entry.transaction.author) == ["bob", "ann"])
+    #expect(text.heads.map(\.entry?.transaction.author) == ["bob", "ann"])
     let list = try #require(try store.read { try $0.explain(note("r"), field: "steps") })
     #expect(list.kind == .list && list.heads.map(\.head.content.value) == ["a", "B"] && list.reasons == [])
     let unit = try #require(list.heads[1].head.content.element)

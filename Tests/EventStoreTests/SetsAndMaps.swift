@@ -216,7 +216,7 @@ struct SetsAndMaps {
     }
     let set = try #require(try store.read { try $0.explain(note("r"), field: "tags") })
     #expect(set.kind == .set && set.heads.map(\.head.content) == [.element("b")])
-    #expect(set.heads[0].entry.transaction.author == "ann")
+    #expect(set.heads[0].entry?.transaction.author == "ann")
     #expect(set.replaced.map(\.content) == [.element("a")] && set.reasons == [])
     let removed = try #require(try store.read { try $0.explain(note("r"), field: "tags", element: "a") })
     #expect(removed.heads.isEmpty && removed.replaced.map(\.isRemoved) == [true])

@@ -25,7 +25,7 @@ struct PagesThatShow {
       #"""
       store    STORE
       replica  3f2a1b4c000000013f2a1b4c00000001
-      format   6
+      format   7
       file     N bytes
       log      positions 1 to 4
       clock    2026-01-31T09:01:02.100Z, counter 0, 58.9 min before the wall clock

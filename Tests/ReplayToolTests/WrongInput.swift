@@ -19,7 +19,7 @@ struct WrongInput {
   static let readers: [[String]] = [
     ["info", "STORE"], ["log", "STORE"], ["show", "STORE", "1"], ["state", "STORE"], ["digest", "STORE"],
     ["explain", "STORE", "shopping:milk"], ["conflicts", "STORE"], ["verify", "STORE"], ["rebuild", "STORE"],
-    ["export", "STORE"],
+    ["export", "STORE"], ["retire", "STORE"],
   ]
 
   private func run(_ arguments: [String], _ store: String) async -> Tool.Result {

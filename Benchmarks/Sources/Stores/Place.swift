@@ -15,6 +15,13 @@ package struct Place {
 
   package func remove() { try? FileManager.default.removeItem(atPath: path) }
 
+  /// The path of a directory in it that is not there.
+  package func empty(_ name: String) throws -> String {
+    let target = "\(path)/\(name)"
+    try? FileManager.default.removeItem(atPath: target)
+    return target
+  }
+
   /// Copies a directory into it, replacing an earlier copy with the same name.
   package func copy(_ directory: String, as name: String) throws -> String {
     let target = "\(path)/\(name)"

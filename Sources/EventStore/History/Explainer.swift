@@ -92,14 +92,15 @@ struct Explainer: ~Copyable {
     let (isVisible, missingTarget) = try (read.contains(record), read.missingTarget(of: record))
     let (pasts, origin) = try past(of: record, cells, element)
     // One transaction may have made very many heads: they share its entry.
-    var entries: [TransactionID: LogEntry] = [:]
+    var entries: [TransactionID: LogEntry?] = [:]
     return try zip(cells, pasts).map { cell, past in
       let (field, heads) = (cell.field, cell.heads)
       let explained = try heads.map { head in
         let id = head.operation.transaction
         let entry = try entry(of: id, in: record.zone, &entries)
         return Explanation.ExplainedHead(
-          head: head, entry: entry, base: entry.transaction.base,
+          head: head, entry: entry,
+          base: try entry.map { $0.transaction.base } ?? retiredBase(of: id, in: record.zone),
           placement: try read.placement(of: id, in: record.zone))
       }
       // Whether only one of the heads shows.
@@ -135,17 +136,37 @@ struct Explainer: ~Copyable {
   }
 
   private func entry(
-    of id: TransactionID, in zone: ZoneID, _ known: inout [TransactionID: LogEntry]
-  ) throws -> LogEntry {
+    of id: TransactionID, in zone: ZoneID, _ known: inout [TransactionID: LogEntry?]
+  ) throws -> LogEntry? {
     if let entry = known[id] { return entry }
-    guard let position = try read.position(of: id, in: zone) else {
+    let position = try read.position(of: id, in: zone)
+    guard try position != nil || isRetired(id, in: zone) else {
       throw StoreError(
-        .positionUnknown, "the transaction \(id) is not in the log any more",
-        hint: "what was retired from the log cannot be explained")
+        .damaged, "the transaction \(id) made something, and is not in the log", hint: StoreError.damageHint)
     }
-    let entry = try read.entry(at: position)
-    known[id] = entry
+    let entry = try position.map { try read.entry(at: $0) }
+    known.updateValue(entry, forKey: id)
     return entry
+  }
+
+  /// Whether the zone begins with a snapshot that has a transaction.
+  private func isRetired(_ id: TransactionID, in zone: ZoneID) throws -> Bool {
+    guard let lane = try lane(of: id, in: zone) else { return false }
+    return try read.readView.lanes.retired(lane) >= id.sequence
+  }
+
+  private func lane(of id: TransactionID, in zone: ZoneID) throws -> Lane? {
+    let view = read.readView
+    let number = try view.zones.number(of: zone)
+    return try view.replicas.number(of: id.replica).map { Lane(zone: number, replica: $0, epoch: id.epoch) }
+  }
+
+  /// What a transaction had seen that the log does not have any more.
+  private func retiredBase(of id: TransactionID, in zone: ZoneID) throws -> Base? {
+    let view = read.readView
+    guard let lane = try lane(of: id, in: zone), let base = try view.lanes.retiredBase(of: lane, id.sequence)
+    else { return nil }
+    return Base(incarnation: try view.incarnations.identity(of: base.incarnation), offset: base.offset)
   }
 
   // MARK: Heads

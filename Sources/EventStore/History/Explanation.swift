@@ -6,8 +6,9 @@ public struct Explanation: Hashable, Sendable {
   public struct ExplainedHead: Hashable, Sendable {
     /// The head.
     public let head: CellHead
-    /// The transaction that made it, in this store's log.
-    public let entry: LogEntry
+    /// The transaction that made it, in this store's log; nil if the log does not have it any more: the zone's history up
+    /// to there was retired.
+    public let entry: LogEntry?
     /// The transaction's base: the offset up to which its replica had folded the zone. Nil if it had folded
     /// nothing.
     public let base: Base?

@@ -53,25 +53,28 @@ extension ReadTransaction {
   /// - Complexity: linear in the writers of the zone.
   public func peers(of zone: ZoneID) throws -> [Peer] {
     let (number, row) = try view.zones.visible(zone)
-    let incarnation = try row.token.map { try view.incarnations.identity(of: $0.incarnation) }
     let own = try view.replicas.number(of: identity.replica)
     let written = try view.lanes.writtenHere(in: number, row, identity)
     let reader = LogReader(view)
     var peers: [ReplicaID: Peer] = [:]
     for lane in try view.lanes.countedLanes(of: number) where lane.replica != own && lane.last > 0 {
-      guard let position = try view.log.position(of: lane.replica, lane.epoch, lane.last, in: number) else {
-        continue
-      }
-      let last = try reader.entry(at: position).transaction
+      let id = try view.replicas.identity(of: lane.replica)
       // What this store was before is no other one.
-      if written.writer(of: last.id) == .thisStore { continue }
-      let seen = last.base.flatMap { $0.incarnation == incarnation ? $0.offset : nil } ?? 0
+      let last = TransactionID(replica: id, epoch: lane.epoch, sequence: lane.last)
+      if written.writer(of: last) == .thisStore { continue }
+      let position = try view.log.position(of: lane.replica, lane.epoch, lane.last, in: number)
+      let entry = try position.map { try reader.entry(at: $0).transaction }
+      let name = Lane(zone: number, replica: lane.replica, epoch: lane.epoch)
+      let retired = try view.lanes.retiredTimestamp(of: name)
+      guard let timestamp = entry?.timestamp ?? retired else { continue }
+      let base = try view.log.base(of: lane.replica, lane.epoch, lane.last, in: number)
+      let seen = base.flatMap { $0.incarnation == row.token?.incarnation ? $0.offset : nil } ?? 0
       // A store writes in one epoch after the other.
-      let known = peers[last.replica]
-      let isLater = known.map { $0.wroteMilliseconds <= last.timestamp.milliseconds } ?? true
-      peers[last.replica] = Peer(
-        id: last.replica, author: isLater ? last.author : known?.author,
-        wroteMilliseconds: max(last.timestamp.milliseconds, known?.wroteMilliseconds ?? 0),
+      let known = peers[id]
+      let isLater = known.map { $0.wroteMilliseconds <= timestamp.milliseconds } ?? true
+      peers[id] = Peer(
+        id: id, author: isLater ? entry?.author : known?.author,
+        wroteMilliseconds: max(timestamp.milliseconds, known?.wroteMilliseconds ?? 0),
         seenOffset: max(seen, known?.seenOffset ?? 0))
     }
     return peers.values.sorted { $0.id < $1.id }

@@ -8,7 +8,7 @@ extension ReadTransaction {
   ///
   /// - Parameter only: the zone to export; nil for all. Rows of other zones are not read: they may be
   ///   damaged.
-  /// - Throws: ``StoreError`` `rereading` while the remote log of one of these zones is read again: what is
+  /// - Throws: ``StoreError`` `retired` if the log does not have all of a zone; `rereading` while the remote log of one of these zones is read again: what is
   ///   pending is not known before that ends. `damaged`; what the closure throws.
   package func forEachExportedLine(of only: ZoneID? = nil, _ body: (ExportedLine) throws -> Bool) throws {
     try LogExporter(self).forEachLine(of: only, body)
@@ -29,6 +29,13 @@ private struct LogExporter: ~Copyable {
         .rereading,
         "the log of zone “\(id)” is being read again: what is pending is not known before that ends",
         hint: "run `replay sync` until the zone is in sync, and export then")
+    }
+    for (number, id) in zones {
+      guard let origin = try view.zones.origin(of: number) else { continue }
+      throw StoreError(
+        .retired,
+        "the log of zone “\(id)” begins at position \(origin.position): what was before was retired",
+        hint: "copy the store with `replay backup`, or export the records with `replay export --records`")
     }
     guard try body(.header(read.identity)) else { return }
     for (type, policy) in try view.meta.policies().sorted(by: { $0.key < $1.key }) {

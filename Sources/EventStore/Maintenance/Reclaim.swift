@@ -3,15 +3,6 @@ import OperationFormat
 
 /// Removes the rows of zones that were deleted, in steps.
 struct Reclaim {
-  /// What one step may still take away: so that its transaction stays small.
-  struct Budget {
-    var rows = 10_000
-    /// Of the log.
-    var bytes = LogReplay.stepBytesMax
-
-    var isSpent: Bool { rows <= 0 || bytes <= 0 }
-  }
-
   let storage: TableStorage
 
   init(_ storage: TableStorage) { self.storage = storage }
@@ -21,7 +12,7 @@ struct Reclaim {
   /// - Returns: nil if there are no such zones.
   func step() throws -> ReclaimReport? {
     var report = ReclaimReport()
-    var budget = Budget()
+    var budget = RemovalBudget()
     var last = ZoneNumber.none
     while !budget.isSpent, let zone = try storage.zones.nextRemoved(after: last) {
       try reclaim(zone, &budget, &report)
@@ -31,7 +22,9 @@ struct Reclaim {
   }
 
   /// Removes some rows of one zone, its own row last.
-  private func reclaim(_ zone: ZoneNumber, _ budget: inout Budget, _ report: inout ReclaimReport) throws {
+  private func reclaim(_ zone: ZoneNumber, _ budget: inout RemovalBudget, _ report: inout ReclaimReport)
+    throws
+  {
     // The sequences tell where its entries are: while there are any, nothing else goes.
     report.transactions += try reclaimLog(zone, &budget)
     let tables = storage.tables
@@ -54,7 +47,7 @@ struct Reclaim {
   /// Takes some of a zone's entries out of the log, and their sequences.
   ///
   /// - Returns: how many.
-  private func reclaimLog(_ zone: ZoneNumber, _ budget: inout Budget) throws -> UInt64 {
+  private func reclaimLog(_ zone: ZoneNumber, _ budget: inout RemovalBudget) throws -> UInt64 {
     let prefix = TableKey.state(StateNumber(rawValue: zone.rawValue))
     var runs: [ClosedRange<Position>] = []
     while !budget.isSpent {
@@ -68,34 +61,13 @@ struct Reclaim {
         return (lane, try SequenceRun(row, under: key))
       }
       guard let (lane, run) = found else { break }
-      let positions = try reclaimed(run.positions, &budget)
+      let positions = try storage.log.firstRemoved(of: run.positions, &budget)
       runs.append(positions)
       let count = positions.upperBound.rawValue - positions.lowerBound.rawValue
       try storage.log.removeSequences(run.first...run.first + count, of: lane)
     }
     try storage.log.remove(runs, isRewrite: false)
     return runs.reduce(0) { $0 + ($1.upperBound.rawValue - $1.lowerBound.rawValue) + 1 }
-  }
-
-  /// The first of some positions, as many as may be taken away now: those of whole rows.
-  func reclaimed(
-    _ positions: ClosedRange<Position>, _ budget: inout Budget
-  ) throws -> ClosedRange<Position> {
-    var last = positions.lowerBound
-    var cursor = try storage.transaction.openCursor(storage.tables.log)
-    var isThere = try cursor.seek(atMost: TableKey.log(last).span)
-    while isThere {
-      let (row, byteCount) = try cursor.withEntry { key, row in (try LogRow(row, under: key), row.byteCount) }
-      guard row.positions.lowerBound <= positions.upperBound else { break }
-      budget.bytes -= byteCount
-      last = max(last, min(row.positions.upperBound, positions.upperBound))
-      guard last < positions.upperBound, !budget.isSpent else { break }
-      budget.rows -= 1
-      isThere = try cursor.next()
-    }
-    budget.rows -= 1
-    // If the rows are lost, so are all of the positions.
-    return positions.lowerBound...(isThere ? last : positions.upperBound)
   }
 }
 

@@ -14,6 +14,7 @@ import Synchronization
 /// |---|---|
 /// | `data.mdb` | the data file of the last copy that was whole and sound |
 /// | `assets` | the files of assets that it names, and those of earlier copies |
+/// | `snapshots` | the snapshots that its zones begin with |
 /// | `backup.new` | a copy that is being made, until it takes the place of the last one |
 ///
 /// The data file is that of one commit. LMDB writes it into a pipe, page after page and without free pages. The files of
@@ -63,6 +64,7 @@ struct StoreBackup {
   private func copy(_ report: inout BackupReport) throws {
     try copyData(&report)
     try withCopy(in: newDirectory) { copy in
+      try copySnapshots(copy)
       try copyAssets(copy, &report)
       // Assets of an earlier copy may be damaged since.
       while try removeDamaged(verify(copy, report)) { try copyAssets(copy, &report) }
@@ -98,7 +100,7 @@ struct StoreBackup {
   /// Checks that the directory is empty, or has an earlier copy of the same store.
   private func check() throws {
     let names = try calls.names(in: directory) ?? []
-    let known = ["data.mdb", "lock.mdb", Self.newName, "assets"]
+    let known = ["data.mdb", "lock.mdb", Self.newName, "assets", "snapshots"]
     if let other = names.first(where: { !known.contains($0) }) {
       let what = other == StoreMark.name ? "a store that is in use" : "other files, such as “\(other)”"
       throw StoreError(
@@ -139,6 +141,9 @@ struct StoreBackup {
     // The next to open it makes the lock file again.
     for path in ["\(newDirectory)/lock.mdb", "\(directory)/lock.mdb"] { try calls.remove(path) }
     rmdir(newDirectory)
+    try removeUnneededSnapshots()
+    // It was opened once more.
+    try calls.remove("\(directory)/lock.mdb")
   }
 
   // MARK: The data file
@@ -160,6 +165,32 @@ struct StoreBackup {
       try progress(report)
     }
     if isSynced { try calls.sync(file, path) }
+  }
+
+  // MARK: Snapshots
+
+  private var snapshots: SnapshotFiles {
+    SnapshotFiles(
+      store: directory, isSynced: isSynced, calls: calls, makeRandom: core.configuration.makeRandom)
+  }
+
+  /// Copies the snapshots that are not there yet. Those of the last copy stay until this one has taken its place.
+  private func copySnapshots(_ copy: StoreCore) throws {
+    for (_, origin) in try copy.read({ try $0.readView.zones.origins() }) {
+      if try snapshots.contents().contains(origin.content) { continue }
+      let manifest = try core.snapshots.manifest(of: origin.content)
+      _ = try snapshots.make { keep in
+        for index in manifest.parts.indices { try keep(index, core.snapshots.part(index, of: manifest)) }
+        return manifest
+      }
+    }
+  }
+
+  private func removeUnneededSnapshots() throws {
+    let needed = try withCopy(in: directory) { copy in
+      try copy.read { try $0.readView.zones.origins().map(\.origin.content) }
+    }
+    try snapshots.remove(allBut: Set(needed))
   }
 
   // MARK: Assets

@@ -35,6 +35,8 @@ public struct StoreInformation: Hashable, Sendable {
     /// What is pending and cannot be sent as it is. Lanes that cannot be sent only because they continue one
     /// of these are not listed.
     public let closedLanes: [ClosedLane]
+    /// The snapshot that its records begin with; nil if the log has all of its history.
+    public let origin: Origin?
   }
 
   /// Pending transactions of one replica's epoch that the remote log does not take.
@@ -55,6 +57,16 @@ public struct StoreInformation: Hashable, Sendable {
     public let pending: UInt64
     /// Why the log does not take them.
     public let reason: Reason
+  }
+
+  /// The snapshot that a zone's records begin with.
+  public struct Origin: Hashable, Sendable {
+    /// The hash of its content.
+    public let content: ContentHash
+    /// Up to which offset of the zone's remote log it goes.
+    public let offset: UInt64
+    /// What the zone was before this position of the log, the store does not know any more.
+    public let position: Position
   }
 
   /// One replica's part in a zone.
@@ -195,7 +207,10 @@ extension ReadTransaction {
       writtenHere: try readView.lanes.writtenHere(in: number, row, identity),
       rejected: try rejectedSegments(in: zone),
       rereadFrom: try readView.lanes.rereading(of: number)?.first,
-      closedLanes: try closedLanes(of: number, row))
+      closedLanes: try closedLanes(of: number, row),
+      origin: try readView.zones.origin(of: number).map {
+        StoreInformation.Origin(content: $0.content, offset: $0.offset, position: $0.position)
+      })
   }
 
   private func closedLanes(of zone: ZoneNumber, _ row: ZoneRow) throws -> [StoreInformation.ClosedLane] {

@@ -16,9 +16,10 @@ struct SnapshotDecoder: ~Copyable {
     var id: StoreIdentity
     var last: UInt64
     var closure: UInt64?
+    var timestamp = Timestamp(rawValue: 0)
     var parent: (lane: Int, sequence: UInt64)?
     /// From which sequences on the base is another, ascending.
-    var bases: [LaneBases.Step]
+    var bases: [BaseStep]
   }
 
   private var part: [UInt8] = []
@@ -104,6 +105,13 @@ struct SnapshotDecoder: ~Copyable {
     return bits
   }
 
+  private mutating func readLittleEndian64() throws -> UInt64 {
+    var reader = ByteReader(part.span.bytes, at: position)
+    let bits = try reader.readLittleEndian("snapshot.content", as: UInt64.self)
+    move(to: reader.position)
+    return bits
+  }
+
   private mutating func readHash() throws -> ContentHash {
     var reader = ByteReader(part.span.bytes, at: position)
     let hash = try ContentHash.read(from: &reader, "snapshot.content")
@@ -166,15 +174,16 @@ struct SnapshotDecoder: ~Copyable {
       }
       let closure = try readNumber(0...manifest.offset)
       lane.closure = closure == 0 ? nil : closure
+      lane.timestamp = Timestamp(rawValue: try readLittleEndian64())
       let parent = try readNumber(0...count)
       if parent > 0 { lane.parent = (Int(parent) - 1, try readNumber(1 ... .max)) }
-      var step = LaneBases.Step(sequence: 0, base: 0)
+      var step = BaseStep(sequence: 0, base: 0)
       for _ in 0..<(try readNumber(0...lane.last)) {
         try mayCut()
         let more = try readNumber(1...(lane.last - step.sequence))
         let base = try readNumber(0...manifest.offset - 1)
         guard step.base < base || step.sequence == 0 else { throw bad("a base over \(step.base)", "\(base)") }
-        step = LaneBases.Step(sequence: step.sequence + more, base: base)
+        step = BaseStep(sequence: step.sequence + more, base: base)
         lane.bases.append(step)
       }
       guard lane.last == 0 || lane.bases.first?.sequence == 1 else {
@@ -245,9 +254,7 @@ struct SnapshotDecoder: ~Copyable {
     let byte = try readByte()
     guard byte < 2 else { throw bad("0 or 1", "\(byte)") }
     if byte == 0 { return nil }
-    var reader = ByteReader(part.span.bytes, at: position)
-    let timestamp = try reader.readLittleEndian("snapshot.content", as: UInt64.self)
-    move(to: reader.position)
+    let timestamp = try readLittleEndian64()
     return FoundHead(
       lane: try readLane(), timestamp: Timestamp(rawValue: timestamp), sequence: try readNumber(1 ... .max),
       index: 0)

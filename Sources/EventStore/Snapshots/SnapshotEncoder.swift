@@ -10,6 +10,7 @@ import OperationFormat
 // | varint | their count |
 // | 16 | of each: replica, big-endian |
 // | varint ×3 | epoch; last sequence in the log, 0 for none; offset that closed the lane, 0 for none |
+// | 8 | timestamp of the last transaction, little-endian; 0 for none |
 // | varint | parent: index of its lane + 1, 0 for none; then the parent's sequence, a varint |
 // | varint | count of the sequences from which on the base is another |
 // | varint ×2 | of each: sequence, less the one before; offset of the base, 0 for none in this incarnation |

@@ -92,6 +92,7 @@ final class SnapshotWriter {
       encoder.writer.append(varint: last)
       encoder.writer.append(
         varint: try view.lanes.closure(of: number, epoch, in: zone, incarnation) ?? 0)
+      encoder.writer.append(littleEndian: try lastTimestamp(of: number, epoch, last).rawValue)
       let parent = last > 0 ? try view.lanes.parent(of: number, epoch, in: zone) : nil
       encoder.writer.append(
         varint: try parent.map { try encoder.index(of: $0.replica, $0.epoch) + 1 } ?? 0)
@@ -108,6 +109,15 @@ final class SnapshotWriter {
       try encoder.mayCut()
     }
     return lanes.map(\.0)
+  }
+
+  private func lastTimestamp(of replica: ReplicaNumber, _ epoch: UInt32, _ last: UInt64) throws -> Timestamp {
+    if last == 0 { return Timestamp(rawValue: 0) }
+    if let position = try view.log.position(of: replica, epoch, last, in: zone) {
+      return try LogReader(view).entry(at: position).transaction.timestamp
+    }
+    let lane = Lane(zone: zone, replica: replica, epoch: epoch)
+    return try view.lanes.retiredTimestamp(of: lane) ?? Timestamp(rawValue: 0)
   }
 
   private func appendEntries(_ lanes: [SnapshotContent.Lane]) throws {

@@ -229,7 +229,8 @@ struct LogRereading {
         let place = try storage.placements.placement(of: row.replica, row.epoch, next, in: zone, incarnation)
         guard let place else { return }
         if place.offset == offset {
-          for sequence in next...min(place.last, row.last) {
+          let lane = Lane(zone: zone, replica: row.replica, epoch: row.epoch)
+          for sequence in next...min(place.last, row.last) where try storage.retired(lane) < sequence {
             order.append(try position(sequence, of: row.replica, row.epoch, zone))
           }
         }

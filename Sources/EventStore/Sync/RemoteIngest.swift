@@ -32,7 +32,9 @@ struct RemoteIngest {
       replica: lane.number, epoch: lane.epoch, first: lane.first, last: last,
       hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds, chain: chain)
     row.isChainStated = segment.statedChain != nil
-    try recordSegment(row, zone, incarnation, at: segment.offset)
+    try recordSegment(
+      row, zone, incarnation, at: segment.offset,
+      byteCount: segment.transactions.reduce(0) { $0 + UInt64($1.count) })
     try retime(capped, zone, &report)
     report.conflicts += store.fold.conflictCount - conflictsBefore
     report.token = try token(of: zone, segment.zone, segment.incarnation)
@@ -92,7 +94,9 @@ struct RemoteIngest {
       hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds)
     let link = try link(of: acknowledgement, writer, zone, incarnation)
     (row.chain, row.isChainStated) = (link?.chain, acknowledgement.statedChain != nil)
-    try recordSegment(row, zone, incarnation, at: acknowledgement.offset, isRead: link != nil)
+    try recordSegment(
+      row, zone, incarnation, at: acknowledgement.offset,
+      byteCount: acknowledgement.header?.unpackedBytes ?? 0, isRead: link != nil)
     try retime(capped, zone, &report)
     report.token = try token(of: zone, acknowledgement.zone, acknowledgement.incarnation)
   }
@@ -284,7 +288,7 @@ struct RemoteIngest {
   /// Writes a segment's rows, and moves token and base if it is the next one and was read.
   private func recordSegment(
     _ segment: SegmentRow, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64,
-    isRead: Bool = true
+    byteCount: UInt64, isRead: Bool = true
   ) throws {
     let before = try storage.segments.row(at: offset, in: zone, incarnation)
     if let before { try Self.checkIsSame(segment, as: before, at: offset) }
@@ -299,7 +303,7 @@ struct RemoteIngest {
     }
     try ZoneCatalog(store).removeShippedCut(zone, incarnation)
     try storage.lanes.dropIfShipped(segment.replica, segment.epoch, of: zone, incarnation)
-    if isRead { try moveToken(of: zone, incarnation, to: offset, segment.hash) }
+    if isRead { try moveToken(of: zone, incarnation, to: offset, segment.hash, byteCount: byteCount) }
   }
 
   /// Throws unless a segment is the one that an offset is known for.
@@ -317,10 +321,12 @@ struct RemoteIngest {
 
   /// Moves a zone's token and base to an offset, if it is the next one.
   func moveToken(
-    of zone: ZoneNumber, _ incarnation: IncarnationNumber, to offset: UInt64, _ hash: ContentHash
+    of zone: ZoneNumber, _ incarnation: IncarnationNumber, to offset: UInt64, _ hash: ContentHash,
+    byteCount: UInt64 = 0
   ) throws {
     var row = try storage.zoneRow(zone)
     guard row.moveToken(to: offset, hash, of: incarnation) else { return }
+    row.logBytes &+= byteCount
     storage.setZoneRow(row, zone)
   }
 }

@@ -31,6 +31,9 @@ package struct ZoneSyncState: Hashable, Sendable {
   package var hasUnsentAssets = false
   /// Whether its log is being read again.
   package var isRereading = false
+  /// How many bytes of transactions its log has after the last snapshot that is known, about; and how many that has.
+  package var logBytes: UInt64 = 0
+  package var snapshotBytes: UInt64 = 0
 
   init(
     zone: ZoneID, attachment: ZoneAttachment, token: ChangeToken?, pending: UInt64,

@@ -15,7 +15,7 @@ import OperationFormat
 // | 8, lane | varint ×3 | the lane has another name in the log: `LaneRenaming` |
 // | 9, lane, record number (4), cell (4) | varint | how many units of the lane there keep their names |
 // | 10, lane | varint ×3 | an adopted lane that cannot be shipped as it is: `ContestedLane` |
-// | 11, lane | varint | up to which sequence the log does not have the lane any more: `RetiredLanes` |
+// | 11, lane | varint ×2 | up to which sequence the log does not have the lane any more, and that one's timestamp |
 // | 12, lane, sequence (8) | varint ×2 | from there on, the base of what the log does not have any more |
 
 /// The kinds of rows of `replicas` that belong to a zone: the first byte of their keys.

@@ -104,7 +104,8 @@ struct LaneTable<Source: TableReading>: TableView {
     return found.flatMap { $0.offset > token.offset ? $0 : nil }
   }
 
-  /// The lanes of a zone: how many transactions of each the store has, and the last sequence.
+  /// The lanes of a zone: how many transactions of each the log has, and the last sequence that the log or the snapshot has
+  /// that the zone begins with.
   func countedLanes(
     of zone: ZoneNumber
   ) throws -> [(replica: ReplicaNumber, epoch: UInt32, count: UInt64, last: UInt64)] {
@@ -127,6 +128,10 @@ struct LaneTable<Source: TableReading>: TableView {
       lanes.append((replica, found.2, overflows ? .max : count, last))
       let next = TableKey.sequence(zone, replica, found.2, .max)
       isThere = try cursor.seek(to: next.span) ? cursor.next() : cursor.seek(atOrAfter: next.span)
+    }
+    for lane in try retiredLanes(of: zone)
+    where !lanes.contains(where: { $0.replica == lane.replica && $0.epoch == lane.epoch }) {
+      lanes.append((lane.replica, lane.epoch, 0, try retired(lane)))
     }
     return lanes
   }

@@ -14,6 +14,16 @@ extension LaneTable {
     } ?? 0
   }
 
+  /// When the last transaction of a lane was made that the log does not have any more; nil if it has all.
+  func retiredTimestamp(of lane: Lane) throws -> Timestamp? {
+    let key = TableKey.rows(.retiredLanes, of: lane.zone).appending(lane.replica, lane.epoch)
+    return try transaction.withCheckedValue(of: key, in: tables.replicas) { row in
+      var reader = ByteReader(row)
+      _ = try reader.readVarint("lane.retired")
+      return Timestamp(rawValue: try reader.readVarint("lane.retired"))
+    }
+  }
+
   /// What a transaction that the log does not have any more had seen.
   func retiredBase(of lane: Lane, _ sequence: UInt64) throws -> BaseNumbers? {
     let prefix = TableKey.rows(.retiredBases, of: lane.zone).appending(lane.replica, lane.epoch)
@@ -33,13 +43,13 @@ extension LaneTable {
 
   /// What the transactions that the log does not have any more had seen of an incarnation, by the sequences from which on
   /// it is another.
-  func retiredBases(of lane: Lane, _ incarnation: IncarnationNumber) throws -> [LaneBases.Step] {
+  func retiredBases(of lane: Lane, _ incarnation: IncarnationNumber) throws -> [BaseStep] {
     let prefix = TableKey.rows(.retiredBases, of: lane.zone).appending(lane.replica, lane.epoch)
-    var steps: [LaneBases.Step] = []
+    var steps: [BaseStep] = []
     try transaction.forEachEntry(in: tables.replicas, under: prefix.span.bytes) { key, row in
       let base = try Self.base(in: CheckedRow.content(of: row, under: key))
       steps.append(
-        LaneBases.Step(
+        BaseStep(
           sequence: try key.bigEndian64(at: 13),
           base: base?.incarnation == incarnation ? base?.offset ?? 0 : 0))
       return true
@@ -51,13 +61,19 @@ extension LaneTable {
 extension LaneTable where Source == TableStorage {
   /// Notes that the log does not have a lane any more up to a sequence.
   ///
-  /// - Parameter bases: what its transactions had seen, all of them.
+  /// - Parameters:
+  ///   - timestamp: that of the last one.
+  ///   - bases: what its transactions had seen, all of them.
   func retire(
-    _ lane: Lane, through last: UInt64, _ bases: [LaneBases.Step], of incarnation: IncarnationNumber
+    _ lane: Lane, through last: UInt64, at timestamp: Timestamp, _ bases: [BaseStep],
+    of incarnation: IncarnationNumber
   ) throws {
     guard last > 0 else { return }
     let key = TableKey.rows(.retiredLanes, of: lane.zone).appending(lane.replica, lane.epoch)
-    try source.putChecked(key, in: tables.replicas) { $0.append(varint: last) }
+    try source.putChecked(key, in: tables.replicas) { writer in
+      writer.append(varint: last)
+      writer.append(varint: timestamp.rawValue)
+    }
     let prefix = TableKey.rows(.retiredBases, of: lane.zone).appending(lane.replica, lane.epoch)
     for step in bases where step.sequence <= last {
       try source.putChecked(prefix.appending(step.sequence), in: tables.replicas) { writer in

@@ -45,6 +45,15 @@ struct ZoneRow: Hashable, Sendable {
   /// How many epochs the store's own lane in the zone is ahead of the store's epoch. The lane takes a new
   /// epoch when the log closed it, or has another branch of it.
   var renewals: UInt32 = 0
+  /// How many bytes of transactions the log has after the last snapshot of it that is known, about.
+  var logBytes: UInt64 = 0
+  /// The last snapshot at the remote that is known: up to which offset it goes, and how many bytes it has.
+  var snapshot: (offset: UInt64, byteCount: UInt64) {
+    get { (snapshotOffset, snapshotBytes) }
+    set { (snapshotOffset, snapshotBytes) = newValue }
+  }
+  private var snapshotOffset: UInt64 = 0
+  private var snapshotBytes: UInt64 = 0
 
   /// The epoch of the store's own lane.
   func ownEpoch(_ identity: StoreIdentity) -> UInt32 { identity.epoch &+ renewals }
@@ -92,7 +101,8 @@ struct ZoneRow: Hashable, Sendable {
   // | varint, 32 | token's offset and hash; absent where there is no token |
   // | varint | base's incarnation number, 0 where there is none |
   // | varint | base's offset; absent where there is no base |
-  // | varint | epochs that the own lane is ahead of the store's; absent where it is 0 |
+  // | varint | epochs that the own lane is ahead of the store's; absent where it is 0, and nothing follows |
+  // | varint ×3 | bytes of the log after the last snapshot, that one's offset and bytes; absent where all are 0 |
 
   func append(to writer: inout ByteWriter) {
     writer.append(1)
@@ -106,7 +116,10 @@ struct ZoneRow: Hashable, Sendable {
     }
     writer.append(varint: UInt64(baseIncarnation.rawValue))
     if base != nil { writer.append(varint: baseOffset) }
-    if renewals > 0 { writer.append(varint: UInt64(renewals)) }
+    let counts = [logBytes, snapshotOffset, snapshotBytes]
+    let hasCounts = counts.contains { $0 > 0 }
+    if renewals > 0 || hasCounts { writer.append(varint: UInt64(renewals)) }
+    if hasCounts { for count in counts { writer.append(varint: count) } }
   }
 
   /// The parity bit, so that a flipped bit never changes a status.
@@ -131,7 +144,12 @@ struct ZoneRow: Hashable, Sendable {
     }
     baseIncarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("zone.base"))
     if baseIncarnation != .none { baseOffset = try reader.readVarint("row") }
-    if reader.remaining > 0 { renewals = UInt32(try reader.readVarint("row", in: 1...UInt64(UInt32.max))) }
+    if reader.remaining > 0 { renewals = UInt32(try reader.readVarint("row", in: 0...UInt64(UInt32.max))) }
+    if reader.remaining > 0 {
+      logBytes = try reader.readVarint("zone.logBytes")
+      snapshotOffset = try reader.readVarint("zone.snapshot")
+      snapshotBytes = try reader.readVarint("zone.snapshot")
+    }
     try reader.finish("row")
   }
 }

@@ -100,6 +100,12 @@ private struct InfoPage {
         "\(replica.replica), epoch \(replica.epoch), up to sequence \(Display.count(replica.lastSequence))"
           + (zone.writtenHere.isOwn(replica.replica) ? Self.writer(replica, zone.writtenHere) : ""))
     }
+    if let origin = zone.origin {
+      try row(
+        "begins",
+        "at position \(origin.position), with a snapshot at offset \(origin.offset): what was before was retired"
+      )
+    }
     if let offset = zone.rereadFrom {
       try row(
         "reading", "again from offset \(offset): nothing is sent before the end of the remote log", .warning)
@@ -203,6 +209,12 @@ extension StoreInformation.Zone {
           ])
         }),
       "rereadFrom": rereadFrom.map { .number($0) },
+      "origin": origin.map {
+        .object([
+          "content": .text($0.content), "offset": .number($0.offset),
+          "position": .number($0.position.rawValue),
+        ])
+      },
       "closedLanes": .array(closedLanes.map(\.json)),
     ])
   }

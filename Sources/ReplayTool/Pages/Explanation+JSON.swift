@@ -64,7 +64,8 @@ extension Explanation.ExplainedHead {
     var members = head.content.jsonMembers
     members["operation"] = .text(head.operation)
     members["timestamp"] = .text(head.timestamp)
-    members["made"] = entry.madeJSON
+    members["made"] = entry?.madeJSON
+    if entry == nil { members["isRetired"] = .bool(true) }
     members["hadSeen"] = base?.json
     members["placement"] = placement?.json
     return members

@@ -29,7 +29,7 @@ struct ExplanationPage {
     }
     let winner = explanation.heads[0]
     try output.line(output.styled(quote(winner.head.content), .winner) + " " + verb)
-    try output.line("  \(Self.capital(maker(winner.entry, winner.head.content))).")
+    try output.line("  \(Self.capital(maker(winner))).")
     for line in try sight(winner) { try output.line("  \(line)") }
     try printNullified(output)
     try printVisibility(output)
@@ -76,7 +76,7 @@ struct ExplanationPage {
       let content = output.styled(quote(head.head.content), loss == nil ? .winner : .loser)
       let to = loss.map { "  lost to \(quote($0.winner.head.content))" } ?? ""
       try output.line("  " + content + to)
-      try output.line("    \(Self.capital(maker(head.entry, head.head.content))).")
+      try output.line("    \(Self.capital(maker(head))).")
       for line in try sight(head) { try output.line("    \(line)") }
       if let loss { try output.line("    Neither had seen the other, and \(text(loss.reason)).") }
     }
@@ -100,22 +100,27 @@ struct ExplanationPage {
   // MARK: Who
 
   /// “set by ann on replica 9c1f03aa at 2026-01-31T09:05:00.000Z (position 12, “Buy milk”)”.
-  private func maker(_ entry: LogEntry, _ content: CellHead.Content) -> String {
-    let transaction = entry.transaction
-    let by = transaction.author.map { " by \(Display.plain($0))" } ?? ""
-    let epoch = transaction.epoch == 0 ? "" : ", epoch \(transaction.epoch)"
+  ///
+  /// Of what was retired, the author, the label and the position are not known any more.
+  private func maker(_ one: Explanation.ExplainedHead) -> String {
+    let id = one.head.operation.transaction
+    let by = one.entry?.transaction.author.map { " by \(Display.plain($0))" } ?? ""
+    let epoch = id.epoch == 0 ? "" : ", epoch \(id.epoch)"
     let here =
-      switch writtenHere.writer(of: transaction.id) {
+      switch writtenHere.writer(of: id) {
       case .thisStore: " (this store)"
       case .copy: " (a copy of this store)"
       case .other: ""
       }
-    let label = transaction.label.map { ", “\(Display.plain($0, limit: 60))”" } ?? ""
-    return "\(verb(of: content, entry))\(by) on replica \(Display.short(transaction.replica))\(epoch)\(here)"
-      + " at \(Display.time(transaction.timestamp)) (position \(entry.position)\(label))"
+    let label = one.entry?.transaction.label.map { ", “\(Display.plain($0, limit: 60))”" } ?? ""
+    let place = one.entry.map { "position \($0.position)\(label)" } ?? "its history was retired"
+    let timestamp = one.entry?.transaction.timestamp ?? one.head.timestamp
+    return
+      "\(verb(of: one.head.content, one.entry))\(by) on replica \(Display.short(id.replica))\(epoch)\(here)"
+      + " at \(Display.time(timestamp)) (\(place))"
   }
 
-  private func verb(of content: CellHead.Content, _ entry: LogEntry) -> String {
+  private func verb(of content: CellHead.Content, _ entry: LogEntry?) -> String {
     switch content {
     case .value(.null): return "cleared"
     case .value: return "set"
@@ -127,7 +132,7 @@ struct ExplanationPage {
     case .dead: return "deleted"
     case .moved: return "moved"
     case .alive:
-      for operation in entry.transaction.operations.reversed() {
+      for operation in entry?.transaction.operations.reversed() ?? [] {
         switch operation {
         case .create(explanation.record.name, _): return "created"
         case .moveHere(explanation.record.name, _, let place):
@@ -154,8 +159,8 @@ struct ExplanationPage {
   /// What a head's transaction had seen, where it is, and whether its clock was corrected: one sentence for
   /// each.
   private func sight(_ head: Explanation.ExplainedHead) throws -> [String] {
-    let transaction = head.entry.transaction
     var lines = ["It had seen \(seen(head.base)); \(place(head))."]
+    guard let transaction = head.entry?.transaction else { return lines }
     if let parent = transaction.parent {
       lines.append("It continues \(Display.short(parent)), and had seen all of it.")
     }
@@ -177,7 +182,7 @@ struct ExplanationPage {
 
   private func place(_ head: Explanation.ExplainedHead) -> String {
     if let placement = head.placement { return "it is at offset \(placement.offset)" }
-    return writtenHere.writer(of: head.entry.transaction.id) == .thisStore
+    return writtenHere.writer(of: head.head.operation.transaction) == .thisStore
       ? "it is pending: no other replica has it yet" : "it is in no present remote log"
   }
 
@@ -220,7 +225,7 @@ struct ExplanationPage {
     try output.line("Lost to it:")
     for (loser, reason) in zip(explanation.heads.dropFirst(), explanation.reasons).prefix(Self.headsMax) {
       try output.line("  " + output.styled(quote(loser.head.content), .loser))
-      try output.line("    \(Self.capital(maker(loser.entry, loser.head.content))).")
+      try output.line("    \(Self.capital(maker(loser))).")
       for line in try sight(loser) { try output.line("    \(line)") }
       try output.line("    Neither had seen the other, and \(text(reason)).")
     }
@@ -256,15 +261,17 @@ struct ExplanationPage {
     var columns = Columns(output, indent: 2)
     var last: Value?
     for (head, loss) in zip(changes.heads, changes.losses).prefix(Self.headsMax) {
-      let maker = head.entry.transaction
+      let maker = head.entry?.transaction
       let element = members?.element(of: head.head.content, in: explanation)
       defer { last = element }
       try columns.add([
         .init(element.map { element == last ? "" : Display.value($0) } ?? "of a removed element", .quiet),
         .init(ChangedMembers.text(head.head.content), loss == nil ? .winner : .loser),
         .init(loss.map { "lost: \(text($0.reason))" } ?? ""),
-        .init(maker.author.map { Display.plain($0) } ?? "-"), .init(Display.writer(maker.id), .quiet),
-        .init(Display.time(maker.timestamp), .quiet), .init("position \(head.entry.position)", .quiet),
+        .init(maker?.author.map { Display.plain($0) } ?? "-"),
+        .init(Display.writer(head.head.operation.transaction), .quiet),
+        .init(Display.time(maker?.timestamp ?? head.head.timestamp), .quiet),
+        .init(head.entry.map { "position \($0.position)" } ?? "retired", .quiet),
       ])
     }
     try columns.flush()

@@ -220,7 +220,8 @@ package struct ReplicatorMachine: Sendable {
     searches.beginRound()
     var round = SyncRound(
       steps: steps, selection: selection, zonesAtOnceMax: policy.zonesAtOnceMax,
-      assetChunksMax: isRunning ? max(1, policy.assetChunksInRoundMax) : nil, searches: searches.byZone,
+      assetChunksMax: isRunning ? max(1, policy.assetChunksInRoundMax) : nil,
+      snapshotBytesMin: policy.snapshotBytesMin, searches: searches.byZone,
       holds: holds, look: look, unsettled: unsettled, lastPage: lastPage, misplacedResults: misplacedResults)
     look = RoundLook()
     let effects = round.start()

@@ -28,6 +28,10 @@ public struct SyncPolicy: Hashable, Sendable {
   /// The longest wait before it is asked again.
   public var assetRetryMillisecondsMax: Int64 = 3_600_000
 
+  /// A zone gets a snapshot at its remote once its log has so many bytes of transactions after the last one, and as many as
+  /// that has: new stores begin with it. A store makes it after a round in which it has sent something.
+  public var snapshotBytesMin: UInt64 = 4 << 20
+
   /// The most logs of one call of ``RemoteLog/heads(of:list:)``.
   public static let headsMax = 4096
 

@@ -53,6 +53,7 @@ struct SyncRound: Sendable {
   private let selection: ZoneSelection
   private let zonesAtOnceMax: Int
   private let assetChunksMax: Int?
+  private let snapshotBytesMin: UInt64
   private let misplacedResults: MisplacedResults
   /// What hints say.
   let look: RoundLook
@@ -116,6 +117,7 @@ struct SyncRound: Sendable {
 
   /// - Parameters:
   ///   - assetChunksMax: the most chunks of assets that move in each zone; nil for any number.
+  ///   - snapshotBytesMin: see ``SyncPolicy``.
   ///   - searches: how far earlier rounds looked for the zones' assets.
   ///   - holds: the ``holds`` of the round before.
   ///   - look: what hints say since the round before.
@@ -123,6 +125,7 @@ struct SyncRound: Sendable {
   ///   - lastPage: the ``lastPage`` of the round before.
   init(
     steps: SyncSteps, selection: ZoneSelection, zonesAtOnceMax: Int, assetChunksMax: Int? = nil,
+    snapshotBytesMin: UInt64 = SyncPolicy().snapshotBytesMin,
     searches: [ZoneID: AssetSearch] = [:], holds: [ZoneID: SyncFailure] = [:],
     look: RoundLook = .thorough, unsettled: Set<ZoneID> = [], lastPage: ZoneEventPage? = nil,
     misplacedResults: MisplacedResults = .standard
@@ -131,6 +134,7 @@ struct SyncRound: Sendable {
     self.selection = selection
     self.zonesAtOnceMax = max(1, zonesAtOnceMax)
     self.assetChunksMax = assetChunksMax
+    self.snapshotBytesMin = snapshotBytesMin
     self.searches = searches
     self.holds = holds
     self.look = look
@@ -264,6 +268,7 @@ struct SyncRound: Sendable {
       let isUnchanged = isIdle(zone) && zone.token.map { heads.ends(at: $0) } ?? false
       return ZoneRound(
         zone, steps: steps, isLogUnchanged: isUnchanged, assetChunksMax: assetChunksMax,
+        snapshotBytesMin: snapshotBytesMin,
         search: search ?? AssetSearch(),
         hold: zone.attachment == .attached ? holds[zone.zone] : nil, misplacedResults: misplacedResults)
     }

@@ -6,7 +6,7 @@ package enum ZoneEffect: Hashable, Sendable {
   case create
   /// Attach the zone here to its remote log.
   case adopt(IncarnationID)
-  /// Read segments of the remote log.
+  /// Read segments of the remote log; from its start on, begin with a snapshot if there is one.
   case fetch(after: ChangeToken)
   /// Fold segments that follow a token. If more is to come after them, those that are too much for one commit
   /// wait for it.
@@ -19,6 +19,8 @@ package enum ZoneEffect: Hashable, Sendable {
   case append(PackedSegment, after: UInt64)
   /// Record that the remote has a segment.
   case acknowledge(SegmentHeader, SegmentPlace)
+  /// Make a snapshot of the zone, and put it at the remote, unless another store has.
+  case makeSnapshot(IncarnationID)
   /// Find an asset that is here now, and that an earlier segment was shipped without.
   case findUnsentAsset(after: AssetReference?)
   /// Find an asset that is not here, and that a transaction after a position names.
@@ -52,6 +54,8 @@ package enum ZoneResult: Sendable {
   case forgotCut
   /// What the store knows of the log now: the zone's token, and whether the log rejects the segment.
   case acknowledged(IngestReport)
+  /// Whether it was made.
+  case madeSnapshot(Bool)
   /// Nil: there is none.
   case foundUnsentAsset(AssetReference?)
   case foundAsset(WantedAsset)
@@ -73,6 +77,8 @@ package struct FoldOutcome: Hashable, Sendable {
   var changes = ReceivedChanges()
   /// Why the segment after the token was not folded; nil if the whole page was.
   var problem: SyncFailure?
+  /// The offset of the snapshot with which the zone has begun; the log after it is to be read.
+  var beganAt: UInt64?
   /// Whether the problem is that the segment has other content under sequences of this store.
   var isForked = false
 

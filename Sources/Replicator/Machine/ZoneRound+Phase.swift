@@ -12,12 +12,13 @@ extension ZoneRound {
   /// | `ready` | none: it has not started | |
   /// | `creating` | `create` | `created` |
   /// | `adopting` | `adopt` | `adopted`, `deletedMeanwhile` |
-  /// | `fetching` | `fetch` | `fetched`; `folded` if the log had to be read again |
+  /// | `fetching` | `fetch` | `fetched`; `folded` if the log had to be read again, or the zone has begun with a snapshot |
   /// | `folding` | `fold` | `folded` |
   /// | `preparing` | `prepare` | `prepared`; `folded` if the log is being read again |
   /// | `uploading` | `upload` | `uploaded` |
   /// | `appending` | `append` | `appended` |
   /// | `acknowledging` | `acknowledge` | `acknowledged` |
+  /// | `makingSnapshot` | `makeSnapshot` | `madeSnapshot` |
   /// | `findingUnsentAsset` | `findUnsentAsset` | `foundUnsentAsset` |
   /// | `uploadingUnsentAsset` | `upload` | `uploaded` |
   /// | `findingAsset` | `findAsset` | `foundAsset` |
@@ -39,6 +40,7 @@ extension ZoneRound {
     case uploading(Pass, PackedSegment)
     case appending(Pass, PackedSegment)
     case acknowledging(Pass, PackedSegment)
+    case makingSnapshot(IncarnationID)
     case findingUnsentAsset(IncarnationID)
     case uploadingUnsentAsset(IncarnationID)
     case findingAsset(IncarnationID)

@@ -33,15 +33,17 @@ struct ZoneRound: Sendable {
   /// nothing forbids it.
   private var held: SyncFailure?
   private var assets: ZoneAssets
+  private let snapshotBytesMin: UInt64
 
   /// - Parameters:
   ///   - isLogUnchanged: whether the log is not read.
   ///   - assetChunksMax: the most chunks of assets that move in the round; nil for any number.
+  ///   - snapshotBytesMin: see `SyncPolicy`.
   ///   - search: how far earlier rounds looked for assets.
   ///   - hold: the ``hold`` of the round before.
   init(
     _ state: ZoneSyncState, steps: SyncSteps, isLogUnchanged: Bool = false, assetChunksMax: Int? = nil,
-    search: AssetSearch = AssetSearch(),
+    snapshotBytesMin: UInt64 = SyncPolicy().snapshotBytesMin, search: AssetSearch = AssetSearch(),
     hold: SyncFailure? = nil, misplacedResults: MisplacedResults = .standard
   ) {
     report = ZoneReport(state.zone, .unfinished)
@@ -49,6 +51,7 @@ struct ZoneRound: Sendable {
     self.steps = steps
     self.isLogUnchanged = isLogUnchanged
     self.misplacedResults = misplacedResults
+    self.snapshotBytesMin = snapshotBytesMin
     held = state.pending > 0 ? hold : nil
     assets = ZoneAssets(chunksMax: assetChunksMax, search: search)
   }
@@ -101,6 +104,9 @@ struct ZoneRound: Sendable {
     case (.appending(let pass, let segment), .appended(let outcome)): return didAppend(outcome, segment, pass)
     case (.acknowledging(let pass, let segment), .acknowledged(let folded)):
       return didAcknowledge(folded, segment, pass)
+    case (.makingSnapshot(let incarnation), .madeSnapshot(let isMade)):
+      report.madeSnapshot = isMade
+      return findAssets(incarnation)
     case (.findingUnsentAsset(let incarnation), .foundUnsentAsset(nil)): return findAsset(incarnation)
     case (.findingUnsentAsset(let incarnation), .foundUnsentAsset(let asset?)):
       return uploadUnsent(asset, incarnation)
@@ -164,6 +170,7 @@ struct ZoneRound: Sendable {
   private mutating func didFold(_ outcome: FoldOutcome, _ pass: Pass) -> ZoneEffect? {
     var pass = pass
     pass.move(to: outcome.token)
+    if outcome.beganAt != nil { pass.hasMore = true }
     report.add(outcome)
     // It may be what lets the user write again.
     if outcome.segments > 0, held?.errorCode == .readOnly { held = nil }
@@ -228,8 +235,18 @@ struct ZoneRound: Sendable {
   private mutating func endPass(_ pass: Pass) -> ZoneEffect? {
     let isAhead = pass.hasMore || pass.hasShipped
     if isAhead, steps.contains(.fetch), parked == nil { return beginPass(pass) }
+    if isSnapshotDue {
+      return enter(.makingSnapshot(pass.token.incarnation), .makeSnapshot(pass.token.incarnation))
+    }
     // The log comes first: what others wrote is seen before the assets that it names.
     return findAssets(pass.token.incarnation)
+  }
+
+  /// Whether the log has grown by so much that a snapshot serves new stores. Who writes makes it.
+  private var isSnapshotDue: Bool {
+    guard report.sentSegments > 0, steps == .all, parked == nil, held == nil else { return false }
+    let bytes = state.logBytes &+ UInt64(report.bytesSent + report.bytesReceived)
+    return bytes >= max(snapshotBytesMin, state.snapshotBytes)
   }
 
   // MARK: Assets
@@ -315,6 +332,9 @@ struct ZoneRound: Sendable {
       guard isDeletion, failure.errorCode == .zoneUnknown else { return fail(failure) }
       // There is nothing to delete: the remote never made the zone, or went back to before it did.
       return finishDeletion(incarnation, remoteHasDeleted: false)
+    case .makingSnapshot(let incarnation) where failure.scope == .zone:
+      report.snapshotFailure = failure
+      return findAssets(incarnation)
     case .fetching(let pass), .folding(let pass): return didFail(failure, pass)
     case .appending(let pass, let segment): return didFailToAppend(failure, segment, pass)
     case .creating where failure.errorCode.isForLong && failure.scope == .zone:
@@ -369,6 +389,7 @@ struct ZoneRound: Sendable {
 
 extension ZoneReport {
   fileprivate mutating func add(_ outcome: FoldOutcome) {
+    beganAt = outcome.beganAt ?? beganAt
     received += outcome.report.folded
     receivedSegments += outcome.segments
     bytesReceived += outcome.bytes

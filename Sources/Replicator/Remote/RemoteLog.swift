@@ -1,4 +1,4 @@
-public import EventStore
+public import OperationFormat
 
 /// A shared log at a remote that its user owns: for each zone a totally ordered series of segments, and a
 /// list of the zones.
@@ -119,6 +119,38 @@ public protocol RemoteLog: Sendable {
   ///
   /// - Throws: ``RemoteError``, as ``assetState(_:)``.
   func assetChunk(at index: UInt64, of asset: RemoteAsset) async throws(RemoteError) -> [UInt8]?
+
+  // MARK: Snapshots
+
+  /// Names the snapshots of a zone's log, the newest first; nil if the remote keeps none. Without an implementation it is
+  /// nil.
+  ///
+  /// The answer may be late or wrong: a reader that finds a snapshot missing, damaged or false takes the one before, or reads
+  /// the log.
+  ///
+  /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`.
+  func snapshots(of zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) -> [RemoteSnapshot]?
+
+  /// Reads what a snapshot has; nil if it is not there, or not whole.
+  ///
+  /// - Throws: ``RemoteError``, as ``snapshots(of:_:)``.
+  func snapshotManifest(of snapshot: RemoteSnapshot) async throws(RemoteError) -> SnapshotManifest?
+
+  /// Reads a part of a snapshot as it is stored; nil if it is not there. The caller compares it with the manifest.
+  ///
+  /// - Throws: ``RemoteError``, as ``snapshots(of:_:)``.
+  func snapshotPart(at index: Int, of snapshot: RemoteSnapshot) async throws(RemoteError) -> [UInt8]?
+
+  /// Puts a part of a snapshot. One that exists is replaced only if it has other bytes.
+  ///
+  /// - Throws: ``RemoteError``, as ``snapshots(of:_:)``; `zoneUnknown` also if the zone was deleted; `overQuota`.
+  func putSnapshotPart(_ bytes: [UInt8], at index: Int, of snapshot: RemoteSnapshot) async throws(RemoteError)
+
+  /// Puts the manifest of a snapshot whose parts were all put: from then on ``snapshots(of:_:)`` names it. A remote keeps
+  /// the newest ones, and may remove the others.
+  ///
+  /// - Throws: ``RemoteError``, as ``putSnapshotPart(_:at:of:)``.
+  func finishSnapshot(_ manifest: SnapshotManifest, of snapshot: RemoteSnapshot) async throws(RemoteError)
 
   // MARK: Hints
 

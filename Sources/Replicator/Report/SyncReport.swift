@@ -84,6 +84,13 @@ public struct ZoneReport: Hashable, Sendable {
   /// How many assets could not be transferred.
   public package(set) var assetProblemCount = 0
 
+  /// The offset of the snapshot with which the store has begun to read the zone; nil if it has begun with none.
+  public package(set) var beganAt: UInt64?
+  /// Whether a snapshot was made and put at the remote.
+  public package(set) var madeSnapshot = false
+  /// Why a snapshot that was due was not made. It holds up nothing: ``status`` does not show it.
+  public package(set) var snapshotFailure: SyncFailure?
+
   /// Why nothing is sent of a parked zone; nil if sending did not fail too.
   package var shippingFailure: SyncFailure?
   /// Whether the remote has a zone of the name of a local one.

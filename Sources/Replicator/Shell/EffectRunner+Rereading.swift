@@ -14,6 +14,7 @@ extension EffectRunner {
     {
       return .folded(try await readOn(zone))
     }
+    if token.offset == 0, let outcome = try await begin(zone, token.incarnation) { return .folded(outcome) }
     let outcome: FetchOutcome
     do throws(RemoteError) {
       outcome = try await remote.segments(after: token, bytesMax: pageBytesMax)

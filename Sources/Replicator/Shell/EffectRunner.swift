@@ -75,6 +75,7 @@ package struct EffectRunner: Sendable {
           guard try store.isGone(incarnation) else { throw error }
           return .deletedMeanwhile(incarnation)
         }
+      case .makeSnapshot(let incarnation): return .madeSnapshot(try await makeSnapshot(of: zone, incarnation))
       case .fetch(let token):
         return try await locatingParting(of: zone, token.incarnation) { try await fetch(zone, after: token) }
       case .fold(let segments, let token, let isMoreToCome):

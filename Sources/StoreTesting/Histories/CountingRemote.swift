@@ -1,3 +1,5 @@
+import EventStore
+import OperationFormat
 import Replicator
 import Synchronization
 
@@ -73,6 +75,41 @@ struct CountingRemote: RemoteLog {
   ) async throws(RemoteError) -> [UInt8]? {
     counter.add()
     return try await remote.assetChunk(at: index, of: asset)
+  }
+
+  func snapshots(
+    of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> [RemoteSnapshot]? {
+    counter.add()
+    return try await remote.snapshots(of: zone, incarnation)
+  }
+
+  func snapshotManifest(
+    of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) -> SnapshotManifest? {
+    counter.add()
+    return try await remote.snapshotManifest(of: snapshot)
+  }
+
+  func snapshotPart(
+    at index: Int, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) -> [UInt8]? {
+    counter.add()
+    return try await remote.snapshotPart(at: index, of: snapshot)
+  }
+
+  func putSnapshotPart(
+    _ bytes: [UInt8], at index: Int, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) {
+    counter.add()
+    try await remote.putSnapshotPart(bytes, at: index, of: snapshot)
+  }
+
+  func finishSnapshot(
+    _ manifest: SnapshotManifest, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) {
+    counter.add()
+    try await remote.finishSnapshot(manifest, of: snapshot)
   }
 
   func changes() -> AsyncStream<RemoteHint> { remote.changes() }

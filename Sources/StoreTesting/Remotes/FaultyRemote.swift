@@ -1,3 +1,4 @@
+public import OperationFormat
 public import Replicator
 internal import Synchronization
 
@@ -150,6 +151,46 @@ public final class FaultyRemote: RemoteLog {
     guard var bytes, !bytes.isEmpty, happens(\.cutShort) else { return bytes }
     bytes.removeLast(1 + below(bytes.count))
     return bytes
+  }
+
+  public func snapshots(
+    of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> [RemoteSnapshot]? {
+    try await perform { remote throws(RemoteError) in
+      try await remote.snapshots(of: zone, incarnation)
+    }
+  }
+
+  public func snapshotManifest(
+    of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) -> SnapshotManifest? {
+    try await perform { remote throws(RemoteError) in
+      try await remote.snapshotManifest(of: snapshot)
+    }
+  }
+
+  public func snapshotPart(
+    at index: Int, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) -> [UInt8]? {
+    try await perform { remote throws(RemoteError) in
+      try await remote.snapshotPart(at: index, of: snapshot)
+    }
+  }
+
+  public func putSnapshotPart(
+    _ bytes: [UInt8], at index: Int, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) {
+    try await perform(writes: true) { remote throws(RemoteError) in
+      try await remote.putSnapshotPart(bytes, at: index, of: snapshot)
+    }
+  }
+
+  public func finishSnapshot(
+    _ manifest: SnapshotManifest, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) {
+    try await perform(writes: true) { remote throws(RemoteError) in
+      try await remote.finishSnapshot(manifest, of: snapshot)
+    }
   }
 
   public func changes() -> AsyncStream<RemoteHint> { remote.changes() }

@@ -1,3 +1,4 @@
+package import OperationFormat
 package import Replicator
 
 /// A remote before another one, for tests: it forwards the calls that it does not change.
@@ -54,6 +55,36 @@ extension ForwardingRemote {
     at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) -> [UInt8]? {
     try await remote.assetChunk(at: index, of: asset)
+  }
+
+  package func snapshots(
+    of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> [RemoteSnapshot]? {
+    try await remote.snapshots(of: zone, incarnation)
+  }
+
+  package func snapshotManifest(
+    of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) -> SnapshotManifest? {
+    try await remote.snapshotManifest(of: snapshot)
+  }
+
+  package func snapshotPart(
+    at index: Int, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) -> [UInt8]? {
+    try await remote.snapshotPart(at: index, of: snapshot)
+  }
+
+  package func putSnapshotPart(
+    _ bytes: [UInt8], at index: Int, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) {
+    try await remote.putSnapshotPart(bytes, at: index, of: snapshot)
+  }
+
+  package func finishSnapshot(
+    _ manifest: SnapshotManifest, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) {
+    try await remote.finishSnapshot(manifest, of: snapshot)
   }
 
   package func changes() -> AsyncStream<RemoteHint> { remote.changes() }

@@ -58,6 +58,7 @@ extension ZoneEffect {
       "find asset after \(last.text), named after \(position.map { "\($0.rawValue)" } ?? "the start")"
     case .download(let asset, let incarnation, let chunks):
       "download \(asset.text) of \(incarnation.text), \(Self.text(chunks))"
+    case .makeSnapshot(let incarnation): "make snapshot of \(incarnation.text)"
     case .forgetCut(let header): "forget cut \(header.text(zone))"
     case .withdraw(let incarnation, let isRevoked):
       "withdraw \(incarnation.text)\(isRevoked ? ", revoked" : "")"

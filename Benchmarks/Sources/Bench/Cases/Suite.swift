@@ -6,6 +6,7 @@ extension Case {
     ]
       + ycsb
       + shipping
+      + [firstSync]
       + [growth, elements, texts] + [2, 3, 16].map { onePlace(writers: $0) } + [references, space]
   }
 

@@ -75,10 +75,10 @@ package final class MemoryObjects: ObjectStore {
     state.withLock { $0.objects[name] = nil }
   }
 
-  /// Removes the assets of a log.
+  /// Removes the assets and the snapshots of a log.
   func removeAssets(of incarnation: IncarnationID) {
     state.withLock { state in
-      state.objects = state.objects.filter { !($0.key.incarnation == incarnation && $0.key.isOfAsset) }
+      state.objects = state.objects.filter { !($0.key.incarnation == incarnation && $0.key.isBesideLog) }
     }
   }
 

@@ -62,9 +62,9 @@ extension AsyncStream<RemoteHint>.Continuation {
 }
 
 extension RemoteHint {
-  /// What the put of an object changes; nil for a part of an asset.
+  /// What the put of an object changes; nil for a part of an asset or of a snapshot.
   init?(put name: ObjectName) {
-    if name.isOfAsset { return nil }
+    if name.isBesideLog { return nil }
     switch (name.incarnation, name.offset) {
     case (let log?, let offset?): self = .logs([log: offset])
     case (nil, _?): self = .zones

@@ -14,8 +14,11 @@ internal import OperationFormat
 /// | `logs/<incarnation>/amendments/<offset>` | the amendment of an entry that cannot be read |
 /// | `logs/<incarnation>/assets-<ab>/<hash>/<index>` | a chunk of an asset of the zone |
 /// | `logs/<incarnation>/assets-<ab>/<hash>/manifest` | the ``AssetManifest``: the asset is whole |
+/// | `logs/<incarnation>/snapshots-<offset>/<maker>/<index>` | a part of a snapshot of the zone at an offset |
+/// | `logs/<incarnation>/snapshots-<offset>/<maker>/manifest` | the `SnapshotManifest`: the snapshot is whole |
+/// | `logs/<incarnation>/snapshots/newest/index` | names the newest ones: ``ObjectSnapshots`` |
 ///
-/// An asset's hash is 64 hexadecimal digits, `ab` the first two of them, and a chunk's index 8. An offset is
+/// A maker is a replica: 32 hexadecimal digits. An asset's hash is 64 hexadecimal digits, `ab` the first two of them, and a chunk's index 8. An offset is
 /// 16 hexadecimal digits; its directory is the first 13 of them, so that 4,096 are in one directory.
 package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   /// The digits of an offset, and those of its directory.
@@ -28,6 +31,9 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
 
   /// The prefix of the directories of a log's assets.
   static let assetsPrefix = "assets-"
+
+  /// The prefix of the directories of a log's snapshots.
+  static let snapshotsPrefix = "snapshots"
 
   /// At least one, none of them empty.
   package let components: [String]
@@ -84,6 +90,29 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     ObjectName(assetFolder(asset, incarnation) + ["manifest"])
   }
 
+  /// A part of a snapshot of a zone.
+  package static func snapshotPart(_ index: Int, of snapshot: RemoteSnapshot) -> ObjectName {
+    let digits = String(index, radix: 16)
+    let file = String(repeating: "0", count: max(0, chunkDigits - digits.utf8.count)) + digits
+    return ObjectName(snapshotFolder(snapshot) + [file])
+  }
+
+  /// The manifest of a snapshot of a zone: the snapshot is whole.
+  package static func snapshotManifest(of snapshot: RemoteSnapshot) -> ObjectName {
+    ObjectName(snapshotFolder(snapshot) + ["manifest"])
+  }
+
+  /// What names the newest snapshots of a zone.
+  package static func snapshotIndex(of incarnation: IncarnationID) -> ObjectName {
+    ObjectName(log(of: incarnation).components + [snapshotsPrefix, "newest", "index"])
+  }
+
+  private static func snapshotFolder(_ snapshot: RemoteSnapshot) -> [String] {
+    log(of: snapshot.incarnation).components + [
+      "\(snapshotsPrefix)-\(place(of: snapshot.offset)[1])", snapshot.maker.description,
+    ]
+  }
+
   private static func assetFolder(_ asset: ContentHash, _ incarnation: IncarnationID) -> [String] {
     let digits = asset.description
     return log(of: incarnation).components + ["\(assetsPrefix)\(digits.prefix(2))", digits]
@@ -113,7 +142,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
       if let amendedOffset, Self.amendment(of: incarnation, amendedOffset) == self { return }
       guard let offset, Self.entry(of: incarnation, offset) == self else { return nil }
     case ("logs", 5):
-      guard let incarnation, isOfAsset(components, in: incarnation) else { return nil }
+      guard let incarnation, isOfAsset(components, in: incarnation) || isOfSnapshot else { return nil }
     default: return nil
     }
   }
@@ -130,6 +159,23 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     guard last.utf8.count == Self.chunkDigits, let index = UInt64(last, radix: 16) else { return false }
     return Self.assetChunk(index, of: asset, in: incarnation) == self
   }
+
+  /// Whether it is a part of a snapshot, or names some.
+  package var isOfSnapshot: Bool {
+    guard components.count == 5, components[0] == "logs", let incarnation else { return false }
+    if self == .snapshotIndex(of: incarnation) { return true }
+    let prefix = "\(Self.snapshotsPrefix)-"
+    guard components[2].hasPrefix(prefix), let maker = ReplicaID(components[3]),
+      let offset = UInt64(components[2].dropFirst(prefix.utf8.count), radix: 16), offset > 0
+    else { return false }
+    let snapshot = RemoteSnapshot(of: ZoneID(name: ""), incarnation, at: offset, by: maker)
+    if self == .snapshotManifest(of: snapshot) { return true }
+    guard last.utf8.count == Self.chunkDigits, let index = Int(last, radix: 16) else { return false }
+    return self == .snapshotPart(index, of: snapshot)
+  }
+
+  /// Whether it is beside a log, and goes with the zone: a part of an asset or of a snapshot.
+  package var isBesideLog: Bool { isOfAsset || isOfSnapshot }
 
   /// The asset that it is a part of.
   var asset: ContentHash? {

@@ -18,6 +18,7 @@ package final class ObjectRemote: LogOfObjects {
   package let amendments: EntryAmendments
   fileprivate let appender: LogAppender
   fileprivate let assets: ObjectAssets
+  fileprivate let snapshots: ObjectSnapshots
 
   /// - Parameters:
   ///   - isReadOnly: whether this user must not write, not even to complete a deletion of another.
@@ -43,6 +44,7 @@ package final class ObjectRemote: LogOfObjects {
       objects: objects, zones: zones, entries: entries, hints: hints,
       receivedMilliseconds: receivedMilliseconds)
     assets = ObjectAssets(objects: objects, zones: zones)
+    snapshots = ObjectSnapshots(objects: objects, zones: zones)
   }
 
   package var log: ObjectRemote { self }
@@ -152,5 +154,37 @@ extension LogOfObjects {
     at index: UInt64, of asset: RemoteAsset
   ) async throws(RemoteError) -> [UInt8]? {
     try await log.assets.chunk(at: index, of: asset)
+  }
+
+  // MARK: Snapshots
+
+  public func snapshots(
+    of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> [RemoteSnapshot]? {
+    try await log.snapshots.all(of: zone, incarnation)
+  }
+
+  public func snapshotManifest(
+    of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) -> SnapshotManifest? {
+    try await log.snapshots.manifest(of: snapshot)
+  }
+
+  public func snapshotPart(
+    at index: Int, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) -> [UInt8]? {
+    try await log.snapshots.part(at: index, of: snapshot)
+  }
+
+  public func putSnapshotPart(
+    _ bytes: [UInt8], at index: Int, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) {
+    try await log.snapshots.put(bytes, at: index, of: snapshot)
+  }
+
+  public func finishSnapshot(
+    _ manifest: SnapshotManifest, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) {
+    try await log.snapshots.finish(manifest, of: snapshot)
   }
 }

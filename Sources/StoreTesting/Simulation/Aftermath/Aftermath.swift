@@ -21,6 +21,7 @@ struct Aftermath: WorldPart {
     try run(OldRemote(world), .remoteTakenBack, .oldRemote, perMille: 100)
     try run(ImportChain(world), .logImported, .importChain, perMille: 100)
     try run(RestoredStore(world), .storeRestored, .restored, perMille: 100)
+    try run(SnapshotsRead(world), .snapshotRead, .snapshots, perMille: 100)
     try run(RetiredHistory(world), .historyRetired, .retired, perMille: 100)
     // It may close the log that the others use.
     try run(LostZone(world), .remoteTakenBack, .lostZone, perMille: 100)

@@ -25,7 +25,8 @@ enum RemoteDamage {
     case .zeros, .garbageEvent: return [UInt8](repeating: 0, count: 300)
     case .bytes, .damagedEvent:
       var bytes = bytes
-      for index in 0..<5 { bytes[bytes.count - 40 + index] ^= 0x5A }
+      let start = max(0, bytes.count - 40)
+      for index in start..<min(start + 5, bytes.count) { bytes[index] ^= 0x5A }
       return bytes
     }
   }

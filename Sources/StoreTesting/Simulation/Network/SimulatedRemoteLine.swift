@@ -1,4 +1,5 @@
 import EventStore
+import OperationFormat
 import Replicator
 
 /// The client of a device for a server that keeps the log: calls of the remote cross the network.
@@ -79,6 +80,49 @@ struct SimulatedRemoteLine: RemoteLog {
       process, "assetChunk \(index) of \(asset)",
       damage: { [self] bytes, choices in bytes == nil ? nil : network.spoil(&bytes!, &choices) },
       request: { [self] () throws(RemoteError) in try await server.assetChunk(at: index, of: asset) })
+  }
+
+  func snapshots(
+    of zone: ZoneID, _ incarnation: IncarnationID
+  ) async throws(RemoteError) -> [RemoteSnapshot]? {
+    try await network.call(process, "snapshots \(zone)") { [self] () throws(RemoteError) in
+      try await server.snapshots(of: zone, incarnation)
+    }
+  }
+
+  func snapshotManifest(
+    of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) -> SnapshotManifest? {
+    try await network.call(process, "snapshotManifest \(snapshot.offset)") { [self] () throws(RemoteError) in
+      try await server.snapshotManifest(of: snapshot)
+    }
+  }
+
+  func snapshotPart(
+    at index: Int, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) -> [UInt8]? {
+    try await network.call(
+      process, "snapshotPart \(index) of \(snapshot.offset)",
+      damage: { [self] bytes, choices in bytes == nil ? nil : network.spoil(&bytes!, &choices) },
+      request: { [self] () throws(RemoteError) in try await server.snapshotPart(at: index, of: snapshot) })
+  }
+
+  func putSnapshotPart(
+    _ bytes: [UInt8], at index: Int, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) {
+    try await network.call(process, "putSnapshotPart \(index) of \(snapshot.offset)", writes: true) {
+      [self] () throws(RemoteError) in
+      try await server.putSnapshotPart(bytes, at: index, of: snapshot)
+    }
+  }
+
+  func finishSnapshot(
+    _ manifest: SnapshotManifest, of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) {
+    try await network.call(process, "finishSnapshot \(snapshot.offset)", writes: true) {
+      [self] () throws(RemoteError) in
+      try await server.finishSnapshot(manifest, of: snapshot)
+    }
   }
 
   func changes() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }

@@ -28,6 +28,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case storeRestored
   case logImported
   case historyRetired
+  case snapshotRead
   // Time.
   case clockJump
   case clockOff
@@ -94,6 +95,9 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .historyRetired:
       "once all is at rest, stores write snapshots, retire their history, or begin with the snapshot of another: 10 % of "
         + "the seeds"
+    case .snapshotRead:
+      "once all is at rest, stores put snapshots at the remote, some of which are damaged, and a store that lost all begins "
+        + "with one: 10 % of the seeds"
     case .peerThatLies:
       "a peer ships parents, bases, sequences and kinds that no replica would, or under another's "
         + "identity: 15 % of the seeds"

@@ -21,6 +21,7 @@ struct SimulationPlan: Hashable, Sendable {
     case copies
     case restored
     case retired
+    case snapshots
   }
 
   let seed: UInt64

@@ -54,6 +54,7 @@ enum RoundText {
       "appends \(segment.header.sequences.lowerBound)…\(segment.header.sequences.upperBound) after \(offset)"
     case .acknowledge(let header, let place):
       "acknowledges \(header.sequences.lowerBound)…\(header.sequences.upperBound) at \(place.offset)"
+    case .makeSnapshot: "makes a snapshot"
     case .forgetCut: "forgets its cut"
     case .withdraw: "withdraws it"
     case .deleteAtRemote: "deletes it at the remote"

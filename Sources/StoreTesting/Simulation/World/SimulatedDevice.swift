@@ -55,6 +55,8 @@ final class SimulatedDevice: @unchecked Sendable {
   var foldStepsMax: Int?
   /// Whether its store notices at its start that it was copied, or put back from a backup.
   var noticesCopies = true
+  /// How much of a log asks for a snapshot at the remote; nil for more than a world has.
+  var snapshotBytesMin: UInt64?
 
   init(
     _ number: Int, _ configuration: SimulationConfiguration.Device, _ workloads: [any SimulationWorkload],
@@ -103,6 +105,7 @@ final class SimulatedDevice: @unchecked Sendable {
       pageBytesMax: self.configuration.pageBytesMax, makeRandom: { random.next() })
     var policy = SyncPolicy()
     policy.pollMilliseconds = self.configuration.pollMilliseconds
+    if let snapshotBytesMin { policy.snapshotBytesMin = snapshotBytesMin }
     replicators = (0..<self.configuration.replicators).map { _ in SimulatedReplicator(policy, selection) }
   }
 

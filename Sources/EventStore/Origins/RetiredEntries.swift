@@ -17,7 +17,7 @@ struct RetiredEntries {
   ///
   /// - Returns: whether there were any.
   func step() throws -> Bool {
-    var budget = Reclaim.Budget()
+    var budget = RemovalBudget()
     var hasRemoved = false
     for (zone, _) in try storage.zones.origins() where !budget.isSpent {
       let namesAssets = try storage.assets.hasAny(in: zone, .named)
@@ -28,12 +28,12 @@ struct RetiredEntries {
     return hasRemoved
   }
 
-  private func remove(_ lane: Lane, _ namesAssets: Bool, _ budget: inout Reclaim.Budget) throws -> Bool {
+  private func remove(_ lane: Lane, _ namesAssets: Bool, _ budget: inout RemovalBudget) throws -> Bool {
     let last = try storage.lanes.retired(lane)
     var runs: [ClosedRange<Position>] = []
     while !budget.isSpent, let run = try storage.log.firstRun(of: lane, in: 0...last)?.part(before: last + 1)
     {
-      let positions = try Reclaim(storage).reclaimed(run.positions, &budget)
+      let positions = try storage.log.firstRemoved(of: run.positions, &budget)
       let count = positions.upperBound.rawValue - positions.lowerBound.rawValue
       if namesAssets {
         for position in positions.lowerBound.rawValue...positions.upperBound.rawValue {

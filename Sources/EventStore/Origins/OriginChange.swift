@@ -69,7 +69,8 @@ private struct OriginCommit {
     try putEntries(number, incarnation, replicas)
     for (lane, replica) in zip(head.lanes, replicas) {
       let name = Lane(zone: number, replica: replica, epoch: lane.id.epoch)
-      try storage.lanes.retire(name, through: lane.last, lane.bases, of: incarnation)
+      try storage.lanes.retire(name, through: lane.last, at: lane.timestamp, lane.bases, of: incarnation)
+      store.clock.observe(lane.timestamp, wallMilliseconds: store.wallMilliseconds())
       if let parent = lane.parent {
         let found = head.lanes[parent.lane].id
         try storage.lanes.setParent(
@@ -91,6 +92,7 @@ private struct OriginCommit {
     var row = try storage.zoneRow(number)
     if row.token?.offset ?? 0 < manifest.offset {
       row.token = ZoneRow.Token(incarnation: incarnation, offset: manifest.offset, hash: manifest.hash)
+      (row.logBytes, row.snapshot) = (0, (manifest.offset, manifest.byteCount))
     }
     storage.setZoneRow(row, number)
     try Rebuild(store).refold(number, from: loaded.state)

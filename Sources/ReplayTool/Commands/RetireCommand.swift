@@ -1,0 +1,63 @@
+import ArgumentParser
+import EventStore
+import OperationFormat
+
+/// `replay retire`: lets zones begin with a snapshot, and takes what that has out of the log.
+struct RetireCommand: StoreCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "retire", abstract: "Retires the history of zones: records stay, the log begins here.",
+    discussion: """
+      It writes a snapshot of each zone beside the data, lets the zone's records begin with it, and takes the transactions \
+      that it has out of the log. What the store shows does not change. What a zone was before, who wrote it, and why a value \
+      won, the store then does not know any more; others that keep their history do.
+
+      What waits to be sent is never retired: sync the zone first. It works in steps; other processes may read and write \
+      meanwhile. If it is interrupted, nothing is lost; run it again.
+
+      Examples:
+        replay retire notes.store
+        replay retire notes.store --zone shopping
+      """)
+
+  @OptionGroup var store: StoreOptions
+
+  @Option(name: .long, help: "Only this zone; may be given several times.")
+  var zone: [String] = []
+
+  var hintIfInterrupted: String { "nothing is lost; run it again" }
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let opened = try store.openForWriting(console, creates: false)
+    defer { opened.close() }
+    let progress = Progress(console)
+    let known = try opened.information().zones
+    let chosen = zone.isEmpty ? known.filter { $0.token != nil }.map(\.id) : try zone.map(Inputs.zone)
+    var lines: [JSON] = []
+    for zone in chosen {
+      let before = known.first { $0.id == zone }?.transactions ?? 0
+      try await opened.retireHistory(of: zone) { done, total in
+        try progress.update("loading records", done: done, total: total)
+      }
+      progress.end()
+      let after = try opened.information().zones.first { $0.id == zone }
+      let retired = before - min(before, after?.transactions ?? 0)
+      if store.json {
+        lines.append(
+          .members([
+            "zone": .text(zone), "retired": .number(retired),
+            "begins": after?.origin.map { .number($0.position.rawValue) },
+          ]))
+      } else {
+        try console.output.line(
+          "\(Display.zone(zone))  \(Display.count(retired, "transaction")) retired"
+            + (after?.origin.map { "; its history begins at position \($0.position)" } ?? ""))
+      }
+    }
+    if store.json {
+      try console.output.line(.object(["zones": .array(lines)]))
+    } else if chosen.isEmpty {
+      try console.output.line("no zone was ever synced: nothing is retired")
+    }
+    return nil
+  }
+}
