@@ -47,23 +47,55 @@ extension LocalStore {
     _ zone: ZoneID, with manifest: SnapshotManifest, fetch: @escaping @Sendable (Int) async throws -> [UInt8],
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
   ) async throws {
-    try await core.keep(manifest, fetch: fetch)
-    try await OriginChange(core: core, zone: zone, manifest: manifest).run(progress)
-  }
-
-  /// As ``makeSnapshot(of:progress:)``, for a remote: nil if the zone is not settled.
-  package func makeSnapshotForRemote(of zone: ZoneID) async throws -> SnapshotManifest? {
     do {
-      return try await core.fileThreads.run(.waits) { [core] _ in
-        try StoreError.translating { try core.makeSnapshot(of: zone) { _ in }.manifest }
-      }
-    } catch let error as StoreError where error.code == .unsettled || error.code == .newerFormat {
-      return nil
+      try await core.snapshots.keep(manifest, fetch: fetch)
+      try await OriginChange(core: core, zone: zone, manifest: manifest).run(progress)
+    } catch {
+      throw StoreError.translate(error)
     }
   }
 
-  /// Removes what ``makeSnapshotForRemote(of:)`` has made.
-  package func removeUnneededSnapshots() throws { try core.removeUnneededSnapshots() }
+  /// Calls a closure with a snapshot of a zone, whose files are removed then unless they were there before.
+  ///
+  /// - Throws: as ``makeSnapshot(of:progress:)``; what the closure throws.
+  package func withSnapshot(
+    of zone: ZoneID, _ body: (SnapshotManifest) async throws -> Void
+  ) async throws {
+    let made = try await core.fileThreads.run(.waits) { [core] call in
+      try StoreError.translating {
+        try core.makeSnapshot(of: zone) { _ in if call.isCancelled { throw CancellationError() } }
+      }
+    }
+    func remove() { if made.isNew { try? core.snapshots.remove(made.manifest.content) } }
+    do {
+      try await body(made.manifest)
+      remove()
+    } catch {
+      remove()
+      throw error
+    }
+  }
+
+  /// Notes that a snapshot could not be made: the next try comes when the log has grown as much again.
+  package func deferSnapshot(of zone: ZoneID) async throws {
+    try await core.perform { store in
+      let (number, known) = try store.storage.zones.visible(zone)
+      var row = known
+      row.logBytes = 0
+      store.storage.setZoneRow(row, number)
+    }
+  }
+
+  /// Whether a snapshot is of the log that a zone has read.
+  package func knows(_ manifest: SnapshotManifest, of zone: ZoneID) throws -> Bool {
+    try read { source in
+      let (number, row) = try source.readView.zones.visible(zone)
+      guard let token = row.token, manifest.offset <= token.offset else { return false }
+      let known = try source.readView.segments.row(at: manifest.offset, in: number, token.incarnation)
+      let chain = try source.readView.segments.chain(at: manifest.offset, in: number, token.incarnation)
+      return known?.hash == manifest.hash && chain == manifest.chain
+    }
+  }
 
   /// Notes that the remote has a snapshot of a zone.
   ///

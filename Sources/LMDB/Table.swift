@@ -13,5 +13,5 @@ package struct Table: Sendable, Hashable {
   var branches: UInt32 = 0
 
   /// Whether it keeps the values that its keys had: see ``Transaction/openTable(keepingVersions:create:)``.
-  @inlinable var keepsVersions: Bool { versions != 0 }
+  @inlinable package var keepsVersions: Bool { versions != 0 }
 }

@@ -24,6 +24,8 @@ struct FileCalls: Sendable {
     /// How many names it has.
     var links: Int
     var isRegular: Bool
+    /// When it was changed last, in seconds since 1970.
+    var modified: Int
   }
 
   // MARK: Directories
@@ -113,7 +115,7 @@ struct FileCalls: Sendable {
     Status(
       byteCount: UInt64(clamping: raw.st_size), device: UInt64(truncatingIfNeeded: raw.st_dev),
       inode: UInt64(raw.st_ino), links: Int(clamping: raw.st_nlink),
-      isRegular: raw.st_mode & S_IFMT == S_IFREG)
+      isRegular: raw.st_mode & S_IFMT == S_IFREG, modified: raw.modified)
   }
 
   /// Reads bytes at an offset: fewer than there is room for only at the file's end (pread).
@@ -229,5 +231,16 @@ struct FileCalls: Sendable {
       }
       if errno != EINTR { throw FileError(number: errno, call: name, path: path) }
     }
+  }
+}
+
+extension stat {
+  /// When it was changed last, in seconds since 1970.
+  fileprivate var modified: Int {
+    #if canImport(Darwin)
+      Int(st_mtimespec.tv_sec)
+    #else
+      Int(st_mtim.tv_sec)
+    #endif
   }
 }

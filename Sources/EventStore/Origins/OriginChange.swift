@@ -25,7 +25,8 @@ struct OriginChange {
     let loaded = try await SnapshotLoad(core, number, manifest).run(progress)
     let head = try SnapshotHead(manifest, files)
     try await core.perform { store in
-      try OriginCommit(store, zone, manifest, head).run(loaded, madeAt: position)
+      try OriginCommit(store: store, zone: zone, manifest: manifest, head: head, files: files)
+        .run(loaded, madeAt: position)
     }
     try await RebuildRun(core).finish()
     try await RetiredEntries.removeAll(core)
@@ -42,7 +43,7 @@ struct SnapshotHead: Sendable {
     var decoder = SnapshotDecoder(manifest) { try files.part($0, of: manifest) }
     var entries: [(lane: Int?, row: SegmentRow)] = []
     lanes = try decoder.readLanes()
-    try decoder.readEntries { _, lane, row in entries.append((lane, row)) }
+    try decoder.readEntries(of: lanes) { _, lane, row in entries.append((lane, row)) }
     self.entries = entries
   }
 }
@@ -53,17 +54,16 @@ private struct OriginCommit {
   let zone: ZoneID
   let manifest: SnapshotManifest
   let head: SnapshotHead
+  let files: SnapshotFiles
   var storage: TableStorage { store.storage }
-
-  init(_ store: StoreTransaction, _ zone: ZoneID, _ manifest: SnapshotManifest, _ head: SnapshotHead) {
-    (self.store, self.zone, self.manifest, self.head) = (store, zone, manifest, head)
-  }
 
   func run(_ loaded: (state: StateNumber, assets: Set<AssetReference>), madeAt position: Position?) throws {
     let (number, incarnation) = try RemoteIngest(store).target(zone, manifest.incarnation)
     guard try storage.states.storedRowIfThere(of: loaded.state)?.status == .loading else {
-      throw StoreError(.closed, "the state that a snapshot was loaded into is gone", hint: "try again")
+      throw StoreError(.outOfOrder, "the state that a snapshot was loaded into is gone", hint: "try again")
     }
+    // Nothing could make it again once the log lacks what it has.
+    _ = try files.manifest(of: manifest.content)
     try check(number, incarnation)
     let replicas = try head.lanes.map { try storage.replicas.makeNumber(for: $0.id.replica) }
     try putEntries(number, incarnation, replicas)
@@ -129,6 +129,13 @@ private struct OriginCommit {
     }
   }
 
+  private func refuse(_ why: String) -> StoreError {
+    StoreError(
+      .outOfOrder,
+      "the snapshot of zone “\(zone)” at offset \(manifest.offset) cannot be its beginning: \(why)",
+      hint: "sync the zone, then try again")
+  }
+
   private func putEntries(
     _ number: ZoneNumber, _ incarnation: IncarnationNumber, _ replicas: [ReplicaNumber]
   ) throws {
@@ -139,8 +146,17 @@ private struct OriginCommit {
         row.replica = replicas[lane]
         row.epoch = head.lanes[lane].id.epoch
       }
-      if let known = try storage.segments.row(at: offset, in: number, incarnation) {
+      if var known = try storage.segments.row(at: offset, in: number, incarnation) {
         try RemoteIngest.checkIsSame(row, as: known, at: offset)
+        guard known.rejection == row.rejection else {
+          throw refuse("the store has taken the entry at offset \(offset) otherwise")
+        }
+        let before = known
+        if known.chain == nil { (known.chain, known.isChainStated) = (row.chain, row.isChainStated) }
+        if let received = row.receivedMilliseconds, received < known.receivedMilliseconds ?? .max {
+          known.receivedMilliseconds = received
+        }
+        if known != before { try storage.segments.put(known, in: number, incarnation, at: offset) }
       } else if row.rejection != nil {
         try storage.segments.reject(row, in: number, incarnation, at: offset)
       } else {

@@ -10,14 +10,18 @@ extension RecordReader {
     let (id, other) = (later.transaction, earlier.transaction)
     let (number, _) = try view.zones.visible(zone)
     guard let replica = try view.replicas.number(of: id.replica),
-      let position = try view.log.position(of: replica, id.epoch, id.sequence, in: number),
       let otherReplica = try view.replicas.number(of: other.replica)
     else { return true }
-    let base = try LogReader(view).entry(at: position).transaction.base
-    let incarnation = try base.flatMap { try view.incarnations.number(of: $0.incarnation) }
+    let lane = Lane(zone: number, replica: replica, epoch: id.epoch)
+    // One that was retired has seen what the zone's origin says of it.
+    if try view.log.position(of: replica, id.epoch, id.sequence, in: number) == nil,
+      try view.lanes.retired(lane) < id.sequence
+    {
+      return true
+    }
     var context = CausalContext(
       zone: number, replica: replica, epoch: id.epoch, sequence: id.sequence,
-      base: incarnation.flatMap { incarnation in base.map { (incarnation, $0.offset) } })
+      base: try view.log.base(of: replica, id.epoch, id.sequence, in: number))
     context.lineage = try view.lanes.lineage(of: replica, id.epoch, in: number)
     let head = HeadID(
       replica: otherReplica, epoch: other.epoch, sequence: other.sequence, index: earlier.index)

@@ -356,15 +356,6 @@ extension MetaTable where Source == TableStorage {
 }
 
 extension StateTable where Source == TableStorage {
-  /// The states into which snapshots of a zone are loaded.
-  func loading(for zone: ZoneNumber) throws -> [StateNumber] {
-    try source.flush()
-    return try all().filter {
-      let row = try storedRow(of: $0)
-      return row.zone == zone && row.status == .loading
-    }
-  }
-
   /// The next state whose rows are to be taken away, nil if there is none.
   func nextDiscarded(after last: StateNumber) throws -> StateNumber? {
     guard last.rawValue < .max else { return nil }

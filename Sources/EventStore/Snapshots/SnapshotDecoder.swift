@@ -160,7 +160,8 @@ struct SnapshotDecoder: ~Copyable {
   /// Reads the lanes, which come first.
   mutating func readLanes() throws -> [FoundLane] {
     try mayCut()
-    let count = try readNumber(0...UInt64(UInt32.max))
+    // Each has an entry.
+    let count = try readNumber(0...min(manifest.offset, UInt64(UInt32.max)))
     laneCount = Int(count)
     var lanes: [FoundLane] = []
     for _ in 0..<count {
@@ -180,6 +181,7 @@ struct SnapshotDecoder: ~Copyable {
       var step = BaseStep(sequence: 0, base: 0)
       for _ in 0..<(try readNumber(0...lane.last)) {
         try mayCut()
+        guard step.sequence < lane.last else { throw bad("at most \(lane.last) sequences", "more") }
         let more = try readNumber(1...(lane.last - step.sequence))
         let base = try readNumber(0...manifest.offset - 1)
         guard step.base < base || step.sequence == 0 else { throw bad("a base over \(step.base)", "\(base)") }
@@ -201,37 +203,100 @@ struct SnapshotDecoder: ~Copyable {
   }
 
   /// Reads the entries, which follow the lanes, and calls a closure with each.
-  mutating func readEntries(_ body: (_ offset: UInt64, _ lane: Int?, SegmentRow) throws -> Void) throws {
+  ///
+  /// - Throws: `FormatError` also if the lanes are not what the entries make of them.
+  mutating func readEntries(
+    of lanes: [FoundLane], _ body: (_ offset: UInt64, _ lane: Int?, SegmentRow) throws -> Void
+  ) throws {
     try mayCut()
     _ = try readNumber(manifest.offset...manifest.offset)
-    var chain = LogChain(hash: .zero)
-    var hash = ContentHash.zero
+    var check = LaneCheck(lanes)
+    var (hash, chain) = (ContentHash.zero, LogChain(hash: .zero))
     for offset in 1...manifest.offset {
       try mayCut()
-      let byte = try readByte()
-      guard byte < 16 else { throw bad("flags of an entry", "\(byte)") }
-      let flags = SnapshotContent.EntryFlags(rawValue: byte)
-      let lane = flags.contains(.isGivenUp) ? nil : try readLane()
-      var row = SegmentRow.quarantined(.zero)
-      if lane != nil { (row.first, row.last) = (try readNumber(1 ... .max), try readNumber()) }
-      if flags.contains(.hasReceiveTime) { row.receivedMilliseconds = try readNumber(0 ... .max - 1) }
-      if flags.contains(.isRejected) {
-        let byte = try readByte()
-        guard let reason = SegmentRejection(rawValue: byte), lane != nil else {
-          throw bad("why an entry is rejected", "\(byte)")
-        }
-        row.rejection = reason
-      } else if lane != nil, row.first > row.last {
-        throw bad("sequences from \(row.first) on", "\(row.last)")
+      let (lane, row, found) = try readEntry()
+      if let lane, let problem = check.problem(of: row, at: offset, lane) {
+        throw bad("\(problem)", "another")
       }
-      row.hash = try readHash()
-      row.chain = LogChain(hash: try readHash())
-      row.isChainStated = !flags.contains(.isChainUnstated)
-      (hash, chain) = (row.hash, row.chain!)
+      (hash, chain) = (row.hash, found)
       try body(offset, lane, row)
     }
     guard hash == manifest.hash, chain == manifest.chain else {
       throw bad("the entry and the chain that the manifest says", "others")
+    }
+    if let problem = check.problem { throw bad(problem, "another") }
+  }
+
+  private mutating func readEntry() throws -> (lane: Int?, row: SegmentRow, chain: LogChain) {
+    let byte = try readByte()
+    guard byte < 16 else { throw bad("flags of an entry", "\(byte)") }
+    let flags = SnapshotContent.EntryFlags(rawValue: byte)
+    let lane = flags.contains(.isGivenUp) ? nil : try readLane()
+    var row = SegmentRow.quarantined(.zero)
+    if lane != nil {
+      (row.first, row.last) = (try readNumber(1 ... .max - 1), try readNumber(0 ... .max - 1))
+    }
+    if flags.contains(.hasReceiveTime) { row.receivedMilliseconds = try readNumber(0 ... .max - 1) }
+    if flags.contains(.isRejected) {
+      let byte = try readByte()
+      guard let reason = SegmentRejection(rawValue: byte), lane != nil else {
+        throw bad("why an entry is rejected", "\(byte)")
+      }
+      row.rejection = reason
+    }
+    row.hash = try readHash()
+    let chain = LogChain(hash: try readHash())
+    row.chain = chain
+    row.isChainStated = !flags.contains(.isChainUnstated)
+    return (lane, row, chain)
+  }
+
+  /// What the entries make of the lanes: a snapshot that says otherwise would leave a store that cannot sync.
+  private struct LaneCheck {
+    let lanes: [FoundLane]
+    private var placed: [UInt64]
+    private var closures: [UInt64?]
+
+    init(_ lanes: [FoundLane]) {
+      self.lanes = lanes
+      placed = Array(repeating: 0, count: lanes.count)
+      closures = Array(repeating: nil, count: lanes.count)
+    }
+
+    /// What is wrong with an entry, as what is expected; nil if nothing is.
+    mutating func problem(of row: SegmentRow, at offset: UInt64, _ lane: Int) -> String? {
+      guard row.rejection == nil else {
+        if closures[lane] == nil { closures[lane] = offset }
+        return nil
+      }
+      guard row.first <= row.last, row.first - 1 <= placed[lane],
+        row.last - row.first < UInt64(Limits.segmentUnpackedBytesMax), closures[lane] == nil
+      else { return "sequences that follow \(placed[lane]) of \(lanes[lane].id) at offset \(offset)" }
+      placed[lane] = max(placed[lane], row.last)
+      return nil
+    }
+
+    /// What is wrong with the lanes, as what is expected; nil if nothing is.
+    var problem: String? {
+      for (index, lane) in lanes.enumerated() {
+        if lane.last != placed[index] { return "sequence \(placed[index]) as the last one of \(lane.id)" }
+        if lane.closure != closures[index] {
+          return "\(lane.id) closed at \(closures[index].map { "\($0)" } ?? "no offset")"
+        }
+        if continuesItself(index) { return "\(lane.id) without itself before it" }
+      }
+      return nil
+    }
+
+    private func continuesItself(_ index: Int) -> Bool {
+      var next = lanes[index].parent?.lane
+      var count = 0
+      while let found = next {
+        count += 1
+        if found == index || count > Limits.lineageMax { return true }
+        next = lanes[found].parent?.lane
+      }
+      return false
     }
   }
 
@@ -276,6 +341,65 @@ struct SnapshotDecoder: ~Copyable {
     self.last = last
     guard last.lane >= 0 else { throw bad("a lane in the first head", "none") }
     return last
+  }
+
+  /// A cell of one head whose payload needs no other row.
+  struct PlainCell {
+    /// The index of the field's name; nil for the record's existence.
+    var field: Int?
+    var head: FoundHead
+    /// The value of a register.
+    var payload = 0..<0
+    /// The index of the type's name, of an existence.
+    var type = 0
+  }
+
+  /// Reads the cells of a record if all of them are plain: a register or the existence with one head, of names that are
+  /// known. Most records are. If not, nothing is read.
+  ///
+  /// - Returns: whether they are.
+  mutating func readPlainCells(_ count: UInt64, into cells: inout [PlainCell]) throws -> Bool {
+    cells.removeAll(keepingCapacity: true)
+    var last = last
+    var reader = ByteReader(part.span.bytes, at: position)
+    for _ in 0..<count {
+      // The part may end within the record.
+      guard reader.remaining > 0 else { return false }
+      let kind = try reader.readVarint("snapshot.content")
+      guard kind < 2 else { return false }
+      var cell = PlainCell(head: last)
+      if kind == 0 {
+        let name = try reader.readVarint("snapshot.content")
+        guard name > 0, name <= names.count else { return false }
+        cell.field = Int(name) - 1
+      }
+      guard try reader.readVarint("snapshot.content") == 1, reader.remaining > 0 else { return false }
+      let lane = try reader.readVarint("snapshot.content", in: 0...UInt64(laneCount))
+      if lane > 0 {
+        last.lane = Int(lane) - 1
+        let change = try reader.readZigzag("snapshot.content")
+        last.timestamp = Timestamp(rawValue: last.timestamp.rawValue &+ UInt64(bitPattern: change))
+        last.sequence = try reader.readVarint("snapshot.content", in: 1 ... .max)
+      }
+      last.index = UInt32(try reader.readVarint("snapshot.content", in: 0...UInt64(UInt32.max)))
+      guard last.lane >= 0 else { return false }
+      cell.head = last
+      if kind == 1 {
+        guard try reader.readUInt8("snapshot.content") == 1 else { return false }
+        let name = try reader.readVarint("snapshot.content")
+        guard name > 0, name <= names.count else { return false }
+        cell.type = Int(name) - 1
+      } else {
+        let byteCount = try reader.readCount("snapshot.content")
+        guard byteCount <= Cell.inlinePayloadBytesMax else { return false }
+        cell.payload = try reader.readBytes(byteCount, "snapshot.content")
+      }
+      cells.append(cell)
+    }
+    let end = reader.position
+    self.last = last
+    move(to: end)
+    return true
   }
 
   /// What a contribution had seen.

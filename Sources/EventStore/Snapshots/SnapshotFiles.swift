@@ -83,47 +83,92 @@ struct SnapshotFiles: Sendable {
 
   // MARK: Writing
 
-  /// Writes a snapshot.
+  /// Writes a snapshot that a closure makes.
   ///
   /// - Parameter write: gets a function that keeps a part, and returns the manifest.
+  /// - Returns: whether it was not there before.
   func make(
     _ write: (_ keep: @escaping (Int, [UInt8]) throws -> Void) throws -> SnapshotManifest
-  ) throws -> SnapshotManifest {
-    let incoming = try begin()
+  ) throws -> (manifest: SnapshotManifest, isNew: Bool) {
+    let incoming = "\(root)/\(hexadecimal(makeRandom)).new"
+    try makeDirectory(incoming)
     do {
-      let manifest = try write { index, bytes in try self.write(bytes, index, to: incoming) }
-      try finish(manifest, incoming)
-      return manifest
+      let manifest = try write { index, bytes in try self.write(bytes, "\(incoming)/\(index)") }
+      return (manifest, try finish(manifest, incoming))
     } catch {
-      discard(incoming)
+      try? removeDirectory(incoming)
       throw error
     }
   }
 
-  /// Makes a directory for a snapshot that is being written.
-  func begin() throws -> String {
+  /// Keeps a snapshot of another store. If it is cut short, the next call keeps the parts that are there.
+  ///
+  /// - Parameter fetch: gives a part as it is stored.
+  func keep(_ manifest: SnapshotManifest, fetch: (Int) async throws -> [UInt8]) async throws {
+    if try isWhole(manifest) { return }
+    let incoming = "\(directory(of: manifest.content)).new"
+    try makeDirectory(incoming)
+    var hasher = ContentHasher()
+    for (index, part) in manifest.parts.enumerated() {
+      let path = "\(incoming)/\(index)"
+      let known = try? read(path, bytesMax: part.storedBytes)
+      if let known, let content = try? part.unpack(known.span.bytes) {
+        hasher.update(content.span.bytes)
+        continue
+      }
+      let stored = try await fetch(index)
+      let content = try part.unpack(stored.span.bytes)
+      hasher.update(content.span.bytes)
+      try calls.remove(path)
+      try write(stored, path)
+    }
+    // The name of another snapshot must not stand for it.
+    guard hasher.finish() == manifest.content else {
+      try removeDirectory(incoming)
+      throw StoreError(
+        .damaged, "a snapshot of zone “\(manifest.zone)” has another content than it says",
+        hint: "the log is read instead")
+    }
+    try calls.remove("\(incoming)/manifest")
+    _ = try finish(manifest, incoming)
+  }
+
+  private func makeDirectory(_ path: String) throws {
     if try calls.makeDirectory(root), isSynced { try calls.syncName(ofDirectory: root) }
-    let incoming = "\(root)/\(random128(makeRandom)).new"
-    _ = try calls.makeDirectory(incoming)
-    return incoming
+    _ = try calls.makeDirectory(path)
   }
 
-  func write(_ part: [UInt8], _ index: Int, to incoming: String) throws {
-    try write(part, "\(incoming)/\(index)")
-  }
-
-  /// Gives a snapshot its name, once all its parts are written.
-  func finish(_ manifest: SnapshotManifest, _ incoming: String) throws {
+  /// Gives a snapshot its name, once all its parts are written. One that is there and whole stays: a zone may begin with it.
+  ///
+  /// - Returns: whether it was not there before.
+  private func finish(_ manifest: SnapshotManifest, _ incoming: String) throws -> Bool {
     try write(manifest.encode(), "\(incoming)/manifest")
     if isSynced { try calls.syncDirectory(incoming) }
     let target = directory(of: manifest.content)
-    // The same content is the same bytes; a damaged copy is replaced.
-    try removeDirectory(target)
+    if try isWhole(manifest) {
+      try removeDirectory(incoming)
+      return false
+    }
+    if try calls.status(of: target) != nil {
+      // It is damaged. It stays under another name until the new one has its own.
+      try calls.rename(target, to: "\(root)/\(hexadecimal(makeRandom)).old")
+    }
     try calls.rename(incoming, to: target)
     if isSynced { try calls.syncDirectory(root) }
+    return true
   }
 
-  func discard(_ incoming: String) { try? removeDirectory(incoming) }
+  /// Whether a snapshot is there, with all its parts.
+  private func isWhole(_ manifest: SnapshotManifest) throws -> Bool {
+    guard try calls.status(of: "\(directory(of: manifest.content))/manifest") != nil,
+      (try? self.manifest(of: manifest.content)) == manifest
+    else { return false }
+    for (index, part) in manifest.parts.enumerated() {
+      let status = try calls.status(of: "\(directory(of: manifest.content))/\(index)")
+      guard let status, status.isRegular, status.byteCount == UInt64(part.storedBytes) else { return false }
+    }
+    return true
+  }
 
   private func write(_ bytes: [UInt8], _ path: String) throws {
     let file = try calls.createFile(path)
@@ -131,13 +176,25 @@ struct SnapshotFiles: Sendable {
     if isSynced { try calls.sync(file, path) }
   }
 
-  /// Removes the snapshots that nothing needs, and what is left of unfinished ones.
+  // MARK: Removal
+
+  /// Others may still read or write what nothing needs, for so long, in seconds.
+  private static let graceSeconds = 86_400
+
+  /// Removes the snapshots that nothing needs, and what is left of unfinished ones. Another reader or another process may
+  /// be at one: only those go that were not changed for a day.
   func remove(allBut needed: Set<ContentHash>) throws {
+    let now = time(nil)
     for name in try calls.names(in: root) ?? [] {
       if let content = ContentHash(name), needed.contains(content) { continue }
+      guard let status = try calls.status(of: "\(root)/\(name)"), now - status.modified > Self.graceSeconds
+      else { continue }
       try removeDirectory("\(root)/\(name)")
     }
   }
+
+  /// Removes one at once.
+  func remove(_ content: ContentHash) throws { try removeDirectory(directory(of: content)) }
 
   private func removeDirectory(_ path: String) throws {
     guard let names = try calls.names(in: path) else { return }
@@ -146,3 +203,5 @@ struct SnapshotFiles: Sendable {
     rmdir(path)
   }
 }
+
+private func hexadecimal(_ makeRandom: () -> UInt64) -> String { String(random128(makeRandom), radix: 16) }

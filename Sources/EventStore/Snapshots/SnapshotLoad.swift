@@ -18,9 +18,15 @@ struct SnapshotLoad {
     let zone = zone
     let state = try await core.perform { try $0.storage.states.make(for: zone, .loading) }
     let loading = Loading(makeLoader(into: state))
-    while !loading.loader.isDone {
-      try await core.perform(Self.step(loading, state))
-      try progress(loading.loader.records, manifest.records)
+    do {
+      while !loading.loader.isDone {
+        try await core.perform(Self.step(loading, state))
+        try progress(loading.loader.records, manifest.records)
+      }
+    } catch {
+      // Its rows are removed later.
+      try? await core.perform { try $0.storage.states.discard(state) }
+      throw error
     }
     return (state, loading.loader.assets)
   }
@@ -47,7 +53,7 @@ struct SnapshotLoad {
     { store in
       guard try store.storage.states.storedRowIfThere(of: state)?.status == .loading else {
         throw StoreError(
-          .closed, "the state that a snapshot was loaded into is gone", hint: "try again")
+          .outOfOrder, "the state that a snapshot was loaded into is gone", hint: "try again")
       }
       try loading.loader.step(into: store)
     }

@@ -32,6 +32,8 @@ final class SnapshotLoader {
   private var incarnation = IncarnationNumber.none
 
   private var hasBegun = false
+  private var plainCells: [SnapshotDecoder.PlainCell] = []
+  private var row = ByteWriter()
   private var stage = Stage.record
   private(set) var records: UInt64 = 0
   /// The assets that values name.
@@ -41,6 +43,7 @@ final class SnapshotLoader {
   private var cellsLeft: UInt64 = 0
   private var cell = CellNumber.existence
   private var lastMaker: (sequence: UInt64, units: UInt64) = (0, 0)
+  private var makerLane = 0
   private var lastElement: ElementName?
 
   /// - Parameters:
@@ -93,7 +96,7 @@ final class SnapshotLoader {
     lanes = try decoder.readLanes()
     replicas = try lanes.map { try storage.replicas.makeNumber(for: $0.id.replica) }
     incarnation = try storage.incarnations.makeNumber(for: manifest.incarnation)
-    try decoder.readEntries { _, _, _ in }
+    try decoder.readEntries(of: lanes) { _, _, _ in }
   }
 
   private func continueRecord(in store: StoreTransaction) throws {
@@ -153,11 +156,82 @@ final class SnapshotLoader {
       throw decoder.bad("records in the order of their names", "another order")
     }
     records += 1
-    try store.fold.beginLoading(name.span.bytes, in: state, isNew: true)
-    if let found = try decoder.readCreation() { try store.fold.loadCreation(head(found)) }
+    let creation = try decoder.readCreation().map { try head($0) }
     cellsLeft = try decoder.readNumber()
+    if names.count == decoder.names.count, try decoder.readPlainCells(cellsLeft, into: &plainCells) {
+      return try loadPlain(name, creation, store)
+    }
+    try store.fold.beginLoading(name.span.bytes, in: state, isNew: true)
+    if let creation { try store.fold.loadCreation(creation) }
     cell = .existence
     stage = .cell
+  }
+
+  /// Loads a record whose cells are plain. Most rows are written at once.
+  private func loadPlain(_ name: [UInt8], _ creation: Head?, _ store: StoreTransaction) throws {
+    var cells: [(number: CellNumber, head: Head, plain: SnapshotDecoder.PlainCell)] = []
+    cells.reserveCapacity(plainCells.count)
+    var byteCount = Self.plainRowBytesMax
+    var namesRecords = false
+    for plain in plainCells {
+      let number = plain.field.map { CellNumber(register: names[$0]) } ?? .existence
+      cells.append((number, try head(plain.head), plain))
+      byteCount -= plain.payload.count + Self.plainCellBytes
+      guard plain.field != nil else { continue }
+      try decoder.withBytes(plain.payload) { payload in
+        try checkValue(payload)
+        if Value.mayNameRecords(payload) { namesRecords = true }
+      }
+    }
+    cells.sort { $0.number < $1.number }
+    for index in cells.indices.dropFirst() where cells[index - 1].number == cells[index].number {
+      throw decoder.bad("each cell once", "one twice")
+    }
+    if cells.first?.number == .existence, !namesRecords, byteCount >= 0 {
+      // The writer is lent, so that nothing is allocated.
+      var row = ByteWriter()
+      swap(&row, &self.row)
+      defer { swap(&row, &self.row) }
+      row.removeAll()
+      for (index, cell) in cells.enumerated() {
+        try appendPlain(cell.number, cell.head, cell.plain, to: &row)
+        if index == 0 { RecordRow.append(creation: creation, to: &row) }
+      }
+      return try store.fold.load(row.span, of: name.span.bytes, in: state)
+    }
+    try store.fold.beginLoading(name.span.bytes, in: state, isNew: true)
+    if let creation { try store.fold.loadCreation(creation) }
+    for cell in cells {
+      try store.fold.makeRoom()
+      try withPayload(of: cell.plain) { try store.fold.load(cell.head, of: CellPath(cell.number), $0) }
+    }
+  }
+
+  /// A row may get so many bytes at once; each cell takes so many, without its value, at most.
+  private static let (plainRowBytesMax, plainCellBytes) = (WideRow.wholeBytesMax / 2, 64)
+
+  private func withPayload(
+    of plain: SnapshotDecoder.PlainCell, _ body: (RawSpan) throws -> Void
+  ) throws {
+    if plain.field != nil { return try decoder.withBytes(plain.payload, body) }
+    var payload = ByteWriter()
+    Existence.alive(type: names[plain.type]).append(to: &payload)
+    try body(payload.span)
+  }
+
+  /// Appends a cell of one head to the row.
+  private func appendPlain(
+    _ number: CellNumber, _ head: Head, _ plain: SnapshotDecoder.PlainCell, to row: inout ByteWriter
+  ) throws {
+    try withPayload(of: plain) { payload in
+      let payloadBytes = ByteWriter.varintByteCount(UInt64(payload.byteCount)) + payload.byteCount
+      row.append(varint: UInt64(number.rawValue))
+      row.append(varint: UInt64(1 + head.byteCount + payloadBytes))
+      row.append(1)
+      row.append(head)
+      row.append(varint: UInt64(payload.byteCount))
+      row.append(payload)
+    }
   }
 
   private func beginCell(_ store: StoreTransaction) throws {
@@ -313,6 +387,7 @@ final class SnapshotLoader {
     }
     try decoder.mayCut()
     let lane = try decoder.readLane()
+    makerLane = lane
     lastMaker.sequence = 0
     stage = .makerRuns(
       Inserter(replica: replicas[lane], epoch: lanes[lane].id.epoch),
@@ -331,13 +406,14 @@ final class SnapshotLoader {
     guard !overflows, !isTooMany, sequence > 0, units <= UnitOrderLimits.unitsMax - lastMaker.units,
       sequence <= .max - operations
     else { throw decoder.bad("at most \(UnitOrderLimits.unitsMax) units", "more") }
-    var order = try store.fold.unitOrder(of: cell)
-    for operation in 0..<operations {
-      try order.tree.addMaker(
-        HeadID(
-          replica: inserter.replica, epoch: inserter.epoch, sequence: sequence + operation, index: index),
-        units: unitsEach, isExtension: false, to: try order.tree.lastMakerRow(of: inserter))
+    guard sequence + operations - 1 <= lanes[makerLane].last else {
+      throw decoder.bad(
+        "a sequence of at most \(lanes[makerLane].last)", "\(sequence) and \(operations) more")
     }
+    var order = try store.fold.unitOrder(of: cell)
+    try order.tree.addMakers(
+      MakerRow.Entry(sequence: sequence, index: index, unitsEach: unitsEach, operations: operations),
+      of: inserter)
     lastMaker = (sequence + operations - 1, lastMaker.units + units)
   }
 
@@ -377,7 +453,8 @@ final class SnapshotLoader {
     let text = decoder.bytes(range)
     let hasText = order.isText && piece.isVisible
     guard isUTF8(text.span.bytes), hasText ? scalarCount(of: text.span.bytes) == count : text.isEmpty,
-      piece.element == nil || count == 1 && !order.isText, order.root.units <= lastMaker.units - count
+      piece.element == nil || count == 1 && !order.isText, count <= lastMaker.units,
+      order.root.units <= lastMaker.units - count
     else { throw decoder.bad("a part of \(count) units", "another") }
     try order.append(piece, text: text)
     try UnitCell.write(order.root, of: cell, in: &store.fold)
@@ -397,6 +474,7 @@ final class SnapshotLoader {
       places.append((head, UnitID(replica: head.id.replica, epoch: head.id.epoch, number: number)))
     }
     var isWritten = false
+    try decoder.mayCut()
     for _ in 0..<(try decoder.readNumber(1 ... .max)) {
       try decoder.mayCut()
       try readHead(store) { head, payload in

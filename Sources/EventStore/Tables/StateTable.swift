@@ -41,6 +41,23 @@ extension StateTable {
 }
 
 extension StateTable where Source == TableStorage {
+  /// Lets the rows of a state be removed, if it is there.
+  func discard(_ state: StateNumber) throws {
+    guard try storedRowIfThere(of: state) != nil else { return }
+    var row = try source.stateRow(state)
+    row.status = .discarded
+    source.setStateRow(row, state)
+  }
+
+  /// The states into which snapshots of a zone are loaded.
+  func loading(for zone: ZoneNumber) throws -> [StateNumber] {
+    try source.flush()
+    return try all().filter {
+      let row = try storedRow(of: $0)
+      return row.zone == zone && row.status == .loading
+    }
+  }
+
   /// Makes a state of a zone, and returns its number. No other state of the store gets it, also once this one
   /// is removed: what was read of a state before cannot be taken for another's.
   func make(for zone: ZoneNumber, _ status: StateRow.Status) throws -> StateNumber {

@@ -13,6 +13,17 @@ extension TableStorage: FoldStorage {
     try transaction.put(row, for: key, in: tables.records)
   }
 
+  /// LMDB need not search, and fills its pages. Another state may have come after this one.
+  func appendRecord(_ row: RawSpan, _ key: RawSpan) throws {
+    if tables.records.keepsVersions { return try writeRecord(row, key) }
+    do throws(LMDBError) {
+      try transaction.put(row, for: key, in: tables.records, .append)
+    } catch {
+      guard error.code == .keyExists else { throw error }
+      try writeRecord(row, key)
+    }
+  }
+
   func makeRecordNumber(in state: StateNumber) throws -> UInt32 {
     var row = try stateRow(state)
     guard row.lastRecord < .max else {

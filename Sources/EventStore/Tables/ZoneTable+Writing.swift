@@ -53,7 +53,7 @@ extension ZoneTable where Source == TableStorage {
   func retire(_ zone: ZoneID, _ number: ZoneNumber, as status: ZoneRow.Status) throws {
     var row = try source.zoneRow(number)
     if let token = row.token { try setGone(token.incarnation) }
-    for state in [row.state, row.building] where state != .none {
+    for state in try [row.state, row.building] + states.loading(for: number) where state != .none {
       var stateRow = try source.stateRow(state)
       stateRow.status = .discarded
       source.setStateRow(stateRow, state)

@@ -34,6 +34,8 @@ struct ZoneRound: Sendable {
   private var held: SyncFailure?
   private var assets: ZoneAssets
   private let snapshotBytesMin: UInt64
+  /// How many bytes of transactions were sent, unpacked.
+  private var sentBytes: UInt64 = 0
 
   /// - Parameters:
   ///   - isLogUnchanged: whether the log is not read.
@@ -223,6 +225,7 @@ struct ZoneRound: Sendable {
       report.sent += Int(segment.header.transactionCount)
       report.sentSegments += 1
       report.bytesSent += segment.bytes.count
+      sentBytes += segment.header.unpackedBytes
       return pass.segmentsLeft > 0 ? enter(.preparing(pass), .prepare) : beginPass(pass)
     }
     // What every replica rejects is issued again under the next epoch, once in a pass, and not without end.
@@ -245,7 +248,7 @@ struct ZoneRound: Sendable {
   /// Whether the log has grown by so much that a snapshot serves new stores. Who writes makes it.
   private var isSnapshotDue: Bool {
     guard report.sentSegments > 0, steps == .all, parked == nil, held == nil else { return false }
-    let bytes = state.logBytes &+ UInt64(report.bytesSent + report.bytesReceived)
+    let bytes = state.logBytes &+ sentBytes &+ UInt64(report.bytesReceived)
     return bytes >= max(snapshotBytesMin, state.snapshotBytes)
   }
 
@@ -332,7 +335,7 @@ struct ZoneRound: Sendable {
       guard isDeletion, failure.errorCode == .zoneUnknown else { return fail(failure) }
       // There is nothing to delete: the remote never made the zone, or went back to before it did.
       return finishDeletion(incarnation, remoteHasDeleted: false)
-    case .makingSnapshot(let incarnation) where failure.scope == .zone:
+    case .makingSnapshot(let incarnation) where failure.errorCode != .init(StoreError.Code.closed):
       report.snapshotFailure = failure
       return findAssets(incarnation)
     case .fetching(let pass), .folding(let pass): return didFail(failure, pass)

@@ -152,6 +152,12 @@ public protocol RemoteLog: Sendable {
   /// - Throws: ``RemoteError``, as ``putSnapshotPart(_:at:of:)``.
   func finishSnapshot(_ manifest: SnapshotManifest, of snapshot: RemoteSnapshot) async throws(RemoteError)
 
+  /// Removes the parts of a snapshot that was not finished, as far as they are there.
+  ///
+  /// - Parameter parts: how many parts were put, from the first one on.
+  /// - Throws: ``RemoteError``, as ``snapshots(of:_:)``.
+  func removeSnapshot(_ snapshot: RemoteSnapshot, parts: Int) async throws(RemoteError)
+
   // MARK: Hints
 
   /// Yields when something may have changed: see ``RemoteHint``. A remote without push ends the sequence at

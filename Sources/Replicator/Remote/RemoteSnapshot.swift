@@ -40,4 +40,6 @@ extension RemoteLog {
   public func finishSnapshot(
     _ manifest: SnapshotManifest, of snapshot: RemoteSnapshot
   ) async throws(RemoteError) {}
+
+  public func removeSnapshot(_ snapshot: RemoteSnapshot, parts: Int) async throws(RemoteError) {}
 }

@@ -3,80 +3,109 @@ import OperationFormat
 
 /// Snapshots of zones at a remote: a new store begins with one, and one that has sent something makes the next.
 extension EffectRunner {
-  /// Lets a zone of which nothing was read begin with the newest snapshot of its log that can be read.
+  /// Lets a zone of which nothing was read begin with the newest snapshot of its log that can be read. What is wrong with
+  /// snapshots holds up nothing: the log says the same.
   ///
-  /// - Returns: nil if there is none: the log is to be read.
+  /// - Returns: nil if it has begun with none: the log is to be read.
   func begin(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> FoldOutcome? {
     // Who knows the log reads it again: what is here is kept.
-    guard try !store.isRereading(zone), try !store.hasSegmentsAhead(in: zone),
-      let known = try await remote.snapshots(of: zone, incarnation)
-    else {
+    guard try !store.isRereading(zone), try !store.hasSegmentsAhead(in: zone) else { return nil }
+    do {
+      for snapshot in try await remote.snapshots(of: zone, incarnation) ?? [] {
+        do {
+          if let outcome = try await begin(zone, with: snapshot) { return outcome }
+        } catch {
+          if Self.stopsBeginning(error) { throw error }
+        }
+      }
+      return nil
+    } catch {
+      if Self.stopsBeginning(error) { throw error }
       return nil
     }
-    for snapshot in known {
-      guard let manifest = try await remote.snapshotManifest(of: snapshot) else { continue }
-      do {
-        try await begin(zone, with: manifest, snapshot)
-        guard let token = try store.read({ try $0.changeToken(of: zone) }) else { return nil }
-        var outcome = FoldOutcome(token: token)
-        outcome.beganAt = manifest.offset
-        return outcome
-      } catch {
-        guard Self.isOnlyOf(snapshot, error) else { throw error }
-      }
-    }
-    return nil
   }
 
-  private func begin(
-    _ zone: ZoneID, with manifest: SnapshotManifest, _ snapshot: RemoteSnapshot
-  ) async throws {
-    guard manifest.zone.name == zone.name else {
-      throw StoreError(
-        .mismatch, "a snapshot of zone “\(zone)” says that it is of “\(manifest.zone)”",
-        hint: "check the remote with `replay remote`")
-    }
-    // The log must be the one that the snapshot says it is of.
-    _ = try await remote.segments(
+  private func begin(_ zone: ZoneID, with snapshot: RemoteSnapshot) async throws -> FoldOutcome? {
+    guard let manifest = try await remote.snapshotManifest(of: snapshot), manifest.zone.name == zone.name,
+      manifest.incarnation == snapshot.incarnation
+    else { return nil }
+    // The log must be the one that the snapshot says it is of, and have no end.
+    let end = try await remote.segments(
       after: ChangeToken(
         zone: zone, incarnation: manifest.incarnation, offset: manifest.offset, hash: manifest.hash,
         chain: manifest.chain), bytesMax: 1)
+    guard case .segments = end else { return nil }
     let remote = remote
     try await store.begin(zone, with: manifest) { index in
       if let part = try await remote.snapshotPart(at: index, of: snapshot) { return part }
       throw StoreError(
         .damaged, "a snapshot of zone “\(zone)” lacks its part \(index)", hint: "the log is read instead")
     }
+    guard let token = try store.read({ try $0.changeToken(of: zone) }) else { return nil }
+    var outcome = FoldOutcome(token: token)
+    outcome.beganAt = manifest.offset
+    return outcome
   }
 
-  /// Whether an error says that one snapshot is wrong: the one before, or the log, may serve.
-  private static func isOnlyOf(_ snapshot: RemoteSnapshot, _ error: any Error) -> Bool {
+  /// Whether an error concerns more than a snapshot: the log could not be read either.
+  private static func stopsBeginning(_ error: any Error) -> Bool {
     switch error {
-    case let error as StoreError: [.damaged, .newerFormat, .outOfOrder, .mismatch].contains(error.code)
-    case let error as RemoteError:
-      [.wentBack, .damagedSegment, .newerSegment, .missingSegment, .quarantined].contains(error.code)
+    case is CancellationError: true
+    case let error as StoreError: [.closed, .commitUncertain, .readOnly, .zoneUnknown].contains(error.code)
+    case let error as RemoteError: [.unreachable, .later].contains(error.code)
     default: false
     }
   }
 
   /// Makes a snapshot of a zone that is settled, and puts it at the remote, unless another store has made one
-  /// since.
+  /// since. If that fails, the next try waits until the log has grown as much again.
   ///
   /// - Returns: whether it was made.
   func makeSnapshot(of zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
-    guard let known = try await remote.snapshots(of: zone, incarnation) else { return false }
-    if let newest = known.first, let manifest = try await remote.snapshotManifest(of: newest) {
-      let left = try await store.noteSnapshot(of: zone, at: newest.offset, byteCount: manifest.byteCount)
-      if left < manifest.byteCount { return false }
+    do {
+      guard try await isSnapshotNeeded(zone, incarnation) else { return false }
+      let maker = store.identity.replica
+      try await store.withSnapshot(of: zone) { manifest in
+        try await put(manifest, RemoteSnapshot(of: zone, incarnation, at: manifest.offset, by: maker))
+        try await store.noteSnapshot(of: zone, at: manifest.offset, byteCount: manifest.byteCount)
+      }
+      return true
+    } catch {
+      try await store.deferSnapshot(of: zone)
+      throw error
     }
-    guard let manifest = try await store.makeSnapshotForRemote(of: zone) else { return false }
-    let snapshot = RemoteSnapshot(of: zone, incarnation, at: manifest.offset, by: store.identity.replica)
-    for index in manifest.parts.indices {
-      try await remote.putSnapshotPart(store.snapshotPart(index, of: manifest), at: index, of: snapshot)
+  }
+
+  private func isSnapshotNeeded(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
+    guard let known = try await remote.snapshots(of: zone, incarnation) else {
+      try await store.deferSnapshot(of: zone)
+      return false
     }
-    try await remote.finishSnapshot(manifest, of: snapshot)
-    try await store.noteSnapshot(of: zone, at: manifest.offset, byteCount: manifest.byteCount)
-    try store.removeUnneededSnapshots()
+    for snapshot in known {
+      // One that is not of what this store has read, others may not be able to read either.
+      guard let manifest = try await remote.snapshotManifest(of: snapshot),
+        try store.knows(manifest, of: zone)
+      else { continue }
+      let left = try await store.noteSnapshot(
+        of: zone, at: manifest.offset, byteCount: manifest.byteCount)
+      return left >= manifest.byteCount
+    }
     return true
+  }
+
+  private func put(_ manifest: SnapshotManifest, _ snapshot: RemoteSnapshot) async throws {
+    var count = 0
+    do {
+      for index in manifest.parts.indices {
+        let part = try store.snapshotPart(index, of: manifest)
+        count += 1
+        try await remote.putSnapshotPart(part, at: index, of: snapshot)
+      }
+      try await remote.finishSnapshot(manifest, of: snapshot)
+    } catch {
+      // The next try is at another offset. What cannot be removed now only takes space.
+      try? await remote.removeSnapshot(snapshot, parts: count)
+      throw error
+    }
   }
 }

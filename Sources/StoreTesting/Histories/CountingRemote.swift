@@ -112,6 +112,11 @@ struct CountingRemote: RemoteLog {
     try await remote.finishSnapshot(manifest, of: snapshot)
   }
 
+  func removeSnapshot(_ snapshot: RemoteSnapshot, parts: Int) async throws(RemoteError) {
+    counter.add()
+    try await remote.removeSnapshot(snapshot, parts: parts)
+  }
+
   func changes() -> AsyncStream<RemoteHint> { remote.changes() }
 
   func heads(

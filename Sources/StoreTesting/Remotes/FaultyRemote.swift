@@ -193,6 +193,12 @@ public final class FaultyRemote: RemoteLog {
     }
   }
 
+  public func removeSnapshot(_ snapshot: RemoteSnapshot, parts: Int) async throws(RemoteError) {
+    try await perform(writes: true) { remote throws(RemoteError) in
+      try await remote.removeSnapshot(snapshot, parts: parts)
+    }
+  }
+
   public func changes() -> AsyncStream<RemoteHint> { remote.changes() }
 
   public func heads(

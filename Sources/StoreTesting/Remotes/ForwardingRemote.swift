@@ -87,6 +87,10 @@ extension ForwardingRemote {
     try await remote.finishSnapshot(manifest, of: snapshot)
   }
 
+  package func removeSnapshot(_ snapshot: RemoteSnapshot, parts: Int) async throws(RemoteError) {
+    try await remote.removeSnapshot(snapshot, parts: parts)
+  }
+
   package func changes() -> AsyncStream<RemoteHint> { remote.changes() }
 
   package func heads(

@@ -5,16 +5,18 @@ import Stores
 
 /// The first sync of a new store: by the snapshot that its remote has, or by the log.
 extension Case {
-  static let firstSync = Case(
-    title: "first sync of 10⁶ records", unit: "records", aims: [Comparison.Aim(than: .other, ratio: 3)],
-    otherwise: "the log is folded"
-  ) { place, sizes in
-    let count = sizes.count(1_000_000)
-    let ours = Participant.newStore(
-      place, "snapshot", try await remote(place, "by-snapshot", count, 1), count)
-    var log = Participant.newStore(place, "log", try await remote(place, "by-log", count, .max), count)
-    log.name = .other
-    return (count, [ours, log])
+  static var firstSync: Case {
+    Case(
+      title: "first sync of 10⁶ records", unit: "records", aims: [Comparison.Aim(than: .other, ratio: 3)],
+      otherwise: "the log is folded"
+    ) { place, sizes in
+      let count = sizes.count(1_000_000)
+      let ours = Participant.newStore(
+        place, "snapshot", try await remote(place, "by-snapshot", count, 1), count)
+      var log = Participant.newStore(place, "log", try await remote(place, "by-log", count, .max), count)
+      log.name = .other
+      return (count, [ours, log])
+    }
   }
 
   /// A remote with the records of a store.

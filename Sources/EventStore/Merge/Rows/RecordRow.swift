@@ -286,6 +286,15 @@ package enum RecordRow {
     return InlineHead(head: head, entry: start..<payload.upperBound, payload: payload, isApart: isApart)
   }
 
+  /// Appends the cell that says by which transaction the record was created, nil for none that is known.
+  static func append(creation head: Head?, to row: inout ByteWriter) {
+    var creation = ByteWriter()
+    if let head { Creation.append(head, to: &creation) } else { creation.append(Creation.noneBytes) }
+    row.append(varint: UInt64(CellNumber.creation.rawValue))
+    row.append(varint: UInt64(creation.count))
+    row.append(creation.span)
+  }
+
   /// A new row, without cells but for the creation, which is none yet.
   static func makeHeader(recordNumber: UInt32, into row: inout [UInt8]) {
     row.removeAll(keepingCapacity: true)

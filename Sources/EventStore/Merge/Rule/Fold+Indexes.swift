@@ -11,6 +11,11 @@ extension Fold {
     if let upkeep = try storage.indexUpkeep() { try tell(upkeep, type: type) }
   }
 
+  /// The same before a record is loaded into a state that nobody reads yet.
+  mutating func willLoad() throws {
+    if let upkeep = try storage.indexUpkeep() { try tell(upkeep, type: nil) }
+  }
+
   /// The same before a field changes.
   @inline(__always)
   mutating func willChange(

@@ -11,7 +11,16 @@ extension Fold {
       throw FormatError(
         .invalid, at: 0, in: "snapshot.record", expected: "a record that is not there", found: "one that is")
     }
-    try willChange()
+    try willLoad()
+  }
+
+  /// Loads a record whole that comes after all records of the state.
+  ///
+  /// - Parameter cells: its cells, ascending, as a row of version 1 has them. None names a record, or has heads elsewhere.
+  mutating func load(_ cells: RawSpan, of record: RawSpan, in state: StateNumber) throws {
+    try loaded.beginLast(record, in: state)
+    try willLoad()
+    loaded.setCells(cells)
   }
 
   /// Sets by which transaction the loaded record was created.

@@ -9,6 +9,8 @@ package protocol FoldStorage: RowReading, RunStorage {
   func withRecord<R>(_ key: RawSpan, _ body: (StoredRow) throws -> R) throws -> R?
   /// Writes the row of a record, of either version: see ``StoredRow``.
   func writeRecord(_ row: RawSpan, _ key: RawSpan) throws
+  /// The same for a record after all that its state has.
+  func appendRecord(_ row: RawSpan, _ key: RawSpan) throws
   /// Returns the next record number of a state, from 1.
   func makeRecordNumber(in state: StateNumber) throws -> UInt32
 
@@ -73,6 +75,7 @@ package struct PlacedRun: Hashable, Sendable {
 
 extension FoldStorage {
   // A fold in memory has no indexes and no observers.
+  package func appendRecord(_ row: RawSpan, _ key: RawSpan) throws { try writeRecord(row, key) }
   package func indexUpkeep() throws -> (any RecordUpkeep)? { nil }
   package var notesChanges: Bool { false }
   package func noteChange(_ key: RawSpan, field: NameNumber?) {}

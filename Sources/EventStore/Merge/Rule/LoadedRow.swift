@@ -20,6 +20,8 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   /// The blocks of a wide record that were read; one may be in the row.
   var blocks = CellBlocks()
   var isChanged = false
+  /// Whether the record comes after all that its state has.
+  private var isLast = false
   /// Cached existence of the record; `unknown` after a change.
   var existence: PlainExistence = .unknown
 
@@ -85,6 +87,27 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     }
   }
 
+  /// Begins a record that the state does not have, after all that it has.
+  mutating func beginLast(_ record: RawSpan, in state: StateNumber) throws {
+    try flush()
+    self.state = .none
+    key.removeAll()
+    key.append(bigEndian: state.rawValue)
+    key.append(record)
+    RecordRow.makeHeader(recordNumber: try storage.makeRecordNumber(in: state), into: &bytes)
+    if !registers.isEmpty { registers = [] }
+    if !blocks.isEmpty { blocks = CellBlocks() }
+    (self.state, existence) = (state, .unknown)
+    (isChanged, isLast) = (true, true)
+  }
+
+  /// Gives a record that was begun so all of its cells.
+  mutating func setCells(_ cells: RawSpan) {
+    bytes.removeLast(bytes.count - RecordRow.headerBytes)
+    cells.withUnsafeBytes { bytes.append(contentsOf: $0) }
+    (existence, isChanged) = (.unknown, true)
+  }
+
   /// Writes the row if it changed. Nobody else may read before.
   mutating func flush() throws {
     guard isChanged else { return }
@@ -100,7 +123,7 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     } else {
       try writeWhole()
     }
-    isChanged = false
+    (isChanged, isLast) = (false, false)
   }
 
   /// Writes a row that is not in parts, in version 2 if that is shorter.
@@ -111,7 +134,7 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     swap(&packing, &self.packing)
     defer { swap(&packing, &self.packing) }
     if let packed = packing.pack(bytes.span.bytes) {
-      try storage.writeRecord(packed, key.span)
+      try isLast ? storage.appendRecord(packed, key.span) : storage.writeRecord(packed, key.span)
     } else {
       try storage.writeRecord(bytes.span.bytes, key.span)
     }
@@ -144,7 +167,7 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     registers = []
     blocks = CellBlocks()
     existence = .unknown
-    isChanged = false
+    (isChanged, isLast) = (false, false)
   }
 
   // MARK: The record

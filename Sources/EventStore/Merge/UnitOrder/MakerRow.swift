@@ -138,6 +138,21 @@ struct MakerRow {
   }
 }
 
+extension MakerRow {
+  /// Adds operations behind all others, each of the same units; false, and nothing is added, if they do not fit.
+  mutating func append(_ run: Entry) -> Bool {
+    if run.operations == 1 { return append(sequence: run.sequence, index: run.index, units: run.unitsEach) }
+    let before = (entries, end)
+    entries.append(run)
+    end += run.units
+    var writer = ByteWriter()
+    append(to: &writer)
+    if writer.count <= UnitOrderLimits.packedBytesMax || before.0.isEmpty { return true }
+    (entries, end) = before
+    return false
+  }
+}
+
 extension UnitTree {
   /// The row that says who made a unit, or the last one before it; nil if the inserter has none.
   func makerRow(atMost unit: UnitID) throws -> MakerRow? {
@@ -188,6 +203,21 @@ extension UnitTree where Storage: RunStorage {
       if isExtension { try write(row, of: inserter) }
       row = MakerRow(first: row.end)
       _ = row.append(sequence: operation.sequence, index: operation.index, units: units)
+    }
+    try write(row, of: inserter)
+    nodes.keepLast(row, of: inserter)
+  }
+
+  /// Writes that a run of operations made the inserter's next units.
+  mutating func addMakers(_ run: MakerRow.Entry, of inserter: Inserter) throws {
+    var row = try lastMakerRow(of: inserter) ?? MakerRow(first: 0)
+    if let last = row.last, last.sequence > run.sequence {
+      throw FormatError.damagedRuns(
+        "makers", expected: "a sequence from \(last.sequence)", found: "\(run.sequence)")
+    }
+    if !row.append(run) {
+      row = MakerRow(first: row.end)
+      _ = row.append(run)
     }
     try write(row, of: inserter)
     nodes.keepLast(row, of: inserter)

@@ -141,7 +141,12 @@ package struct EntryAmendments: Sendable {
     } catch {
       throw RemoteError(.mismatch, "\(error)", hint: "write a shorter note", underlying: error)
     }
-    return try await put(bytes, name, place)
+    let state = try await put(bytes, name, place)
+    // A snapshot has what the entry had: who begins with it would differ from who reads the log.
+    if let log = place.log?.incarnation {
+      try await SnapshotNames(objects: objects).removeAll(of: log, from: place.offset)
+    }
+    return state
   }
 
   /// Puts the bytes of an entry back.

@@ -16,7 +16,7 @@ internal import OperationFormat
 /// | `logs/<incarnation>/assets-<ab>/<hash>/manifest` | the ``AssetManifest``: the asset is whole |
 /// | `logs/<incarnation>/snapshots-<offset>/<maker>/<index>` | a part of a snapshot of the zone at an offset |
 /// | `logs/<incarnation>/snapshots-<offset>/<maker>/manifest` | the `SnapshotManifest`: the snapshot is whole |
-/// | `logs/<incarnation>/snapshots/newest/index` | names the newest ones: ``ObjectSnapshots`` |
+/// | `logs/<incarnation>/snapshots/names/<number>` | names a snapshot that is whole: ``ObjectSnapshots`` |
 ///
 /// A maker is a replica: 32 hexadecimal digits. An asset's hash is 64 hexadecimal digits, `ab` the first two of them, and a chunk's index 8. An offset is
 /// 16 hexadecimal digits; its directory is the first 13 of them, so that 4,096 are in one directory.
@@ -102,9 +102,9 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     ObjectName(snapshotFolder(snapshot) + ["manifest"])
   }
 
-  /// What names the newest snapshots of a zone.
-  package static func snapshotIndex(of incarnation: IncarnationID) -> ObjectName {
-    ObjectName(log(of: incarnation).components + [snapshotsPrefix, "newest", "index"])
+  /// The name of the snapshot of a zone that was finished as one of a number, from 1.
+  package static func snapshotName(_ number: UInt64, of incarnation: IncarnationID) -> ObjectName {
+    ObjectName(log(of: incarnation).components + [snapshotsPrefix, "names", place(of: number)[1]])
   }
 
   private static func snapshotFolder(_ snapshot: RemoteSnapshot) -> [String] {
@@ -163,7 +163,10 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   /// Whether it is a part of a snapshot, or names some.
   package var isOfSnapshot: Bool {
     guard components.count == 5, components[0] == "logs", let incarnation else { return false }
-    if self == .snapshotIndex(of: incarnation) { return true }
+    if components[2] == Self.snapshotsPrefix {
+      guard let number = UInt64(last, radix: 16), number > 0 else { return false }
+      return self == .snapshotName(number, of: incarnation)
+    }
     let prefix = "\(Self.snapshotsPrefix)-"
     guard components[2].hasPrefix(prefix), let maker = ReplicaID(components[3]),
       let offset = UInt64(components[2].dropFirst(prefix.utf8.count), radix: 16), offset > 0
@@ -194,7 +197,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The offset of the entry; nil if it names none.
-  package var offset: UInt64? { isAmendment ? nil : namedOffset }
+  package var offset: UInt64? { isAmendment || components.count == 5 ? nil : namedOffset }
 
   /// The offset of the entry that it amends; nil if it is no amendment.
   var amendedOffset: UInt64? { isAmendment ? namedOffset : nil }

@@ -182,6 +182,10 @@ extension LogOfObjects {
     try await log.snapshots.put(bytes, at: index, of: snapshot)
   }
 
+  public func removeSnapshot(_ snapshot: RemoteSnapshot, parts: Int) async throws(RemoteError) {
+    try await log.snapshots.remove(snapshot, parts: parts)
+  }
+
   public func finishSnapshot(
     _ manifest: SnapshotManifest, of snapshot: RemoteSnapshot
   ) async throws(RemoteError) {

@@ -55,7 +55,7 @@ struct SnapshotsRead: AftermathEvent {
     let newest = try executor.wait { try await remote.snapshots(of: zone, incarnation)?.first }
     guard let newest else { return }
     let names: [ObjectName] = [
-      .snapshotPart(0, of: newest), .snapshotManifest(of: newest), .snapshotIndex(of: incarnation),
+      .snapshotPart(0, of: newest), .snapshotManifest(of: newest), .snapshotName(1, of: incarnation),
     ]
     note("\(names[which]) is damaged")
     try executor.wait { try await remote.damage(names[which], kind) }

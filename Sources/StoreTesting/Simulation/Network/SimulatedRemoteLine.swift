@@ -125,6 +125,12 @@ struct SimulatedRemoteLine: RemoteLog {
     }
   }
 
+  func removeSnapshot(_ snapshot: RemoteSnapshot, parts: Int) async throws(RemoteError) {
+    try await network.call(process, "removeSnapshot \(snapshot.offset)", writes: true) {
+      [self] () throws(RemoteError) in try await server.removeSnapshot(snapshot, parts: parts)
+    }
+  }
+
   func changes() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
 
   func heads(
