@@ -667,6 +667,39 @@ struct UndoOfTwoStores {
     try expectTheirs(pair, isQuiet: isQuiet, "seed \(seed)")
   }
 
+  @Test(
+    "what was written as it was already wins over what another store wrote before, unless it is taken back",
+    arguments: [false, true])
+  func sameAgain(comesBack: Bool) async throws {
+    var pair = try await makePair(1000)
+    let record = records[0]
+    @Sendable func write(_ value: Value, _ tx: inout WriteTransaction) throws {
+      try tx.set("f0", of: record, to: value)
+      try tx.put(value, at: "key", in: "prices", of: record)
+    }
+    try await pair.stores[0].write { tx in try write("old", &tx) }
+    for index in [0, 1] { try await pair.sync(index) }
+    for clock in pair.clocks { clock.milliseconds += 10 }
+    try await pair.stores[1].write { tx in try write("theirs", &tx) }
+    pair.clocks[0].milliseconds += 10
+    try await pair.stores[0].write { tx in
+      tx.author = "ann"
+      try write("old", &tx)
+      try tx.set("f1", of: record, to: "more")
+    }
+    let manager = pair.stores[0].undoManager(author: "ann")
+    try await manager.undo()
+    if comesBack { try await manager.redo() }
+    for index in [0, 1, 0] { try await pair.sync(index) }
+    for store in pair.stores {
+      let shown = try #require(try Shown(record, store))
+      let expected: Value = comesBack ? "old" : "theirs"
+      #expect(shown.registers["f0"] == expected && shown.prices["key"] == expected)
+      #expect(shown.registers["f1"] == (comesBack ? "more" : nil))
+      try await checkSound(store, "\(comesBack)")
+    }
+  }
+
   private func expectTheirs(_ pair: Pair, isQuiet: Bool, _ comment: Comment) throws {
     for record in records {
       let shown = try #require(try Shown(record, pair.stores[0]))

@@ -123,7 +123,7 @@ struct BriefShoppingListWorlds {
     let simulation = Simulation(options)
     // One in seven worlds fails. The smallest of this one is short. After a change of the simulator it may be
     // another world: take another seed then, and put its trace on the page.
-    let seed: UInt64 = 83
+    let seed: UInt64 = 118
     // page
     let smallest = try #require(try simulation.shrink(seed: seed), "seed \(seed) does not fail")
     #expect(smallest.failure.invariant == .workloadHolds, "\(smallest)")

@@ -184,9 +184,14 @@ struct SnapshotFiles: Sendable {
   /// Removes the snapshots that nothing needs, and what is left of unfinished ones. Another reader or another process may
   /// be at one: only those go that were not changed for a day.
   func remove(allBut needed: Set<ContentHash>) throws {
-    let now = time(nil)
-    for name in try calls.names(in: root) ?? [] {
-      if let content = ContentHash(name), needed.contains(content) { continue }
+    let unneeded = try (calls.names(in: root) ?? []).filter { ContentHash($0).map(needed.contains) != true }
+    if unneeded.isEmpty { return }
+    // The disk's own time, which may not be the machine's.
+    let own = "\(root)/\(hexadecimal(makeRandom)).new"
+    try makeDirectory(own)
+    let now = try calls.status(of: own)?.modified ?? 0
+    try removeDirectory(own)
+    for name in unneeded {
       guard let status = try calls.status(of: "\(root)/\(name)"), now - status.modified > Self.graceSeconds
       else { continue }
       try removeDirectory("\(root)/\(name)")

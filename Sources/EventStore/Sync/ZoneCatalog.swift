@@ -190,6 +190,7 @@ struct ZoneCatalog {
       guard let token = known.token, token.offset > 0, !known.status.isGone else { continue }
       var row = known
       row.token = ZoneRow.Token(incarnation: token.incarnation, offset: 0, hash: .zero)
+      row.logBytes = 0
       storage.setZoneRow(row, number)
     }
     try storage.flush()

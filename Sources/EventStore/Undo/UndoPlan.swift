@@ -207,17 +207,20 @@ struct UndoPlan {
       return
     }
     let (value, other) = (cell.value(of: heads), cell.value(of: aim))
+    let former = try aim.first?.timestamp ?? createdAt()
     if value == other {
-      guard let own else { return }
-      let isHeldByOthers =
-        try transactions.undoes
-        ? aim.first.map { try transactions.isLater($0.operation) } ?? false : own != other
-      if isHeldByOthers {
-        try keep(record, cell.field, .changedSince, by: aim.first?.operation, element: cell.element)
+      if let own {
+        let isHeldByOthers =
+          try transactions.undoes
+          ? aim.first.map { try transactions.isLater($0.operation) } ?? false : own != other
+        if isHeldByOthers {
+          return try keep(record, cell.field, .changedSince, by: aim.first?.operation, element: cell.element)
+        }
       }
-      return
+      // What shows the same may still win against what others wrote before it, and would not have, had it never been.
+      guard let former, let head = heads.first, head.timestamp != former else { return }
     }
-    if let timestamp = try aim.first?.timestamp ?? createdAt() { bringsBack(timestamp) }
+    if let former { bringsBack(former) }
     steps.append(
       Step(
         record: record, content: .change(cell.field, cell.change(to: other)),

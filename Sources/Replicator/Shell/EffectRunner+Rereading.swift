@@ -14,11 +14,16 @@ extension EffectRunner {
     {
       return .folded(try await readOn(zone))
     }
-    if token.offset == 0, let outcome = try await begin(zone, token.incarnation) { return .folded(outcome) }
+    // A log that a snapshot stands for is not read: the first look at it is short.
+    let isFirst = token.offset == 0
+    let bytesMax = isFirst ? min(pageBytesMax, Self.firstPageBytesMax) : pageBytesMax
     let outcome: FetchOutcome
     do throws(RemoteError) {
-      outcome = try await remote.segments(after: token, bytesMax: pageBytesMax)
+      outcome = try await remote.segments(after: token, bytesMax: bytesMax)
     } catch {
+      if isFirst, error.code == .damaged, let began = try await begin(zone, token.incarnation) {
+        return .folded(began)
+      }
       if error.code == .zoneUnknown, try await makeAgain(zone, token.incarnation) {
         return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))
       }
@@ -26,9 +31,16 @@ extension EffectRunner {
       else { throw error }
       return .folded(try await readOn(zone))
     }
+    if isFirst, case .segments(let segments, _) = outcome, !segments.isEmpty,
+      let began = try await begin(zone, token.incarnation)
+    {
+      return .folded(began)
+    }
     if case .gone(let fate) = outcome { try await endRereading(zone, before: fate) }
     return .fetched(outcome)
   }
+
+  private static let firstPageBytesMax = 1 << 18
 
   /// Ends a rereading at a closed log: nothing follows. A log that the remote has purged, or that
   /// this account may not read, was not read, so the store keeps what that log does not have.
