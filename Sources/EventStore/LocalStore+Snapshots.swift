@@ -6,7 +6,9 @@ extension LocalStore {
   ///
   /// Two stores that are in sync at one place of the log write the same content.
   ///
-  /// - Parameter progress: called now and then with how many records are written; what it throws ends the work.
+  /// - Parameters:
+  ///   - zone: which zone.
+  ///   - progress: called now and then with how many records are written; what it throws ends the work.
   /// - Throws: ``StoreError`` `unsettled` if something waits to be sent, or the zone was never synced; `zoneUnknown`,
   ///   `newerFormat`, `damaged`, `full`, `readOnly`, `system`; what `progress` throws.
   /// - Complexity: linear in the zone's records, and in its log since the snapshot that it begins with.
@@ -24,7 +26,9 @@ extension LocalStore {
   /// What waits to be sent is never retired: a zone in which something does is left as it is. The past of the store, and what
   /// explains a value, then begin here.
   ///
-  /// - Parameter progress: called now and then with how many records are loaded, of how many; what it throws ends the work.
+  /// - Parameters:
+  ///   - zone: whose history goes.
+  ///   - progress: called now and then with how many records are loaded, of how many; what it throws ends the work.
   /// - Throws: ``StoreError`` `unsettled` if something waits to be sent, or the zone was never synced; `zoneUnknown`,
   ///   `newerFormat`, `damaged`, `full`, `readOnly`, `system`; what `progress` throws.
   /// - Complexity: linear in the zone's records and its log.
