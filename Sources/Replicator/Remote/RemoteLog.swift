@@ -154,7 +154,9 @@ public protocol RemoteLog: Sendable {
 
   /// Removes the parts of a snapshot that was not finished, as far as they are there.
   ///
-  /// - Parameter parts: how many parts were put, from the first one on.
+  /// - Parameters:
+  ///   - snapshot: which snapshot.
+  ///   - parts: how many parts were put, from the first one on.
   /// - Throws: ``RemoteError``, as ``snapshots(of:_:)``.
   func removeSnapshot(_ snapshot: RemoteSnapshot, parts: Int) async throws(RemoteError)
 
