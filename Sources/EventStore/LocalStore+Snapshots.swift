@@ -70,14 +70,8 @@ extension LocalStore {
         try core.makeSnapshot(of: zone) { _ in if call.isCancelled { throw CancellationError() } }
       }
     }
-    func remove() { if made.isNew { try? core.snapshots.remove(made.manifest.content) } }
-    do {
-      try await body(made.manifest)
-      remove()
-    } catch {
-      remove()
-      throw error
-    }
+    defer { if made.isNew { try? core.snapshots.remove(made.manifest.content) } }
+    try await body(made.manifest)
   }
 
   /// Notes that a snapshot could not be made: the next try comes when the log has grown as much again.
@@ -95,9 +89,7 @@ extension LocalStore {
     try read { source in
       let (number, row) = try source.readView.zones.visible(zone)
       guard let token = row.token, manifest.offset <= token.offset else { return false }
-      let known = try source.readView.segments.row(at: manifest.offset, in: number, token.incarnation)
-      let chain = try source.readView.segments.chain(at: manifest.offset, in: number, token.incarnation)
-      return known?.hash == manifest.hash && chain == manifest.chain
+      return try source.readView.segments.hasLog(of: manifest, in: number, token.incarnation)
     }
   }
 

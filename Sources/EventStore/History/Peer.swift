@@ -65,7 +65,7 @@ extension ReadTransaction {
       let position = try view.log.position(of: lane.replica, lane.epoch, lane.last, in: number)
       let entry = try position.map { try reader.entry(at: $0).transaction }
       let name = Lane(zone: number, replica: lane.replica, epoch: lane.epoch)
-      let retired = try view.lanes.retiredTimestamp(of: name)
+      let retired = try view.lanes.retirement(of: name)?.timestamp
       guard let timestamp = entry?.timestamp ?? retired else { continue }
       let base = try view.log.base(of: lane.replica, lane.epoch, lane.last, in: number)
       let seen = base.flatMap { $0.incarnation == row.token?.incarnation ? $0.offset : nil } ?? 0

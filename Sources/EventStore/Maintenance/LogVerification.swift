@@ -15,12 +15,7 @@ struct LogVerification {
 
   /// Counts the assets that the snapshots name which zones begin with, as those of a transaction each.
   mutating func countOriginAssets(_ source: borrowing ReadTransaction) throws {
-    for (zone, _) in try source.readView.zones.origins() {
-      try source.readView.assets.forEach(of: zone, .inOrigin) { asset, _ in
-        assetNames[AssetName(asset: asset, zone: zone), default: 0] += 1
-        return true
-      }
-    }
+    try source.readView.assets.countOriginAssets(in: &assetNames)
   }
 
   /// Every position is there, every entry can be read, and every sequence follows the one before and is

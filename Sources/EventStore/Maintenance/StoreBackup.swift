@@ -176,9 +176,9 @@ struct StoreBackup {
 
   /// Copies the snapshots that are not there yet. Those of the last copy stay until this one has taken its place.
   private func copySnapshots(_ copy: StoreCore) throws {
-    for (_, origin) in try copy.read({ try $0.readView.zones.origins() }) {
-      if try snapshots.contents().contains(origin.content) { continue }
-      let manifest = try core.snapshots.manifest(of: origin.content)
+    let known = Set(try snapshots.contents())
+    for content in try copy.read({ try $0.readView.zones.originContents() }).subtracting(known) {
+      let manifest = try core.snapshots.manifest(of: content)
       _ = try snapshots.make { keep in
         for index in manifest.parts.indices { try keep(index, core.snapshots.part(index, of: manifest)) }
         return manifest
@@ -188,9 +188,9 @@ struct StoreBackup {
 
   private func removeUnneededSnapshots() throws {
     let needed = try withCopy(in: directory) { copy in
-      try copy.read { try $0.readView.zones.origins().map(\.origin.content) }
+      try copy.read { try $0.readView.zones.originContents() }
     }
-    try snapshots.remove(allBut: Set(needed))
+    try snapshots.remove(allBut: needed)
   }
 
   // MARK: Assets

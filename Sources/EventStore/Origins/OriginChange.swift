@@ -100,23 +100,15 @@ private struct OriginCommit {
 
   /// Throws unless the snapshot may replace what is here.
   private func check(_ number: ZoneNumber, _ incarnation: IncarnationNumber) throws {
-    func refuse(_ why: String) -> StoreError {
-      StoreError(
-        .outOfOrder,
-        "the snapshot of zone “\(zone)” at offset \(manifest.offset) cannot be its beginning: \(why)",
-        hint: "sync the zone, then try again")
-    }
     if try storage.lanes.rereading(of: number) != nil { throw refuse("its log is being read again") }
     if let known = try storage.zones.origin(of: number), known.offset > manifest.offset {
       throw refuse("it begins at offset \(known.offset)")
     }
     let row = try storage.zoneRow(number)
-    if let token = row.token, token.offset >= manifest.offset {
-      let chain = try storage.segments.chain(at: manifest.offset, in: number, incarnation)
-      let found = try storage.segments.row(at: manifest.offset, in: number, incarnation)
-      guard found?.hash == manifest.hash, chain == manifest.chain else {
-        throw refuse("the store has read another log")
-      }
+    if let token = row.token, token.offset >= manifest.offset,
+      try !storage.segments.hasLog(of: manifest, in: number, incarnation)
+    {
+      throw refuse("the store has read another log")
     }
     // What is pending under sequences that the snapshot has may differ from what it has.
     for lane in head.lanes {
@@ -152,15 +144,24 @@ private struct OriginCommit {
           throw refuse("the store has taken the entry at offset \(offset) otherwise")
         }
         let before = known
-        if known.chain == nil { (known.chain, known.isChainStated) = (row.chain, row.isChainStated) }
-        if let received = row.receivedMilliseconds, received < known.receivedMilliseconds ?? .max {
-          known.receivedMilliseconds = received
-        }
+        known.add(row)
         if known != before { try storage.segments.put(known, in: number, incarnation, at: offset) }
       } else if row.rejection != nil {
         try storage.segments.reject(row, in: number, incarnation, at: offset)
       } else {
         try storage.segments.place(row, in: number, incarnation, at: offset)
+      }
+    }
+  }
+}
+
+extension AssetTable {
+  /// Counts each asset that the origin of a zone names, as that of one transaction.
+  func countOriginAssets(in counts: inout [AssetName: UInt64]) throws {
+    for (zone, _) in try zones.origins() {
+      try forEach(of: zone, .inOrigin) { asset, _ in
+        counts[AssetName(asset: asset, zone: zone), default: 0] += 1
+        return true
       }
     }
   }

@@ -169,6 +169,12 @@ extension ReadView {
     }
   }
 
+  /// A row's cells in the order in which every store has them: existence, then the fields by names and kinds.
+  func cellsByName(_ index: CellIndex) throws -> [(entry: CellIndex.Entry, name: Name)] {
+    try index.entries.map { ($0, $0.cell == .existence ? Name("") : try self.name($0.cell.field)) }
+      .sorted { ($0.1, $0.0.cell) < ($1.1, $1.0.cell) }
+  }
+
   /// Reads a record's row. The error of a row that cannot be read names the record.
   @inline(__always)
   private func naming<R>(_ name: RawSpan, _ read: () throws -> R) throws -> R {

@@ -76,9 +76,7 @@ enum StateDigest {
   ) throws {
     digest.writer.append(text: name.rawValue)
     let index = try CellIndex(row)
-    let entries = try index.entries.map { entry in
-      (entry, entry.cell == .existence ? Name("") : try readView.name(entry.cell.field))
-    }.sorted { ($0.1, $0.0.cell) < ($1.1, $1.0.cell) }
+    let entries = try readView.cellsByName(index)
     digest.writer.append(count: entries.count)
     for (entry, name) in entries {
       digest.writer.append(text: name.rawValue)

@@ -29,12 +29,7 @@ extension Rebuild {
   /// How many transactions of the log name each asset, in each zone that is there.
   private func countLog() throws -> [AssetName: UInt64] {
     var counts: [AssetName: UInt64] = [:]
-    for (zone, _) in try storage.zones.origins() {
-      try storage.assets.forEach(of: zone, .inOrigin) { asset, _ in
-        counts[AssetName(asset: asset, zone: zone), default: 0] += 1
-        return true
-      }
-    }
+    try storage.assets.countOriginAssets(in: &counts)
     var decoder = BodyDecoder()
     var position = Position.start
     let last = try storage.lastPosition()

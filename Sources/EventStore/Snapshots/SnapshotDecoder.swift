@@ -10,6 +10,18 @@ struct SnapshotDecoder: ~Copyable {
     var timestamp: Timestamp
     var sequence: UInt64
     var index: UInt32
+
+    /// Makes it the head that follows it in the content.
+    mutating func readNext(from reader: inout ByteReader, _ laneCount: Int) throws(FormatError) {
+      let lane = try reader.readVarint("snapshot.content", in: 0...UInt64(laneCount))
+      if lane > 0 {
+        self.lane = Int(lane) - 1
+        let change = try reader.readZigzag("snapshot.content")
+        timestamp = Timestamp(rawValue: timestamp.rawValue &+ UInt64(bitPattern: change))
+        sequence = try reader.readVarint("snapshot.content", in: 1 ... .max)
+      }
+      index = UInt32(try reader.readVarint("snapshot.content", in: 0...UInt64(UInt32.max)))
+    }
   }
 
   struct FoundLane {
@@ -26,11 +38,11 @@ struct SnapshotDecoder: ~Copyable {
   private var position = 0
   private var hasher = ContentHasher()
   private var index = 0
-  private let manifest: SnapshotManifest
+  let manifest: SnapshotManifest
   private let fetch: (_ index: Int) throws -> [UInt8]
   private var last = FoundHead(lane: -1, timestamp: Timestamp(rawValue: 0), sequence: 0, index: 0)
   private(set) var names: [Name] = []
-  private var laneCount = 0
+  var laneCount = 0
 
   /// - Parameter fetch: gives a part as it is stored.
   init(_ manifest: SnapshotManifest, fetch: @escaping (_ index: Int) throws -> [UInt8]) {
@@ -78,59 +90,47 @@ struct SnapshotDecoder: ~Copyable {
   // MARK: Numbers
 
   mutating func readByte() throws -> UInt8 {
-    var reader = ByteReader(part.span.bytes, at: position)
-    let byte = try reader.readUInt8("snapshot.content")
-    move(to: reader.position)
-    return byte
+    try read { reader throws(FormatError) in try reader.readUInt8("snapshot.content") }
   }
 
   mutating func readNumber(_ range: ClosedRange<UInt64> = 0 ... .max) throws -> UInt64 {
-    var reader = ByteReader(part.span.bytes, at: position)
-    let number = try reader.readVarint("snapshot.content", in: range)
-    move(to: reader.position)
-    return number
+    try read { reader throws(FormatError) in try reader.readVarint("snapshot.content", in: range) }
   }
 
-  mutating func readZigzag() throws -> Int64 {
-    var reader = ByteReader(part.span.bytes, at: position)
-    let number = try reader.readZigzag("snapshot.content")
-    move(to: reader.position)
-    return number
+  mutating func readBigEndian128() throws -> UInt128 {
+    try read { reader throws(FormatError) in try reader.readBigEndian("snapshot.content", as: UInt128.self) }
   }
 
-  private mutating func readBigEndian128() throws -> UInt128 {
-    var reader = ByteReader(part.span.bytes, at: position)
-    let bits = try reader.readBigEndian("snapshot.content", as: UInt128.self)
-    move(to: reader.position)
-    return bits
+  mutating func readLittleEndian64() throws -> UInt64 {
+    try read { reader throws(FormatError) in try reader.readLittleEndian("snapshot.content", as: UInt64.self)
+    }
   }
 
-  private mutating func readLittleEndian64() throws -> UInt64 {
-    var reader = ByteReader(part.span.bytes, at: position)
-    let bits = try reader.readLittleEndian("snapshot.content", as: UInt64.self)
-    move(to: reader.position)
-    return bits
+  mutating func readHash() throws -> ContentHash {
+    try read { reader throws(FormatError) in try ContentHash.read(from: &reader, "snapshot.content") }
   }
 
-  private mutating func readHash() throws -> ContentHash {
+  /// A count of bytes and these.
+  mutating func readPayload() throws -> Range<Int> {
+    try read { reader throws(FormatError) in
+      let count = try reader.readCount("snapshot.content")
+      return try reader.readBytes(count, "snapshot.content")
+    }
+  }
+
+  @inline(__always)
+  private mutating func read<R>(
+    _ body: (inout ByteReader) throws(FormatError) -> R
+  ) throws(FormatError) -> R {
     var reader = ByteReader(part.span.bytes, at: position)
-    let hash = try ContentHash.read(from: &reader, "snapshot.content")
+    let result = try body(&reader)
     move(to: reader.position)
-    return hash
+    return result
   }
 
   private mutating func move(to end: Int) {
     readBytes += UInt64(end - position)
     position = end
-  }
-
-  /// A count of bytes and these.
-  mutating func readPayload() throws -> Range<Int> {
-    var reader = ByteReader(part.span.bytes, at: position)
-    let count = try reader.readCount("snapshot.content")
-    let range = try reader.readBytes(count, "snapshot.content")
-    move(to: reader.position)
-    return range
   }
 
   mutating func readLane() throws -> Int {
@@ -153,151 +153,6 @@ struct SnapshotDecoder: ~Copyable {
     }
     names.append(name)
     return names.count - 1
-  }
-
-  // MARK: The log
-
-  /// Reads the lanes, which come first.
-  mutating func readLanes() throws -> [FoundLane] {
-    try mayCut()
-    // Each has an entry.
-    let count = try readNumber(0...min(manifest.offset, UInt64(UInt32.max)))
-    laneCount = Int(count)
-    var lanes: [FoundLane] = []
-    for _ in 0..<count {
-      try mayCut()
-      let replica = ReplicaID(rawValue: try readBigEndian128())
-      let epoch = UInt32(try readNumber(0...UInt64(UInt32.max)))
-      var lane = FoundLane(
-        id: StoreIdentity(replica: replica, epoch: epoch), last: try readNumber(0 ... .max - 1), bases: [])
-      if let before = lanes.last?.id, (before.replica.rawValue, before.epoch) >= (replica.rawValue, epoch) {
-        throw bad("lanes in ascending order", "\(lane.id)")
-      }
-      let closure = try readNumber(0...manifest.offset)
-      lane.closure = closure == 0 ? nil : closure
-      lane.timestamp = Timestamp(rawValue: try readLittleEndian64())
-      let parent = try readNumber(0...count)
-      if parent > 0 { lane.parent = (Int(parent) - 1, try readNumber(1 ... .max)) }
-      var step = BaseStep(sequence: 0, base: 0)
-      for _ in 0..<(try readNumber(0...lane.last)) {
-        try mayCut()
-        guard step.sequence < lane.last else { throw bad("at most \(lane.last) sequences", "more") }
-        let more = try readNumber(1...(lane.last - step.sequence))
-        let base = try readNumber(0...manifest.offset - 1)
-        guard step.base < base || step.sequence == 0 else { throw bad("a base over \(step.base)", "\(base)") }
-        step = BaseStep(sequence: step.sequence + more, base: base)
-        lane.bases.append(step)
-      }
-      guard lane.last == 0 || lane.bases.first?.sequence == 1 else {
-        throw bad("a base of sequence 1", "none")
-      }
-      lanes.append(lane)
-    }
-    for lane in lanes {
-      guard let parent = lane.parent else { continue }
-      guard parent.sequence <= lanes[parent.lane].last, lanes[parent.lane].id != lane.id else {
-        throw bad("a parent in the log", "sequence \(parent.sequence) of \(lanes[parent.lane].id)")
-      }
-    }
-    return lanes
-  }
-
-  /// Reads the entries, which follow the lanes, and calls a closure with each.
-  ///
-  /// - Throws: `FormatError` also if the lanes are not what the entries make of them.
-  mutating func readEntries(
-    of lanes: [FoundLane], _ body: (_ offset: UInt64, _ lane: Int?, SegmentRow) throws -> Void
-  ) throws {
-    try mayCut()
-    _ = try readNumber(manifest.offset...manifest.offset)
-    var check = LaneCheck(lanes)
-    var (hash, chain) = (ContentHash.zero, LogChain(hash: .zero))
-    for offset in 1...manifest.offset {
-      try mayCut()
-      let (lane, row, found) = try readEntry()
-      if let lane, let problem = check.problem(of: row, at: offset, lane) {
-        throw bad("\(problem)", "another")
-      }
-      (hash, chain) = (row.hash, found)
-      try body(offset, lane, row)
-    }
-    guard hash == manifest.hash, chain == manifest.chain else {
-      throw bad("the entry and the chain that the manifest says", "others")
-    }
-    if let problem = check.problem { throw bad(problem, "another") }
-  }
-
-  private mutating func readEntry() throws -> (lane: Int?, row: SegmentRow, chain: LogChain) {
-    let byte = try readByte()
-    guard byte < 16 else { throw bad("flags of an entry", "\(byte)") }
-    let flags = SnapshotContent.EntryFlags(rawValue: byte)
-    let lane = flags.contains(.isGivenUp) ? nil : try readLane()
-    var row = SegmentRow.quarantined(.zero)
-    if lane != nil {
-      (row.first, row.last) = (try readNumber(1 ... .max - 1), try readNumber(0 ... .max - 1))
-    }
-    if flags.contains(.hasReceiveTime) { row.receivedMilliseconds = try readNumber(0 ... .max - 1) }
-    if flags.contains(.isRejected) {
-      let byte = try readByte()
-      guard let reason = SegmentRejection(rawValue: byte), lane != nil else {
-        throw bad("why an entry is rejected", "\(byte)")
-      }
-      row.rejection = reason
-    }
-    row.hash = try readHash()
-    let chain = LogChain(hash: try readHash())
-    row.chain = chain
-    row.isChainStated = !flags.contains(.isChainUnstated)
-    return (lane, row, chain)
-  }
-
-  /// What the entries make of the lanes: a snapshot that says otherwise would leave a store that cannot sync.
-  private struct LaneCheck {
-    let lanes: [FoundLane]
-    private var placed: [UInt64]
-    private var closures: [UInt64?]
-
-    init(_ lanes: [FoundLane]) {
-      self.lanes = lanes
-      placed = Array(repeating: 0, count: lanes.count)
-      closures = Array(repeating: nil, count: lanes.count)
-    }
-
-    /// What is wrong with an entry, as what is expected; nil if nothing is.
-    mutating func problem(of row: SegmentRow, at offset: UInt64, _ lane: Int) -> String? {
-      guard row.rejection == nil else {
-        if closures[lane] == nil { closures[lane] = offset }
-        return nil
-      }
-      guard row.first <= row.last, row.first - 1 <= placed[lane],
-        row.last - row.first < UInt64(Limits.segmentUnpackedBytesMax), closures[lane] == nil
-      else { return "sequences that follow \(placed[lane]) of \(lanes[lane].id) at offset \(offset)" }
-      placed[lane] = max(placed[lane], row.last)
-      return nil
-    }
-
-    /// What is wrong with the lanes, as what is expected; nil if nothing is.
-    var problem: String? {
-      for (index, lane) in lanes.enumerated() {
-        if lane.last != placed[index] { return "sequence \(placed[index]) as the last one of \(lane.id)" }
-        if lane.closure != closures[index] {
-          return "\(lane.id) closed at \(closures[index].map { "\($0)" } ?? "no offset")"
-        }
-        if continuesItself(index) { return "\(lane.id) without itself before it" }
-      }
-      return nil
-    }
-
-    private func continuesItself(_ index: Int) -> Bool {
-      var next = lanes[index].parent?.lane
-      var count = 0
-      while let found = next {
-        count += 1
-        if found == index || count > Limits.lineageMax { return true }
-        next = lanes[found].parent?.lane
-      }
-      return false
-    }
   }
 
   // MARK: Records
@@ -327,20 +182,12 @@ struct SnapshotDecoder: ~Copyable {
 
   /// Reads a head up to and without its payload.
   mutating func readHead() throws -> FoundHead {
-    var last = last
-    var reader = ByteReader(part.span.bytes, at: position)
-    let lane = try reader.readVarint("snapshot.content", in: 0...UInt64(laneCount))
-    if lane > 0 {
-      last.lane = Int(lane) - 1
-      let change = try reader.readZigzag("snapshot.content")
-      last.timestamp = Timestamp(rawValue: last.timestamp.rawValue &+ UInt64(bitPattern: change))
-      last.sequence = try reader.readVarint("snapshot.content", in: 1 ... .max)
-    }
-    last.index = UInt32(try reader.readVarint("snapshot.content", in: 0...UInt64(UInt32.max)))
-    move(to: reader.position)
-    self.last = last
-    guard last.lane >= 0 else { throw bad("a lane in the first head", "none") }
-    return last
+    var head = last
+    let laneCount = laneCount
+    try read { reader throws(FormatError) in try head.readNext(from: &reader, laneCount) }
+    last = head
+    guard head.lane >= 0 else { throw bad("a lane in the first head", "none") }
+    return head
   }
 
   /// A cell of one head whose payload needs no other row.
@@ -374,14 +221,7 @@ struct SnapshotDecoder: ~Copyable {
         cell.field = Int(name) - 1
       }
       guard try reader.readVarint("snapshot.content") == 1, reader.remaining > 0 else { return false }
-      let lane = try reader.readVarint("snapshot.content", in: 0...UInt64(laneCount))
-      if lane > 0 {
-        last.lane = Int(lane) - 1
-        let change = try reader.readZigzag("snapshot.content")
-        last.timestamp = Timestamp(rawValue: last.timestamp.rawValue &+ UInt64(bitPattern: change))
-        last.sequence = try reader.readVarint("snapshot.content", in: 1 ... .max)
-      }
-      last.index = UInt32(try reader.readVarint("snapshot.content", in: 0...UInt64(UInt32.max)))
+      try last.readNext(from: &reader, laneCount)
       guard last.lane >= 0 else { return false }
       cell.head = last
       if kind == 1 {

@@ -117,7 +117,7 @@ final class SnapshotWriter {
       return try LogReader(view).entry(at: position).transaction.timestamp
     }
     let lane = Lane(zone: zone, replica: replica, epoch: epoch)
-    return try view.lanes.retiredTimestamp(of: lane) ?? Timestamp(rawValue: 0)
+    return try view.lanes.retirement(of: lane)?.timestamp ?? Timestamp(rawValue: 0)
   }
 
   private func appendEntries(_ lanes: [SnapshotContent.Lane]) throws {
@@ -170,9 +170,7 @@ final class SnapshotWriter {
       encoder.writer.append(varint: head.id.sequence)
     }
     let index = try CellIndex(row)
-    let entries = try index.entries.map { entry in
-      (entry, entry.cell == .existence ? Name("") : try view.name(entry.cell.field))
-    }.sorted { ($0.1, $0.0.cell) < ($1.1, $1.0.cell) }
+    let entries = try view.cellsByName(index)
     encoder.writer.append(count: entries.count)
     for (entry, _) in entries {
       let cell = entry.cell

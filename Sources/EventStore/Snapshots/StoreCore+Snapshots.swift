@@ -33,7 +33,6 @@ extension StoreCore {
   func removeUnneededSnapshots() throws {
     // A commit that a power cut may take back must not need what is removed.
     try environment.sync()
-    let needed = try read { try $0.readView.zones.origins().map(\.origin.content) }
-    try snapshots.remove(allBut: Set(needed))
+    try snapshots.remove(allBut: try read { try $0.readView.zones.originContents() })
   }
 }

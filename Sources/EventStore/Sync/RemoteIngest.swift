@@ -293,10 +293,7 @@ struct RemoteIngest {
     let before = try storage.segments.row(at: offset, in: zone, incarnation)
     if let before { try Self.checkIsSame(segment, as: before, at: offset) }
     if var known = before {
-      if let received = segment.receivedMilliseconds, received < known.receivedMilliseconds ?? .max {
-        known.receivedMilliseconds = received
-      }
-      if known.chain == nil { (known.chain, known.isChainStated) = (segment.chain, segment.isChainStated) }
+      known.add(segment)
       if known != before { try storage.segments.put(known, in: zone, incarnation, at: offset) }
     } else {
       try storage.segments.place(segment, in: zone, incarnation, at: offset)

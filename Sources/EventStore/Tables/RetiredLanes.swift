@@ -6,21 +6,16 @@ import OperationFormat
 
 extension LaneTable {
   /// Up to which sequence the log does not have a lane any more; 0 if it has all.
-  func retired(_ lane: Lane) throws -> UInt64 {
-    let key = TableKey.rows(.retiredLanes, of: lane.zone).appending(lane.replica, lane.epoch)
-    return try transaction.withCheckedValue(of: key, in: tables.replicas) { row in
-      var reader = ByteReader(row)
-      return try reader.readVarint("lane.retired")
-    } ?? 0
-  }
+  func retired(_ lane: Lane) throws -> UInt64 { try retirement(of: lane)?.last ?? 0 }
 
-  /// When the last transaction of a lane was made that the log does not have any more; nil if it has all.
-  func retiredTimestamp(of lane: Lane) throws -> Timestamp? {
+  /// The last transaction of a lane that the log does not have any more, and when it was made; nil if the log has all.
+  func retirement(of lane: Lane) throws -> (last: UInt64, timestamp: Timestamp)? {
     let key = TableKey.rows(.retiredLanes, of: lane.zone).appending(lane.replica, lane.epoch)
     return try transaction.withCheckedValue(of: key, in: tables.replicas) { row in
       var reader = ByteReader(row)
-      _ = try reader.readVarint("lane.retired")
-      return Timestamp(rawValue: try reader.readVarint("lane.retired"))
+      return (
+        try reader.readVarint("lane.retired"), Timestamp(rawValue: try reader.readVarint("lane.retired"))
+      )
     }
   }
 

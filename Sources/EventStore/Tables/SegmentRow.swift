@@ -99,3 +99,13 @@ struct SegmentRow: Hashable, Sendable {
     try reader.finish("row")
   }
 }
+
+extension SegmentRow {
+  /// Adds what another row of the same entry knows besides: the first time it was received, and its chain.
+  mutating func add(_ other: SegmentRow) {
+    if let received = other.receivedMilliseconds, received < receivedMilliseconds ?? .max {
+      receivedMilliseconds = received
+    }
+    if chain == nil { (chain, isChainStated) = (other.chain, other.isChainStated) }
+  }
+}

@@ -23,6 +23,14 @@ struct SegmentTable<Source: TableReading>: TableView {
     throw try missing(offset, zone)
   }
 
+  /// Whether the log that the store knows has at a snapshot's offset what the snapshot says.
+  func hasLog(of manifest: SnapshotManifest, in zone: ZoneNumber, _ incarnation: IncarnationNumber) throws
+    -> Bool
+  {
+    try row(at: manifest.offset, in: zone, incarnation)?.hash == manifest.hash
+      && chain(at: manifest.offset, in: zone, incarnation) == manifest.chain
+  }
+
   private func missing(_ offset: UInt64, _ zone: ZoneNumber) throws -> StoreError {
     StoreError(
       .damaged,

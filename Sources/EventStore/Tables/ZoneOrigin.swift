@@ -70,6 +70,9 @@ extension ZoneTable {
 }
 
 extension ZoneTable {
+  /// The contents of the snapshots that zones begin with.
+  func originContents() throws -> Set<ContentHash> { Set(try origins().map(\.origin.content)) }
+
   /// The first position at which all zones are known; `.start` if no history was retired.
   func historyBegin() throws -> Position { try origins().map(\.origin.position).max() ?? .start }
 }

@@ -1,7 +1,7 @@
 /// What a snapshot is of, and what its parts are.
 ///
 /// A snapshot is the state of a zone at an offset of its remote log: what a replica has that folded the entries up to there
-/// and nothing else. Its content is the same bytes whoever makes it, and is stored in parts: see `SnapshotWriter`.
+/// and nothing else. All stores make the same bytes of it. They are stored in parts: see `SnapshotWriter`.
 ///
 /// | bytes | field |
 /// |---|---|

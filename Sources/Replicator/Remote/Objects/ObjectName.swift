@@ -78,9 +78,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   static func assetChunk(
     _ index: UInt64, of asset: ContentHash, in incarnation: IncarnationID
   ) -> ObjectName {
-    let digits = String(index, radix: 16)
-    let file = String(repeating: "0", count: max(0, chunkDigits - digits.utf8.count)) + digits
-    return ObjectName(assetFolder(asset, incarnation) + [file])
+    ObjectName(assetFolder(asset, incarnation) + [chunk(index)])
   }
 
   /// The manifest of an asset of a zone: the asset is whole.
@@ -92,9 +90,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
 
   /// A part of a snapshot of a zone.
   package static func snapshotPart(_ index: Int, of snapshot: RemoteSnapshot) -> ObjectName {
-    let digits = String(index, radix: 16)
-    let file = String(repeating: "0", count: max(0, chunkDigits - digits.utf8.count)) + digits
-    return ObjectName(snapshotFolder(snapshot) + [file])
+    ObjectName(snapshotFolder(snapshot) + [chunk(UInt64(index))])
   }
 
   /// The manifest of a snapshot of a zone: the snapshot is whole.
@@ -105,6 +101,12 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   /// The name of the snapshot of a zone that was finished as one of a number, from 1.
   package static func snapshotName(_ number: UInt64, of incarnation: IncarnationID) -> ObjectName {
     ObjectName(log(of: incarnation).components + [snapshotsPrefix, "names", place(of: number)[1]])
+  }
+
+  /// The file of a chunk of an asset, or a part of a snapshot.
+  private static func chunk(_ index: UInt64) -> String {
+    let digits = String(index, radix: 16)
+    return String(repeating: "0", count: max(0, chunkDigits - digits.utf8.count)) + digits
   }
 
   private static func snapshotFolder(_ snapshot: RemoteSnapshot) -> [String] {

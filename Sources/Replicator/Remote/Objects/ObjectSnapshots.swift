@@ -40,10 +40,7 @@ struct ObjectSnapshots: Sendable {
   }
 
   func put(_ bytes: [UInt8], at index: Int, of snapshot: RemoteSnapshot) async throws(RemoteError) {
-    guard try await zones.fate(of: snapshot.zone, snapshot.incarnation, checkedAt: 0) == nil else {
-      throw RemoteError(
-        .zoneUnknown, "zone “\(snapshot.zone)” was deleted", hint: "sync it: the deletion comes here too")
-    }
+    try await checkIsThere(snapshot)
     guard bytes.count <= Limits.snapshotPartBytesMax else {
       throw RemoteError(
         .mismatch, "a part of a snapshot cannot have \(bytes.count) bytes",
@@ -53,10 +50,7 @@ struct ObjectSnapshots: Sendable {
   }
 
   func finish(_ manifest: SnapshotManifest, of snapshot: RemoteSnapshot) async throws(RemoteError) {
-    guard try await zones.fate(of: snapshot.zone, snapshot.incarnation, checkedAt: 0) == nil else {
-      throw RemoteError(
-        .zoneUnknown, "zone “\(snapshot.zone)” was deleted", hint: "sync it: the deletion comes here too")
-    }
+    try await checkIsThere(snapshot)
     try await replace(.snapshotManifest(of: snapshot), with: manifest.encode())
     if try await all(of: snapshot.zone, snapshot.incarnation).contains(snapshot) { return }
     var number = try await names.last(of: snapshot.incarnation) + 1
@@ -70,6 +64,13 @@ struct ObjectSnapshots: Sendable {
       number - UInt64(RemoteSnapshot.countMax), of: snapshot.zone, snapshot.incarnation)
     // What stays, for want of a right or of a connection, only takes space.
     if let old, old != snapshot { try? await names.remove(old) }
+  }
+
+  private func checkIsThere(_ snapshot: RemoteSnapshot) async throws(RemoteError) {
+    guard try await zones.fate(of: snapshot.zone, snapshot.incarnation, checkedAt: 0) == nil else {
+      throw RemoteError(
+        .zoneUnknown, "zone “\(snapshot.zone)” was deleted", hint: "sync it: the deletion comes here too")
+    }
   }
 
   private func replace(_ name: ObjectName, with bytes: [UInt8]) async throws(RemoteError) {
