@@ -153,8 +153,13 @@ struct DeletedLogsThatAreDamaged {
   func sealInAHole(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()
     let world = try await world(kind, scratch.path, isDeleted: false)
-    for offset in [1, 2] as [UInt64] { try await world.place.damage(.missing, world.log.incarnation, offset) }
+    let name = ObjectName.entry(of: world.log.incarnation, 3)
+    let last = try await world.place.get(name)
+    for offset in 1...3 as ClosedRange<UInt64> {
+      try await world.place.damage(.missing, world.log.incarnation, offset)
+    }
     try await world.objects.deleteZone(zone, world.log.incarnation)
+    try await world.place.replace(name, with: last)
     let audit = try await world.audit()
     #expect(audit.problems.isEmpty, "\(audit.problems)")
     #expect(

@@ -143,6 +143,7 @@ private final class NotingObjects: ObjectStore {
   func getPrefix(_ name: ObjectName, _ count: Int) async throws(RemoteError) -> ObjectPrefix? { nil }
   func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool { true }
   func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {}
+  func nextEntry(after name: ObjectName) async throws(RemoteError) -> ObjectName? { nil }
   func list() async throws(RemoteError) -> [ObjectEntry] { [] }
   func delete(_ name: ObjectName) async throws(RemoteError) {}
   func changes() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }

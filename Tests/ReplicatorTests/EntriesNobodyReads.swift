@@ -182,6 +182,12 @@ struct EntriesNobodyReads {
     let scratch = TemporaryDirectory()
     let world = try await world(kind, scratch.path)
     for offset in [2, 3] as [UInt64] { try await world.place.replace(world.name(offset), with: nil) }
+    let new = world.devices[2]
+    try await new.set("title", of: "new", to: 1)
+    let report = try await new.sync(world.place.remote)
+    #expect(parked(report)?.offset == 2 && report.sent == 1 && !report.isInSync, "\(report)")
+    let filled = try await (world.place.get(world.name(2)), world.place.get(world.name(5)))
+    #expect(filled.0 == nil && filled.1 != nil, "what it sent is behind the log, not in the hole")
     let found11 = try await world.audit().logs
     #expect(found11[0].unreadable == [2, 3])
     let found12 = try await world.repair(from: world.devices[1])
@@ -195,12 +201,34 @@ struct EntriesNobodyReads {
     #expect(tombstone.content == nil)
     let audit = try await world.audit()
     #expect(audit.problems.isEmpty && audit.logs[0].tombstones.map(\.offset) == [3], "\(audit.problems)")
-    let report = try await world.devices[2].sync(world.place.remote)
-    #expect(report.isInSync && report.received == 3, "\(report)")
+    let read = try await new.sync(world.place.remote)
+    #expect(read.isInSync && read.received == 2, "\(read)")
     // A store that has read past it is not affected; one whose token is at it is.
     let found14 = try await world.repair(from: world.devices[0]).contains(.givenUp)
     #expect(found14)
     world.close()
+  }
+
+  @Test(
+    "The entry after another is found across directories; one that is far away makes no hole",
+    arguments: RemotePlace.Kind.allCases)
+  func nextEntries(kind: RemotePlace.Kind) async throws {
+    let scratch = TemporaryDirectory()
+    let objects = try await RemotePlace(kind, in: scratch.path).objects
+    let log = IncarnationID(rawValue: 3)
+    let offsets: [UInt64] = [1, 4095, 4096, 8192, 20_000, 24_096, 28_193]
+    for incarnation in [log, nil] {
+      for offset in offsets { _ = try await objects.putIfAbsent(.entry(offset, of: incarnation), [1]) }
+      _ = try await objects.putIfAbsent(.amendment(of: incarnation, 30_000), [1])
+      for offset in offsets.flatMap({ [$0 - 1, $0, $0 + 1] }) where offset > 0 {
+        let name = ObjectName.entry(offset, of: incarnation)
+        let next = offsets.first { $0 > offset }
+        let found = try await (objects.nextEntry(after: name), objects.entryAfterHole(at: name))
+        #expect(found.0?.offset == next, "\(offset)")
+        let isHole = !offsets.contains(offset) && (next.map { $0 - offset <= (incarnation == nil ? 1 : 4096) } ?? false)
+        #expect(found.1 == (isHole ? next : nil), "\(offset)")
+      }
+    }
   }
 
   @Test(

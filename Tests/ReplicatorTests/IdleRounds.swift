@@ -30,9 +30,9 @@ struct IdleRounds {
     return counter.calls
   }
 
-  private func expected(gets: Int, prefixGets: Int, puts: Int = 0) -> RemoteCalls {
+  private func expected(gets: Int, prefixGets: Int, entryLists: Int, puts: Int = 0) -> RemoteCalls {
     var calls = RemoteCalls()
-    (calls.gets, calls.prefixGets, calls.puts) = (gets, prefixGets, puts)
+    (calls.gets, calls.prefixGets, calls.entryLists, calls.puts) = (gets, prefixGets, entryLists, puts)
     return calls
   }
 
@@ -49,10 +49,12 @@ struct IdleRounds {
     for device in devices {
       let commits = try device.store.lastCommitID
       for _ in 0..<2 {
-        // The marker, the last known event, and none at the two offsets after it. In each zone the token's
-        // segment, nothing that amends it, and none at the two offsets after it: a hole is not the end.
+        // The marker, the last known event, none at the offset after it, and none that follows. In each zone the
+        // token's segment, nothing that amends it, none at the offset after it, and none that follows: a hole is
+        // not the end.
         let calls = try await calls(of: device, remote)
-        #expect(calls == expected(gets: 2 + zoneCount, prefixGets: 2 + 3 * zoneCount))
+        #expect(
+          calls == expected(gets: 2 + zoneCount, prefixGets: 1 + 2 * zoneCount, entryLists: 1 + zoneCount))
       }
       let told = Told()
       try await device.sync(TellingRemote(remote: remote) { told.add() })
@@ -78,8 +80,9 @@ struct IdleRounds {
     // are told: the marker and the hint are read, and the hint is written.
     let shipping =
       kind == .folder
-      ? expected(gets: 5, prefixGets: 12, puts: 2) : expected(gets: 4, prefixGets: 11, puts: 1)
-    let receiving = expected(gets: 4, prefixGets: 5)
+      ? expected(gets: 5, prefixGets: 8, entryLists: 4, puts: 2)
+      : expected(gets: 4, prefixGets: 7, entryLists: 4, puts: 1)
+    let receiving = expected(gets: 4, prefixGets: 3, entryLists: 2)
     #expect(costs == [[shipping, receiving]])
     for device in devices { device.store.close() }
   }

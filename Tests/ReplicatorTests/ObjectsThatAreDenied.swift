@@ -126,6 +126,10 @@ private struct DeniedObjects: ObjectStore {
     try await objects.makeLasting(name)
   }
 
+  func nextEntry(after name: ObjectName) async throws(RemoteError) -> ObjectName? {
+    try await objects.nextEntry(after: name)
+  }
+
   func list() async throws(RemoteError) -> [ObjectEntry] {
     try await objects.list().filter { isListed || !($0.name.map(isDenied) ?? false) }
   }

@@ -32,7 +32,9 @@ package struct OpenFile: ~Copyable {
   ///
   /// Names that are not UTF-8 come with the replacement character: they are foreign, and are listed but not
   /// opened.
-  package consuming func names(_ path: String) throws(FileError) -> [String] {
+  package consuming func names(
+    _ path: String, where isWanted: (String) -> Bool = { _ in true }
+  ) throws(FileError) -> [String] {
     guard let stream = fdopendir(descriptor) else {
       let number = errno
       _ = consume self
@@ -51,7 +53,7 @@ package struct OpenFile: ~Copyable {
       let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
         String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
       }
-      if name != "." && name != ".." { names.append(name) }
+      if name != "." && name != ".." && isWanted(name) { names.append(name) }
     }
   }
 }

@@ -9,11 +9,13 @@ public struct RemoteCalls: Hashable, Sendable {
   /// Puts, also of objects that existed.
   public var puts = 0
   public var lists = 0
+  /// Lists of a log's entries from one on.
+  public var entryLists = 0
   public var deletes = 0
 
   public init() {}
 
-  public var total: Int { gets + prefixGets + puts + lists + deletes }
+  public var total: Int { gets + prefixGets + puts + lists + entryLists + deletes }
 }
 
 /// Counts a remote's calls.

@@ -81,11 +81,13 @@ struct FolderCalls: Sendable {
   }
 
   /// The names in a directory, in the order of their bytes (openat, readdir): see ``OpenFile/names(_:)``.
-  func names(in directory: borrowing OpenFile, _ path: String) throws(FileError) -> [String] {
+  func names(
+    in directory: borrowing OpenFile, _ path: String, where isWanted: (String) -> Bool = { _ in true }
+  ) throws(FileError) -> [String] {
     // A new descriptor, because each has a position in the directory.
     let parent = directory.descriptor
     let copy = try call("openat", path) { openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    return try OpenFile(copy).names(path)
+    return try OpenFile(copy).names(path, where: isWanted)
   }
 
   // MARK: Files

@@ -29,6 +29,35 @@ struct FolderLister {
     return entries.sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
   }
 
+  /// The first entry after another in the same log, or in the list of zones.
+  ///
+  /// - Complexity: lists the directory of that entry, and if nothing follows there, the log's directories
+  func nextEntry(after name: ObjectName) throws(RemoteError) -> ObjectName? {
+    let (log, directory) = (Array(name.components.dropLast(2)), name.components[name.components.count - 2])
+    if let found = try firstEntry(of: log + [directory], after: name.last) { return found }
+    for later in try names(of: log, after: directory) where ObjectName.isDirectoryOfEntries(later) {
+      if let found = try firstEntry(of: log + [later], after: "") { return found }
+    }
+    return nil
+  }
+
+  private func firstEntry(of directory: [String], after last: String) throws(RemoteError) -> ObjectName? {
+    try names(of: directory, after: last).lazy
+      .compactMap { ObjectName(path: (directory + [$0]).joined(separator: "/")) }.first { $0.offset != nil }
+  }
+
+  /// The names in a directory after one, in order; none if there is no such directory.
+  private func names(of components: [String], after last: String) throws(RemoteError) -> [String] {
+    guard let directory = try tree.openDirectory(components) else { return [] }
+    do throws(FileError) {
+      return try calls.names(in: directory, "\(tree.directory)/\(components.joined(separator: "/"))") {
+        last.utf8.lexicographicallyPrecedes($0.utf8)
+      }
+    } catch {
+      throw error.remoteError
+    }
+  }
+
   /// Adds a file with its size, or all files of a directory. A directory that is empty, too deep, foreign, or
   /// may not be read is added itself.
   private func add(

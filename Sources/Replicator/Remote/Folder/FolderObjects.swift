@@ -78,6 +78,10 @@ package final class FolderObjects: ObjectStore {
     try await onThread { [self] () throws(RemoteError) in try tree.remove(name) }
   }
 
+  package func nextEntry(after name: ObjectName) async throws(RemoteError) -> ObjectName? {
+    try await onThread { [self] () throws(RemoteError) in try FolderLister(tree: tree).nextEntry(after: name) }
+  }
+
   package func list() async throws(RemoteError) -> [ObjectEntry] {
     try await onThread { [self] () throws(RemoteError) in try FolderLister(tree: tree).entries() }
   }

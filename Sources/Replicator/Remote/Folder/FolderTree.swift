@@ -110,9 +110,14 @@ final class FolderTree: Sendable {
 
   /// Opens the directory of an object; nil if there is none.
   func openParent(of name: ObjectName) throws(RemoteError) -> OpenFile? {
+    try openDirectory(name.components.dropLast())
+  }
+
+  /// Opens a directory by its path below the root; nil if there is none.
+  func openDirectory(_ components: [String]) throws(RemoteError) -> OpenFile? {
     var current = try openRoot()
     var path = directory
-    for (depth, component) in name.components.dropLast().enumerated() {
+    for (depth, component) in components.enumerated() {
       path += "/\(component)"
       do throws(FileError) {
         current = try calls.openDirectory(component, in: current, path)

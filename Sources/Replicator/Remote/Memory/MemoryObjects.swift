@@ -65,6 +65,15 @@ package final class MemoryObjects: ObjectStore {
   /// Does nothing: an object in memory lasts as long as the others.
   package func makeLasting(_ name: ObjectName) async throws(RemoteError) {}
 
+  package func nextEntry(after name: ObjectName) async throws(RemoteError) -> ObjectName? {
+    guard let offset = name.offset else { return nil }
+    return state.withLock { state in
+      guard let end = state.findEnds()[name.incarnation], offset < end else { return nil }
+      return (offset + 1...end).lazy.map { ObjectName.entry($0, of: name.incarnation) }
+        .first { state.objects[$0] != nil }
+    }
+  }
+
   package func list() async throws(RemoteError) -> [ObjectEntry] {
     let sizes = state.withLock { $0.objects.mapValues(\.count) }
     return sizes.map { ObjectEntry(path: $0.key.description, bytes: UInt64($0.value)) }

@@ -27,6 +27,11 @@ struct CountingObjects: ObjectStore {
 
   func makeLasting(_ name: ObjectName) async throws(RemoteError) { try await objects.makeLasting(name) }
 
+  func nextEntry(after name: ObjectName) async throws(RemoteError) -> ObjectName? {
+    counter.add(\.entryLists)
+    return try await objects.nextEntry(after: name)
+  }
+
   func list() async throws(RemoteError) -> [ObjectEntry] {
     counter.add(\.lists)
     return try await objects.list()

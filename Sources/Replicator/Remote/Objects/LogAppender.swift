@@ -46,6 +46,9 @@ struct LogAppender: Sendable {
       case .unreadable:
         chain = nil
         next += 1
+      case .hole(let following):
+        chain = nil
+        next = following
       case .seal(let fate):
         return .gone(try await zones.complete(fate, listed: listed, zone, incarnation))
       case .end:
@@ -139,6 +142,7 @@ struct LogAppender: Sendable {
           return .deleted
         }
         guard try await entries.exists(incarnation, offset) else { throw .unreadable(name) }
+      case .hole(let next): offset = next
       case .segment, .tombstone, .unreadable: offset += 1
       }
     }

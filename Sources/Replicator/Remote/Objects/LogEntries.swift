@@ -7,8 +7,10 @@ enum FoundEntry: Sendable {
   case seal(ZoneFate)
   /// A tombstone, with its hash.
   case tombstone(ContentHash)
-  /// An entry that cannot be read, or a hole: the append passes it.
+  /// An entry that cannot be read: the append passes it.
   case unreadable
+  /// No entry, but one at a later offset, the next: the append passes the hole.
+  case hole(next: UInt64)
   /// Nothing, and nothing after it.
   case end
 }
@@ -41,7 +43,7 @@ struct LogEntries: Sendable {
     let name = ObjectName.entry(of: incarnation, offset)
     do throws(RemoteError) {
       if let found = try await object(name, incarnation, zone, offset) { return found }
-      guard try await isHole(offset, of: incarnation) else { return nil }
+      guard try await entryAfterHole(at: offset, of: incarnation) != nil else { return nil }
       throw .missing(name)
     } catch {
       guard error.isAboutOneObject, error.code == .damagedSegment else { throw error }
@@ -76,7 +78,7 @@ struct LogEntries: Sendable {
       // Its hash is of all of it, and only its beginning was read.
       case .tombstone?: break
       case nil:
-        guard try await isHole(offset, of: incarnation) else { return .end }
+        return try await entryAfterHole(at: offset, of: incarnation).map { .hole(next: $0) } ?? .end
       }
     } catch {
       guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
@@ -122,6 +124,17 @@ struct LogEntries: Sendable {
     try await exists(.amendment(of: incarnation, offset))
   }
 
+  /// If an entry is missing, but one that follows is there: the offset of the first of these.
+  func entryAfterHole(
+    at offset: UInt64, of incarnation: IncarnationID
+  ) async throws(RemoteError) -> UInt64? {
+    do throws(RemoteError) {
+      return try await objects.entryAfterHole(at: .entry(of: incarnation, offset))
+    } catch {
+      throw error.ofSegment
+    }
+  }
+
   /// Whether anything is at an offset of a log.
   ///
   /// - Throws: ``RemoteError`` `damagedSegment` if something else is in the place of its directory: that
@@ -136,12 +149,5 @@ struct LogEntries: Sendable {
     } catch {
       throw error.ofSegment
     }
-  }
-
-  /// Whether an offset without an object is a hole in the log: an object follows.
-  func isHole(_ offset: UInt64, of incarnation: IncarnationID) async throws(RemoteError) -> Bool {
-    guard offset < Limits.placeMax, try await exists(incarnation, offset + 1) else { return false }
-    // Both may have been put since.
-    return try await !exists(incarnation, offset)
   }
 }

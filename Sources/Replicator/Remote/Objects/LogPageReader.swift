@@ -92,7 +92,7 @@ struct LogPageReader: Sendable {
       case .segment(let found)? where found.matches(token):
         if try await !entries.isAmended(token.incarnation, token.offset) { return }
       case .segment?, .tombstone?: break
-      case nil where try await entries.isHole(token.offset, of: token.incarnation): break
+      case nil where try await entries.entryAfterHole(at: token.offset, of: token.incarnation) != nil: break
       default: throw try await zones.logWentBack(token.incarnation, token.offset)
       }
     } catch {

@@ -23,6 +23,8 @@ internal import OperationFormat
 package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   /// The digits of an offset, and those of its directory.
   private static let (offsetDigits, directoryDigits) = (16, 13)
+  /// The most entries in one directory.
+  static let entriesInDirectory = UInt64(1) << (4 * (offsetDigits - directoryDigits))
   /// The digits of a chunk's index.
   private static let chunkDigits = 8
 
@@ -66,6 +68,11 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   /// The entry of a zone's log at an offset.
   package static func entry(of incarnation: IncarnationID, _ offset: UInt64) -> ObjectName {
     ObjectName(log(of: incarnation).components + place(of: offset))
+  }
+
+  /// The entry at an offset of a zone's log, or of the list of zones for nil.
+  static func entry(_ offset: UInt64, of incarnation: IncarnationID?) -> ObjectName {
+    incarnation.map { entry(of: $0, offset) } ?? zoneEvent(offset)
   }
 
   /// The amendment of an entry of a zone's log; of an event of the list of zones if `incarnation` is nil.
@@ -120,9 +127,14 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     return log(of: incarnation).components + ["\(assetsPrefix)\(digits.prefix(2))", digits]
   }
 
+  /// Whether a directory of a log, or of the list of zones, has entries.
+  static func isDirectoryOfEntries(_ name: String) -> Bool {
+    name.utf8.count == directoryDigits && name.utf8.allSatisfy { "0123456789abcdef".utf8.contains($0) }
+  }
+
   /// The last offset in an offset's directory.
   static func lastOffset(besides offset: UInt64) -> UInt64 {
-    offset | (1 << (4 * (offsetDigits - directoryDigits)) - 1)
+    offset | (entriesInDirectory - 1)
   }
 
   /// The directory of a zone's log.

@@ -39,6 +39,12 @@ package protocol ObjectStore: Sendable {
   /// If the user may not do that, for example on a read-only mount, it does nothing.
   func makeLasting(_ name: ObjectName) async throws(RemoteError)
 
+  /// The first entry after another in the same log, or in the list of zones; nil if there is none. It may miss
+  /// some that were put just now.
+  ///
+  /// - Parameter name: an entry's name; the entry need not exist.
+  func nextEntry(after name: ObjectName) async throws(RemoteError) -> ObjectName?
+
   /// Lists all that is there, foreign files too, in the order of the paths.
   ///
   /// For tools only: a list may be late.
@@ -53,6 +59,19 @@ package protocol ObjectStore: Sendable {
 }
 
 extension ObjectStore {
+  /// If an entry is missing, but one that follows is there: the offset of the first of these; nil if nothing is
+  /// missing.
+  ///
+  /// A hole in a log has at most 4,096 offsets: an entry that is further away is a foreign object. One in the
+  /// list of zones has one offset: what a wider one has lost is put back like a lost end.
+  func entryAfterHole(at name: ObjectName) async throws(RemoteError) -> UInt64? {
+    guard let offset = name.offset, let next = try await nextEntry(after: name)?.offset,
+      next - offset <= (name.incarnation == nil ? 1 : ObjectName.entriesInDirectory)
+    else { return nil }
+    // Both may have been put since.
+    return try await exists(name) ? nil : next
+  }
+
   /// Whether anything has a name, also something that is not an object.
   func exists(_ name: ObjectName) async throws(RemoteError) -> Bool {
     do throws(RemoteError) {

@@ -17,7 +17,7 @@ struct ZoneListEntries: Sendable {
     for _ in 0..<2 {
       do throws(RemoteError) {
         if let found = try await object(name, offset) { return found }
-        guard try await isHole(offset) else { return nil }
+        guard try await objects.entryAfterHole(at: name) != nil else { return nil }
         return .unreadable(.missing(name), hash: ContentHash(of: [UInt8]().span.bytes))
       } catch {
         guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
@@ -66,12 +66,5 @@ struct ZoneListEntries: Sendable {
       guard error.isAboutOneObject else { throw error }
       return ContentHash(of: [UInt8]().span.bytes)
     }
-  }
-
-  /// Whether an offset without an object is a hole in the list: an object follows.
-  func isHole(_ offset: UInt64) async throws(RemoteError) -> Bool {
-    guard offset < Limits.placeMax, try await objects.exists(.zoneEvent(offset + 1)) else { return false }
-    // Both may have been put since.
-    return try await !objects.exists(.zoneEvent(offset))
   }
 }

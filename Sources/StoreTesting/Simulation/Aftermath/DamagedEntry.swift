@@ -30,16 +30,28 @@ struct DamagedEntry: AftermathEvent {
         break
       }
       let (log, offset) = try makeEntries(isGivenUp, zone, device, &choices)
-      let place = EntryPlace(log: log, offset: offset)
+      let (place, next) = (EntryPlace(log: log, offset: offset), EntryPlace(log: log, offset: offset + 1))
       try executor.wait { try await remote.damage(place.name, damage) }
+      // A hole of two entries. What nobody has is not given up after it.
+      let isWide = damage == .hole && !isGivenUp && choices.next(below: 2) == 1
+      if isWide {
+        note("\(next) is missing too")
+        try write("fourth", to: "value", of: "damaged", in: zone, on: device)
+        try syncAlone(device)
+        try executor.wait { try await remote.damage(next.name, damage) }
+      }
       try checkShipsOn(zone, device, readsUpTo: place)
-      try EntryMender(world).mend(place, remote, from: isGivenUp ? nil : device)
+      if isWide {
+        try EntryMender(world).mend(place, next, in: remote, from: device)
+      } else {
+        try EntryMender(world).mend(place, in: remote, from: isGivenUp ? nil : device)
+      }
       guard choices.next(below: 2) == 1 else { break }
       // What amends it is damaged as well.
       let amendment = damage == .hole ? place.name : place.amendmentName
       note("\(amendment) is damaged")
       try executor.wait { try await remote.damage(amendment, .zeros) }
-      try EntryMender(world).mend(place, remote, from: isGivenUp ? nil : device)
+      try EntryMender(world).mend(place, in: remote, from: isGivenUp ? nil : device)
     }
     let new = world.newDevice(like: device)
     try SimulatedMachines(world).boot(new)
@@ -108,7 +120,7 @@ struct DamagedEntry: AftermathEvent {
     try syncAlone(device)
     let place = EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: token.offset + 1)
     try executor.wait { try await remote.damage(place.name, damage) }
-    try EntryMender(world).mend(place, remote, from: nil)
+    try EntryMender(world).mend(place, in: remote, from: nil)
     try syncAlone(device, .fetch)
     try write("over it", to: "value", of: "lent", in: zone, on: device)
   }

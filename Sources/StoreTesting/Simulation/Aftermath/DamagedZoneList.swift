@@ -21,7 +21,7 @@ struct DamagedZoneList: AftermathPart {
       try checkTellsOfList(device, place)
     }
     try checkShippedBesideList(device, place)
-    try EntryMender(world).mend(place, remote, from: nil)
+    try EntryMender(world).mend(place, in: remote, from: nil)
     if makesZone { try agreement.check(made, after: "garbage in the list of zones") }
   }
 
@@ -40,7 +40,7 @@ struct DamagedZoneList: AftermathPart {
     try write("known", to: "value", of: "damaged", in: zone, on: device)
     try syncAlone(device)
     try checkShippedBesideList(device, place)
-    try EntryMender(world).mend(place, remote, from: device)
+    try EntryMender(world).mend(place, in: remote, from: device)
   }
 
   /// A device that had read the event says that it is gone, and so does an audit of the remote. It is put
@@ -63,7 +63,7 @@ struct DamagedZoneList: AftermathPart {
     guard try executor.wait({ try await remote.audit().problems.contains { $0.unnamedLog != nil } }) else {
       throw SimulationFailure(.nothingIsSilent, "the audit does not tell of a log that no event names")
     }
-    try EntryMender(world).mend(place, remote, from: device)
+    try EntryMender(world).mend(place, in: remote, from: device)
     try agreement.check(made, after: "the loss of the last event of the list of zones")
   }
 

@@ -50,6 +50,14 @@ struct SimulatedObjectsLine: ObjectStore {
   /// Without a crossing: all objects of the world are in memory, where they are durable at once.
   func makeLasting(_ name: ObjectName) async throws(RemoteError) { try await objects.makeLasting(name) }
 
+  func nextEntry(after name: ObjectName) async throws(RemoteError) -> ObjectName? {
+    let objects = try objects
+    return try await network.call(process, "nextEntry \(name)") { () throws(RemoteError) in
+      try BlockedDirectories(world).check(name)
+      return try await objects.nextEntry(after: name)
+    }
+  }
+
   func list() async throws(RemoteError) -> [ObjectEntry] {
     let objects = try objects
     return try await network.call(process, "list") { () throws(RemoteError) in

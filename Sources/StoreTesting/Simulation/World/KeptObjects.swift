@@ -33,6 +33,9 @@ final class KeptObjects: ObjectStore {
   }
 
   func makeLasting(_ name: ObjectName) async throws(RemoteError) { try await objects.makeLasting(name) }
+  func nextEntry(after name: ObjectName) async throws(RemoteError) -> ObjectName? {
+    try await objects.nextEntry(after: name)
+  }
   func list() async throws(RemoteError) -> [ObjectEntry] { try await objects.list() }
   func delete(_ name: ObjectName) async throws(RemoteError) { try await objects.delete(name) }
   func changes() -> AsyncStream<RemoteHint> { objects.changes() }

@@ -25,6 +25,9 @@ struct ReadOnlyObjects: ObjectStore {
   }
 
   func makeLasting(_ name: ObjectName) async throws(RemoteError) { try await objects.makeLasting(name) }
+  func nextEntry(after name: ObjectName) async throws(RemoteError) -> ObjectName? {
+    try await objects.nextEntry(after: name)
+  }
   func list() async throws(RemoteError) -> [ObjectEntry] { try await objects.list() }
   func delete(_ name: ObjectName) async throws(RemoteError) {}
   func changes() -> AsyncStream<RemoteHint> { objects.changes() }
