@@ -122,6 +122,23 @@ struct GoldenFrameTests {
     }
   }
 
+  @Test("The floor of a log opens, and is written as it was; no other bytes open")
+  func floor() throws {
+    func hash(_ byte: UInt8) -> ContentHash { ContentHash(String(repeating: String(byte, radix: 16), count: 32))! }
+    let bytes = try GoldenFileTests.read("floor")
+    let floor = LogFloor(
+      IncarnationID(rawValue: 5), offset: 258, hash: hash(0xAB), chain: LogChain(hash: hash(0xCD)))
+    #expect(try LogFloor.read(bytes.span.bytes) == floor)
+    #expect(floor.encode() == bytes && bytes.count <= LogFloor.bytesMax)
+    for index in bytes.indices {
+      var damaged = bytes
+      damaged[index] ^= 1
+      #expect(throws: FormatError.self) { try LogFloor.read(damaged.span.bytes) }
+      let cut = Array(bytes[..<index])
+      #expect(throws: FormatError.self) { try LogFloor.read(cut.span.bytes) }
+    }
+  }
+
   @Test("Envelopes open, and are written as they were")
   func envelopes() throws {
     let segment = try GoldenFileTests.read("segment-plain")

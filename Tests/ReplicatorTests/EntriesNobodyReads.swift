@@ -223,10 +223,13 @@ struct EntriesNobodyReads {
       for offset in offsets.flatMap({ [$0 - 1, $0, $0 + 1] }) where offset > 0 {
         let name = ObjectName.entry(offset, of: incarnation)
         let next = offsets.first { $0 > offset }
-        let found = try await (objects.nextEntry(after: name), objects.entryAfterHole(at: name))
+        let found = try await (objects.nextEntry(after: name), objects.entryAfterGap(at: name))
         #expect(found.0?.offset == next, "\(offset)")
-        let isHole = !offsets.contains(offset) && (next.map { $0 - offset <= (incarnation == nil ? 1 : 4096) } ?? false)
-        #expect(found.1 == (isHole ? next : nil), "\(offset)")
+        #expect(found.1 == (offsets.contains(offset) ? nil : next), "\(offset)")
+        guard let incarnation else { continue }
+        let isHole = !offsets.contains(offset) && (next.map { $0 - offset <= 4096 } ?? false)
+        let hole = try await LogEntries(objects: objects).entryAfterHole(at: offset, of: incarnation)
+        #expect(hole == (isHole ? next : nil), "\(offset)")
       }
     }
   }

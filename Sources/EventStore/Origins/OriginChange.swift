@@ -23,7 +23,7 @@ struct OriginChange {
     let (zone, manifest, files) = (zone, manifest, core.snapshots)
     let number = try core.read { try $0.readView.zones.visible(zone).number }
     let loaded = try await SnapshotLoad(core, number, manifest).run(progress)
-    let head = try SnapshotHead(manifest, files)
+    let head = try SnapshotHead(manifest) { try files.part($0, of: manifest) }
     try await core.perform { store in
       try OriginCommit(store: store, zone: zone, manifest: manifest, head: head, files: files)
         .run(loaded, madeAt: position)
@@ -31,20 +31,6 @@ struct OriginChange {
     try await RebuildRun(core).finish()
     try await RetiredEntries.removeAll(core)
     try core.removeUnneededSnapshots()
-  }
-}
-
-/// What a snapshot says of its log: the lanes, and the entries up to its offset.
-struct SnapshotHead: Sendable {
-  let lanes: [SnapshotDecoder.FoundLane]
-  let entries: [(lane: Int?, row: SegmentRow)]
-
-  init(_ manifest: SnapshotManifest, _ files: SnapshotFiles) throws {
-    var decoder = SnapshotDecoder(manifest) { try files.part($0, of: manifest) }
-    var entries: [(lane: Int?, row: SegmentRow)] = []
-    lanes = try decoder.readLanes()
-    try decoder.readEntries(of: lanes) { _, lane, row in entries.append((lane, row)) }
-    self.entries = entries
   }
 }
 
@@ -89,6 +75,7 @@ private struct OriginCommit {
     try storage.meta.countRewrite()
     storage.forgetSequences()
     storage.forgetPlacements()
+    try ZoneCatalog(store).removeShippedCut(number, incarnation)
     var row = try storage.zoneRow(number)
     if row.token?.offset ?? 0 < manifest.offset {
       row.token = ZoneRow.Token(incarnation: incarnation, offset: manifest.offset, hash: manifest.hash)
@@ -110,14 +97,31 @@ private struct OriginCommit {
     {
       throw refuse("the store has read another log")
     }
-    // What is pending under sequences that the snapshot has may differ from what it has.
-    for lane in head.lanes {
-      guard let replica = try storage.replicas.number(of: lane.id.replica) else { continue }
-      let last = try storage.lastSequence(of: replica, lane.id.epoch, in: number)
-      let placed = try storage.placements.lastPlaced(replica, lane.id.epoch, in: number, incarnation)
-      if last > placed, lane.last > placed {
-        throw refuse("it has what was sent and not read back")
+    // What waits to be sent may have been sent, without an answer that came here.
+    for (index, found) in head.lanes.enumerated() {
+      guard let replica = try storage.replicas.number(of: found.id.replica) else { continue }
+      let lane = Lane(zone: number, replica: replica, epoch: found.id.epoch)
+      let last = try storage.lastSequence(of: replica, lane.epoch, in: number)
+      let placed = try storage.placements.lastPlaced(replica, lane.epoch, in: number, incarnation)
+      guard last > placed, found.last > placed else { continue }
+      for entry in head.entries where entry.lane == index && entry.row.rejection == nil {
+        if entry.row.last > placed, try !isHere(entry.row, of: lane) {
+          throw refuse("other transactions than the store's were sent under its sequences")
+        }
       }
+    }
+  }
+
+  /// Whether the store's transactions are those of a segment.
+  private func isHere(_ row: SegmentRow, of lane: Lane) throws -> Bool {
+    let positions = try (row.first...row.last).map {
+      try storage.log.position(of: lane.replica, lane.epoch, $0, in: lane.zone)
+    }
+    if positions.contains(nil) { return false }
+    // A header of the first version is over transactions that state the zone's owner.
+    return try [false, true].contains { statesOwner in
+      let bytes = try positions.map { try storage.logReader.bytes(at: $0!, statingOwner: statesOwner) }
+      return SegmentHeader.contentHash(of: bytes) == row.hash
     }
   }
 

@@ -12,6 +12,8 @@ package enum FrameKind: Hashable, Sendable, CaseIterable {
   case tombstone
   /// What a snapshot has (``SnapshotManifest``).
   case snapshot
+  /// Where a log begins (``LogFloor``).
+  case floor
 
   /// The kind of the frame that starts with `bytes`; nil if there is no such kind, or there are fewer than
   /// four bytes.
@@ -33,6 +35,7 @@ package enum FrameKind: Hashable, Sendable, CaseIterable {
     case .zoneEvent: "TRZE"
     case .tombstone: "TRTS"
     case .snapshot: "TRSN"
+    case .floor: "TRLF"
     }
   }
 }

@@ -18,17 +18,10 @@ extension SegmentHeader {
     baseProof: (UInt64) throws -> ContentHash, previousHash: ContentHash
   ) throws -> SegmentHeader {
     var summary = SegmentSummary(incarnation: incarnation)
-    var hasher = ContentHasher()
-    var prefix = ByteWriter()
     var unpackedBytes = 0
     for transaction in transactions {
-      let span = transaction.span
-      try summary.add(span.bytes, origin: unpackedBytes)
-      prefix.removeAll()
-      prefix.append(count: transaction.count)
-      hasher.update(prefix.span)
-      hasher.update(span.bytes)
-      unpackedBytes += prefix.count + transaction.count
+      try summary.add(transaction.span.bytes, origin: unpackedBytes)
+      unpackedBytes += SegmentBody.byteCount(ofTransactionOf: transaction.count)
     }
     guard let first = summary.first, let timestamps = summary.timestamps else {
       preconditionFailure("a cut without transactions")
@@ -39,8 +32,22 @@ extension SegmentHeader {
       sequences: first.sequence...summary.lastSequence, base: summary.base,
       baseProof: summary.base == 0 ? .zero : try baseProof(summary.base),
       operationCount: summary.operationCount, timestamps: timestamps, unpackedBytes: UInt64(unpackedBytes),
-      packedBytes: UInt64(unpackedBytes), contentHash: hasher.finish(), previousHash: previousHash)
+      packedBytes: UInt64(unpackedBytes), contentHash: contentHash(of: transactions),
+      previousHash: previousHash)
     try header.validate(packedBytesMax: Limits.segmentUnpackedBytesMax)
     return header
+  }
+
+  /// The content hash of a segment with these transactions.
+  package static func contentHash(of transactions: [[UInt8]]) -> ContentHash {
+    var hasher = ContentHasher()
+    var prefix = ByteWriter()
+    for transaction in transactions {
+      prefix.removeAll()
+      prefix.append(count: transaction.count)
+      hasher.update(prefix.span)
+      hasher.update(transaction.span.bytes)
+    }
+    return hasher.finish()
   }
 }

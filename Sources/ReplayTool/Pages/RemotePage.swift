@@ -46,6 +46,9 @@ struct RemotePage {
     try output.line(output.styled("zone \(Display.zone(log.zone))", .heading) + fate)
     var columns = Columns(output, indent: 2)
     try columns.add([.init("incarnation", .quiet), .init("\(log.incarnation)")])
+    if log.floor > 0 {
+      try columns.add([.init("begins", .quiet), .init("after offset \(Display.count(log.floor)), with a snapshot")])
+    }
     try columns.add([.init("segments", .quiet), .init(Display.count(log.segments))])
     try columns.add([.init("transactions", .quiet), .init(Display.count(log.transactions))])
     try columns.add([.init("bytes", .quiet), .init(Display.count(log.bytes))])
@@ -169,6 +172,7 @@ extension RemoteAudit {
       JSON.members([
         "zone": .text(log.zone), "incarnation": .text(log.incarnation),
         "fate": log.fate.map { .string(RemotePage.text($0)) }, "segments": .number(log.segments),
+        "floor": log.floor > 0 ? .number(log.floor) : nil,
         "transactions": .number(log.transactions), "bytes": .number(log.bytes),
         "assets": .number(log.assets), "missingAssets": .number(log.missingAssets.count),
         "missingHashes": .array(log.missingAssets.map { .text($0) }),

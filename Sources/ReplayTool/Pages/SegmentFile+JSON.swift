@@ -54,6 +54,7 @@ extension FrameKind {
     case .zoneEvent: "zoneEvent"
     case .tombstone: "tombstone"
     case .snapshot: "snapshot"
+    case .floor: "floor"
     }
   }
 }

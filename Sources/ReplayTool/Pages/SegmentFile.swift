@@ -29,12 +29,15 @@ struct SegmentFile {
   /// - Throws: ``ToolError`` if they are not a segment, an envelope or a seal.
   init(bytes: [UInt8], name: String) throws(ToolError) {
     let kind = FrameKind(of: bytes.span.bytes)
-    guard let kind, kind != .zoneEvent, kind != .snapshot else {
+    let others: [FrameKind: String] = [
+      .zoneEvent: "an entry of the list of zones", .snapshot: "what a snapshot has",
+      .floor: "where a log begins",
+    ]
+    guard let kind, others[kind] == nil else {
       throw .input(
         "notASegment",
-        kind == nil
-          ? "\(name) is not a segment: it does not start like one"
-          : "\(name) is \(kind == .snapshot ? "what a snapshot has" : "an entry of the list of zones")",
+        kind.flatMap { others[$0] }.map { "\(name) is \($0)" }
+          ?? "\(name) is not a segment: it does not start like one",
         hint:
           "give a file of a zone's log, as a remote folder keeps it. If this is one, its first bytes are damaged: "
           + "`replay remote REMOTE` says what is wrong with the log")

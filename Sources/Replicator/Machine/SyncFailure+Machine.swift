@@ -26,6 +26,7 @@ extension SyncFailure.Code {
   static let readOnly = Self(RemoteError.Code.readOnly)
   static let segmentRefused = Self(RemoteError.Code.segmentRefused)
   static let wentBack = Self(RemoteError.Code.wentBack)
+  static let expired = Self(RemoteError.Code.expired)
   static let zoneUnknown = Self(RemoteError.Code.zoneUnknown)
   static let incarnationChanged = Self(StoreError.Code.incarnationChanged)
 
@@ -45,5 +46,5 @@ extension SyncFailure.Code {
 
   /// Whether nothing may be fetched or appended any more: the log is not the one that was folded, the zone is
   /// not here, or the remote does not let this user in. Such a failure is never about one segment.
-  var stopsZone: Bool { [.denied, .wentBack, .zoneUnknown, .incarnationChanged].contains(self) }
+  var stopsZone: Bool { [.denied, .wentBack, .expired, .zoneUnknown, .incarnationChanged].contains(self) }
 }

@@ -46,6 +46,8 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     /// Entries that were read before are missing or differ: the remote was restored from an old copy, or
     /// tampered with.
     public static let wentBack = Code(rawValue: "wentBack")
+    /// The log begins later: what was before is in snapshots, with which a store begins.
+    public static let expired = Code(rawValue: "expired")
     /// The remote has no such zone.
     public static let zoneUnknown = Code(rawValue: "zoneUnknown")
     /// A segment does not match the request: another zone, incarnation or replica.

@@ -25,7 +25,7 @@ extension SyncFailure {
   ]
   private static let operatorCodes: Set<String> = [
     "damaged", "damagedSegment", "missingSegment", "wentBack", "zoneUnknown", "mismatch",
-    "incarnationChanged", "unsuitable",
+    "expired", "incarnationChanged", "unsuitable",
   ]
   private static let storeCodes: Set<String> = ["closed", "removed", "commitUncertain"]
 }

@@ -24,6 +24,10 @@ extension EffectRunner {
       if isFirst, error.code == .damaged, let began = try await begin(zone, token.incarnation) {
         return .folded(began)
       }
+      // The log begins later. What the store has not sent is folded into the snapshot that stands for the rest.
+      if error.code == .expired, let began = try await begin(zone, token.incarnation, isExpired: true) {
+        return .folded(began)
+      }
       if error.code == .zoneUnknown, try await makeAgain(zone, token.incarnation) {
         return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))
       }

@@ -3,26 +3,32 @@ import OperationFormat
 
 /// Snapshots of zones at a remote: a new store begins with one, and one that has sent something makes the next.
 extension EffectRunner {
-  /// Lets a zone of which nothing was read begin with the newest snapshot of its log that can be read. What is wrong with
-  /// snapshots holds up nothing: the log says the same.
+  /// Lets a zone begin with the newest snapshot of its log that can be read. What is wrong with snapshots holds up
+  /// nothing: the log says the same.
   ///
+  /// - Parameter isExpired: whether the log begins after what was read of it; else nothing was read.
   /// - Returns: nil if it has begun with none: the log is to be read.
-  func begin(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> FoldOutcome? {
+  func begin(
+    _ zone: ZoneID, _ incarnation: IncarnationID, isExpired: Bool = false
+  ) async throws -> FoldOutcome? {
     // Who knows the log reads it again: what is here is kept.
-    guard try !store.isRereading(zone), try !store.hasSegmentsAhead(in: zone) else { return nil }
+    guard try !store.isRereading(zone), try isExpired || !store.hasSegmentsAhead(in: zone) else { return nil }
+    var refusal: StoreError?
     do {
       for snapshot in try await remote.snapshots(of: zone, incarnation) ?? [] {
         do {
           if let outcome = try await begin(zone, with: snapshot) { return outcome }
         } catch {
           if Self.stopsBeginning(error) { throw error }
+          if let error = error as? StoreError, error.code == .outOfOrder { refusal = refusal ?? error }
         }
       }
-      return nil
     } catch {
       if Self.stopsBeginning(error) { throw error }
-      return nil
     }
+    // What the store has keeps it from the only way on.
+    if isExpired, let refusal { throw refusal }
+    return nil
   }
 
   private func begin(_ zone: ZoneID, with snapshot: RemoteSnapshot) async throws -> FoldOutcome? {

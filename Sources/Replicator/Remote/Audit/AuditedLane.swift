@@ -1,3 +1,4 @@
+internal import EventStore
 internal import OperationFormat
 
 /// One replica and epoch: what names a lane of a log.
@@ -37,6 +38,18 @@ struct AuditedLane: Sendable {
     /// The first of its sequences that the lane does not have, and the contents from there on.
     var firstNew: UInt64 = 0
     var contents: [UInt64] = []
+  }
+
+  init() {}
+
+  /// A lane as a snapshot says it.
+  init(_ summary: SnapshotHead.LaneSummary) {
+    (last, closedAt, bases) = (summary.last, summary.closedAt, summary.bases)
+    var before: UInt64 = 0
+    for segment in summary.segments where segment.last > before {
+      if segment.first == before + 1 { hashes[segment.last] = segment.hash }
+      (before, lastOffset) = (segment.last, segment.offset)
+    }
   }
 
   /// The base of the transaction of a sequence.

@@ -1,9 +1,12 @@
+internal import EventStore
 package import OperationFormat
 
 /// What an audit found in the log of one incarnation of a zone.
 package struct AuditedLog: Sendable {
   package var zone: ZoneID
   package var incarnation: IncarnationID
+  /// The offset up to which its entries were removed: snapshots stand for them.
+  package internal(set) var floor: UInt64 = 0
   /// Why it is closed; nil while it is open.
   package var fate: ZoneFate?
   package var segments: UInt64 = 0
@@ -37,6 +40,8 @@ package struct AuditedLog: Sendable {
   var chains: [LogChain?] = []
   /// For each offset, from 1, the last one up to it at which the remote states a chain; 0 if there is none.
   private var statedOffsets: [UInt64] = []
+  /// When the entry at each offset was made, from 1, in milliseconds since 1970; 0 if it is not known.
+  var milliseconds: [UInt64] = []
   /// Assets that no segment names, in the order of their hashes: uploads whose segments are still to come, or
   /// never came. Of a deleted log, all that were left.
   package var unnamedAssets: [UnnamedAsset] = []
@@ -59,6 +64,17 @@ package struct AuditedLog: Sendable {
     statedOffsets.append(stated == nil ? before : offset)
     chains.append(link?.chain)
     return link?.continues ?? true
+  }
+
+  /// Adds the entries for which a snapshot stands. The assets that they name are not known.
+  mutating func begin(with head: SnapshotHead) {
+    for (index, link) in head.links.enumerated() {
+      hashes.append(link.hash)
+      chains.append(link.chain)
+      statedOffsets.append(link.isStated ? UInt64(index) + 1 : statedOffsets.last ?? 0)
+      milliseconds.append(0)
+    }
+    isReadable = false
   }
 
   /// Whether the entry at an offset, or one before it since the remote last stated a chain, was given up: then the
@@ -87,6 +103,10 @@ package struct AuditedLog: Sendable {
     /// The last sequence that readers take.
     package var lastSequence: UInt64
     package var segments: UInt64
+    /// The offset up to which it had seen the log.
+    var base: UInt64
+    /// The offset of its last segment that readers take.
+    var lastOffset: UInt64
     /// The offset of the segment that closes the lane: readers take nothing of it from there on.
     package var closedAt: UInt64?
   }

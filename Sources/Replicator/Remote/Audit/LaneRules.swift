@@ -1,3 +1,4 @@
+internal import EventStore
 internal import OperationFormat
 
 /// The rules that every segment of a log must keep: the same that readers check, see `SegmentRules`. A reader
@@ -13,13 +14,22 @@ struct LaneRules {
 
   private var lanes: [LaneID: AuditedLane] = [:]
 
+  init() {}
+
+  /// The rules after what a snapshot has.
+  init(after head: SnapshotHead) {
+    for lane in head.laneSummaries {
+      lanes[LaneID(replica: lane.replica, epoch: lane.epoch)] = AuditedLane(lane)
+    }
+  }
+
   /// The lanes, in the order of replicas and epochs.
   var writers: [AuditedLog.Writer] {
     lanes.sorted { $0.key < $1.key }
       .map { id, lane in
         AuditedLog.Writer(
           replica: id.replica, epoch: id.epoch, lastSequence: lane.last, segments: lane.segments,
-          closedAt: lane.closedAt)
+          base: lane.base(through: .max), lastOffset: lane.lastOffset, closedAt: lane.closedAt)
       }
   }
 

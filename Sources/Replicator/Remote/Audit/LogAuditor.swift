@@ -32,7 +32,7 @@ struct LogAuditor {
   ///   - progress: called after each page, with the segments so far.
   mutating func read(_ listed: [UInt64], _ progress: (UInt64) throws -> Void) async throws {
     defer { log.writers = rules.writers }
-    var token = ChangeToken.start(of: log.zone, log.incarnation)
+    guard var token = try await begin() else { return }
     while true {
       let outcome: FetchOutcome
       do throws(RemoteError) {
@@ -64,12 +64,39 @@ struct LogAuditor {
         let continues = log.addLink(Self.statement(of: segment), segment.chain)
         let hash = check(segment, continues)
         log.hashes.append(hash)
+        log.milliseconds.append(Self.milliseconds(of: segment))
         token.offset = segment.offset
         token.chain = log.chains[log.chains.count - 1]
         if let hash { token.hash = hash } else if objects == nil { return }
       }
       try progress(log.segments)
     }
+  }
+
+  /// The place from which on the log is read; nil if it cannot be read.
+  private mutating func begin() async throws -> ChangeToken? {
+    let start = ChangeToken.start(of: log.zone, log.incarnation)
+    guard let objects, let floor = try await objects.entries.floors.floor(of: log.incarnation) else { return start }
+    log.floor = floor.offset
+    // The snapshot at the floor, or the next one after it.
+    let reader = SnapshotReader(remote)
+    let snapshots = (try await remote.snapshots(of: log.zone, log.incarnation) ?? []).sorted { $0.offset < $1.offset }
+    for snapshot in snapshots where snapshot.offset >= floor.offset {
+      guard let (manifest, head) = try await reader.head(of: snapshot),
+        head.links[Int(floor.offset) - 1].hash == floor.hash
+      else { continue }
+      log.begin(with: head)
+      rules = LaneRules(after: head)
+      return ChangeToken(
+        zone: log.zone, incarnation: log.incarnation, offset: manifest.offset, hash: manifest.hash,
+        chain: manifest.chain)
+    }
+    problems.append(
+      AuditProblem(
+        "\(ObjectName.log(of: log.incarnation))",
+        "it begins after offset \(floor.offset), and has no snapshot from there on that can be read"))
+    log.isReadable = false
+    return nil
   }
 
   private func fetch(after token: ChangeToken) async throws(RemoteError) -> FetchOutcome {
@@ -128,6 +155,7 @@ struct LogAuditor {
     log.isReadable = false
     log.unreadable.append(offset)
     log.hashes.append(nil)
+    log.milliseconds.append(0)
     _ = log.addLink(nil, nil)
   }
 
@@ -168,6 +196,12 @@ struct LogAuditor {
     count(header, segment)
     checkRules(header, unpacked.transactions, at: segment.offset, broken: broken)
     return header.contentHash
+  }
+
+  /// When a segment was made, or the remote received it; 0 if it cannot be read.
+  private static func milliseconds(of segment: StoredSegment) -> UInt64 {
+    let made = try? SegmentFrame.readHeader(segment.bytes.span.bytes).timestamps.upperBound.milliseconds
+    return segment.receivedMilliseconds ?? made.map { UInt64($0) } ?? 0
   }
 
   /// The hash of an entry's statement; nil if it cannot be read.

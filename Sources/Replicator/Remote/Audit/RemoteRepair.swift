@@ -26,7 +26,7 @@ package struct RemoteRepair: Sendable {
   /// The manifests of assets that were made again.
   package private(set) var manifests: [ObjectName] = []
   private let remote: ObjectRemote
-  private let entries: LogEntries
+  private var entries: LogEntries { remote.entries }
   private let events: ZoneListEntries
   private let store: LocalStore
   private let zone: ZoneID?
@@ -34,7 +34,6 @@ package struct RemoteRepair: Sendable {
   /// - Parameter zone: the only zone to repair; nil for all.
   package init(_ remote: any LogOfObjects, from store: LocalStore, zone: ZoneID? = nil) {
     self.remote = remote.log
-    entries = LogEntries(objects: self.remote.objects)
     events = ZoneListEntries(objects: self.remote.objects)
     self.store = store
     self.zone = zone
@@ -72,7 +71,7 @@ package struct RemoteRepair: Sendable {
         candidates.removeAll { ContentHash(of: $0.bytes.span.bytes) != expected }
       } else {
         // Nothing says which event it was: its log must exist, and it must be the only candidate.
-        for candidate in candidates where try await !entries.exists(candidate.log, 1) {
+        for candidate in candidates where try await !entries.hasAny(of: candidate.log, from: 1) {
           candidates.removeAll { $0.log == candidate.log }
         }
       }

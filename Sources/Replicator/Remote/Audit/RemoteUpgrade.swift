@@ -47,13 +47,12 @@ package struct RemoteUpgrade: Sendable {
   private struct FailedWrite: Error { var error: RemoteError }
 
   private let remote: ObjectRemote
-  private let entries: LogEntries
+  private var entries: LogEntries { remote.entries }
   private let writes: Bool
 
   /// - Parameter writes: whether to do it; else it only tells what there is to do.
   package init(_ remote: any LogOfObjects, writes: Bool) {
     self.remote = remote.log
-    entries = LogEntries(objects: self.remote.objects)
     self.writes = writes
   }
 
@@ -96,6 +95,9 @@ package struct RemoteUpgrade: Sendable {
 
   private func upgrade(_ log: inout Log, _ didRead: () throws -> Void) async throws {
     var chain = LogChain.start(of: log.incarnation)
+    if let floor = try await entries.floors.floor(of: log.incarnation) {
+      (log.entries, chain) = (floor.offset, floor.chain)
+    }
     while true {
       let offset = log.entries + 1
       let stored: StoredSegment

@@ -9,10 +9,12 @@ internal import OperationFormat
 /// replaced.
 package struct EntryAmendments: Sendable {
   let objects: any ObjectStore
+  private let entries: LogEntries
   private let events: ZoneListEntries
 
   init(_ objects: any ObjectStore) {
     self.objects = objects
+    entries = LogEntries(objects: objects)
     events = ZoneListEntries(objects: objects)
   }
 
@@ -23,7 +25,13 @@ package struct EntryAmendments: Sendable {
     let problem: RemoteError
     do throws(RemoteError) {
       if let found = try await found(at: place.name, place) { return found }
-      return try await objects.entryAfterHole(at: place.name) == nil ? .end : .hole(.missing(place.name))
+      let isHole =
+        if let log = place.log {
+          try await entries.entryAfterHole(at: place.offset, of: log.incarnation) != nil
+        } else {
+          try await events.isHole(place.offset)
+        }
+      return isHole ? .hole(.missing(place.name)) : .end
     } catch {
       if error.isOfNewerEntry { return .newer(error) }
       guard error.isAboutOneObject else { throw error }

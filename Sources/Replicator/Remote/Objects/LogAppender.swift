@@ -148,12 +148,13 @@ struct LogAppender: Sendable {
     }
   }
 
-  /// The offset of an entry at or before the last one, or 1. In a log without holes it is the last: a binary
-  /// search finds it.
+  /// The offset of an entry at or before the last one, or the first that the log may have. In a log without
+  /// holes it is the last: a binary search finds it.
   ///
   /// - Complexity: O(log n) calls
   private func lastOffset(in incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
-    var (taken, step) = (UInt64(0), UInt64(1))
+    let floor = try await entries.floors.floor(of: incarnation)?.offset ?? 0
+    var (taken, step) = (floor, UInt64(1))
     while step <= Limits.placeMax - taken, try await entries.exists(incarnation, taken + step) {
       (taken, step) = (taken + step, step * 2)
     }
@@ -162,6 +163,6 @@ struct LogAppender: Sendable {
       let middle = taken + (free - taken) / 2
       if try await entries.exists(incarnation, middle) { taken = middle } else { free = middle }
     }
-    return max(taken, 1)
+    return max(taken, floor + 1)
   }
 }

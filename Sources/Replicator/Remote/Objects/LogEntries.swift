@@ -18,6 +18,7 @@ enum FoundEntry: Sendable {
 /// Reads the entries of zones' logs, and the amendments of those that cannot be read.
 struct LogEntries: Sendable {
   let objects: any ObjectStore
+  var floors: LogFloors { LogFloors(objects: objects) }
 
   /// Reads the beginning of what is at an offset; nil if nothing is there.
   ///
@@ -36,7 +37,7 @@ struct LogEntries: Sendable {
 
   /// Reads an entry whole, or the amendment that replaces it; nil at the log's end.
   ///
-  /// - Throws: ``RemoteError`` `damagedSegment`, `newerSegment`, `missingSegment`.
+  /// - Throws: ``RemoteError`` `damagedSegment`, `newerSegment`, `missingSegment`, `expired`.
   func read(
     _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
   ) async throws(RemoteError) -> LogSlot<StoredSegment>? {
@@ -124,15 +125,32 @@ struct LogEntries: Sendable {
     try await exists(.amendment(of: incarnation, offset))
   }
 
-  /// If an entry is missing, but one that follows is there: the offset of the first of these.
+  /// If an entry is missing, but one that follows is there: the offset of the first of these; nil if nothing is
+  /// missing.
+  ///
+  /// A hole has at most 4,096 offsets: an entry that is further away is a foreign object.
+  ///
+  /// - Throws: ``RemoteError`` `expired` if the log begins after the offset.
   func entryAfterHole(
     at offset: UInt64, of incarnation: IncarnationID
   ) async throws(RemoteError) -> UInt64? {
+    let next: UInt64?
     do throws(RemoteError) {
-      return try await objects.entryAfterHole(at: .entry(of: incarnation, offset))
+      next = try await objects.entryAfterGap(at: .entry(of: incarnation, offset))
     } catch {
       throw error.ofSegment
     }
+    guard let next else { return nil }
+    if let floor = try await floors.floor(of: incarnation), offset <= floor.offset {
+      throw .expired(.entry(of: incarnation, offset), objects.name, floor: floor.offset)
+    }
+    return next - offset <= ObjectName.entriesInDirectory ? next : nil
+  }
+
+  /// Whether a log has an entry at an offset, or after it.
+  func hasAny(of incarnation: IncarnationID, from offset: UInt64) async throws(RemoteError) -> Bool {
+    if try await exists(incarnation, offset) { return true }
+    return try await objects.nextEntry(after: .entry(of: incarnation, offset)) != nil
   }
 
   /// Whether anything is at an offset of a log.

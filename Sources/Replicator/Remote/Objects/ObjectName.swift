@@ -16,6 +16,7 @@ internal import OperationFormat
 /// | `logs/<incarnation>/assets-<ab>/<hash>/manifest` | the ``AssetManifest``: the asset is whole |
 /// | `logs/<incarnation>/snapshots-<offset>/<maker>/<index>` | a part of a snapshot of the zone at an offset |
 /// | `logs/<incarnation>/snapshots-<offset>/<maker>/manifest` | the `SnapshotManifest`: the snapshot is whole |
+/// | `logs/<incarnation>/snapshots/floors/<number>` | says where the log begins: ``LogFloors`` |
 /// | `logs/<incarnation>/snapshots/names/<number>` | names a snapshot that is whole: ``ObjectSnapshots`` |
 ///
 /// A maker is a replica: 32 hexadecimal digits. An asset's hash is 64 hexadecimal digits, `ab` the first two of them, and a chunk's index 8. An offset is
@@ -110,6 +111,11 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     ObjectName(log(of: incarnation).components + [snapshotsPrefix, "names", place(of: number)[1]])
   }
 
+  /// The floor of a zone's log that was written as one of a number, from 1.
+  package static func floor(_ number: UInt64, of incarnation: IncarnationID) -> ObjectName {
+    ObjectName(log(of: incarnation).components + [snapshotsPrefix, "floors", place(of: number)[1]])
+  }
+
   /// The file of a chunk of an asset, or a part of a snapshot.
   private static func chunk(_ index: UInt64) -> String {
     let digits = String(index, radix: 16)
@@ -174,12 +180,12 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     return Self.assetChunk(index, of: asset, in: incarnation) == self
   }
 
-  /// Whether it is a part of a snapshot, or names some.
+  /// Whether it is a part of a snapshot, names one, or says where the log begins.
   package var isOfSnapshot: Bool {
     guard components.count == 5, components[0] == "logs", let incarnation else { return false }
     if components[2] == Self.snapshotsPrefix {
       guard let number = UInt64(last, radix: 16), number > 0 else { return false }
-      return self == .snapshotName(number, of: incarnation)
+      return self == .snapshotName(number, of: incarnation) || self == .floor(number, of: incarnation)
     }
     let prefix = "\(Self.snapshotsPrefix)-"
     guard components[2].hasPrefix(prefix), let maker = ReplicaID(components[3]),

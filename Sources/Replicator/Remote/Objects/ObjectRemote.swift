@@ -14,6 +14,7 @@ package final class ObjectRemote: LogOfObjects {
   let zones: RemoteZoneList
   /// Reads pages of logs.
   let pages: LogPageReader
+  let entries: LogEntries
   /// Amends entries that cannot be read.
   package let amendments: EntryAmendments
   fileprivate let appender: LogAppender
@@ -35,6 +36,7 @@ package final class ObjectRemote: LogOfObjects {
     let zones = RemoteZoneList(objects, durable, hints, isReadOnly: isReadOnly)
     let entries = LogEntries(objects: objects)
     self.objects = objects
+    self.entries = entries
     self.receivedMilliseconds = receivedMilliseconds
     self.hints = hints
     self.zones = zones
@@ -71,9 +73,8 @@ package final class ObjectRemote: LogOfObjects {
       _ = try await zones.identity()
     } catch {
       guard error.code == .notARemote || error.code == .damaged else { throw error }
-      let entries = LogEntries(objects: objects)
       var isThere = false
-      for log in logs where !isThere { isThere = try await entries.exists(log, 1) }
+      for log in logs where !isThere { isThere = try await entries.hasAny(of: log, from: 1) }
       guard isThere else { throw error }
       try await objects.delete(.marker)
       _ = try await objects.putIfAbsent(.marker, RemoteMarker(remote: remote).bytes)

@@ -51,7 +51,7 @@ package protocol ObjectStore: Sendable {
   func list() async throws(RemoteError) -> [ObjectEntry]
 
   /// Removes an object; a success if there is none. For objects that nobody needs any more, and for damaged
-  /// parts of assets and amendments; never for entries of a log.
+  /// parts of assets and amendments; for entries of a log only below its floor.
   func delete(_ name: ObjectName) async throws(RemoteError)
 
   /// Yields when an object may have been put; ends at once if the place does not notify.
@@ -61,15 +61,23 @@ package protocol ObjectStore: Sendable {
 extension ObjectStore {
   /// If an entry is missing, but one that follows is there: the offset of the first of these; nil if nothing is
   /// missing.
-  ///
-  /// A hole in a log has at most 4,096 offsets: an entry that is further away is a foreign object. One in the
-  /// list of zones has one offset: what a wider one has lost is put back like a lost end.
-  func entryAfterHole(at name: ObjectName) async throws(RemoteError) -> UInt64? {
-    guard let offset = name.offset, let next = try await nextEntry(after: name)?.offset,
-      next - offset <= (name.incarnation == nil ? 1 : ObjectName.entriesInDirectory)
-    else { return nil }
+  func entryAfterGap(at name: ObjectName) async throws(RemoteError) -> UInt64? {
+    guard let next = try await nextEntry(after: name)?.offset else { return nil }
     // Both may have been put since.
     return try await exists(name) ? nil : next
+  }
+
+  /// The number of the last object of a list that is dense from 1; 0 if there is none.
+  ///
+  /// - Complexity: O(log n) calls
+  func lastNumber(_ name: (UInt64) -> ObjectName) async throws(RemoteError) -> UInt64 {
+    var (there, absent) = (UInt64(0), UInt64(1))
+    while try await exists(name(absent)) { (there, absent) = (absent, absent * 2) }
+    while absent - there > 1 {
+      let middle = there + (absent - there) / 2
+      if try await exists(name(middle)) { there = middle } else { absent = middle }
+    }
+    return there
   }
 
   /// Whether anything has a name, also something that is not an object.

@@ -60,6 +60,15 @@ extension RemoteError {
       offset: name.offset ?? name.amendedOffset)
   }
 
+  /// An entry was removed, because snapshots stand for it.
+  static func expired(_ name: ObjectName, _ remote: String, floor: UInt64) -> RemoteError {
+    RemoteError(
+      .expired, "\(name) of \(remote) was removed: the log begins after offset \(floor)",
+      hint: "sync again: the store begins with a snapshot, and keeps what it has not sent. If the remote has no "
+        + "snapshot that can be read, let a store that has read further make one, or restore the remote",
+      offset: name.offset)
+  }
+
   /// What to do about an object that is damaged or missing.
   static func repairHint(_ name: ObjectName) -> String {
     repairHint(at: name.offset ?? name.amendedOffset, inLog: name.incarnation != nil)

@@ -54,22 +54,8 @@ struct SnapshotNames: Sendable {
   private static let version: UInt8 = 1
 
   /// The number of the last name; 0 if there is none.
-  ///
-  /// - Complexity: O(log n) calls
   func last(of incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
-    var (there, absent) = (UInt64(0), UInt64(1))
-    while try await objects.exists(.snapshotName(absent, of: incarnation)) {
-      (there, absent) = (absent, absent * 2)
-    }
-    while absent - there > 1 {
-      let middle = there + (absent - there) / 2
-      if try await objects.exists(.snapshotName(middle, of: incarnation)) {
-        there = middle
-      } else {
-        absent = middle
-      }
-    }
-    return there
+    try await objects.lastNumber { .snapshotName($0, of: incarnation) }
   }
 
   /// Nil if it cannot be read.

@@ -17,7 +17,7 @@ struct ZoneListEntries: Sendable {
     for _ in 0..<2 {
       do throws(RemoteError) {
         if let found = try await object(name, offset) { return found }
-        guard try await objects.entryAfterHole(at: name) != nil else { return nil }
+        guard try await isHole(offset) else { return nil }
         return .unreadable(.missing(name), hash: ContentHash(of: [UInt8]().span.bytes))
       } catch {
         guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
@@ -27,6 +27,12 @@ struct ZoneListEntries: Sendable {
     guard let problem else { return nil }
     if problem.isAboutOneObject, let amendment = try await amendment(offset) { return amendment }
     return .unreadable(problem, hash: try await hash(of: name))
+  }
+
+  /// Whether an event is missing, and the next one is there. What a wider hole has lost is put back like a lost
+  /// end.
+  func isHole(_ offset: UInt64) async throws(RemoteError) -> Bool {
+    try await objects.entryAfterGap(at: .zoneEvent(offset)) == offset + 1
   }
 
   /// Reads an event, or the tombstone of one; nil if there is no object.

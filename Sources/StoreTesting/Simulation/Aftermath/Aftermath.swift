@@ -25,6 +25,8 @@ struct Aftermath: WorldPart {
     try run(RetiredHistory(world), .historyRetired, .retired, perMille: 100)
     // It may close the log that the others use.
     try run(LostZone(world), .remoteTakenBack, .lostZone, perMille: 100)
+    // Nobody can put back what it removes.
+    try run(TrimmedRemote(world), .remoteTrimmed, .trimmed, perMille: 100)
   }
 
   private func run(

@@ -35,24 +35,24 @@ enum RemoteDamage {
 /// The remote of a world, as its administrator sees it.
 struct DamagedRemote: LogOfObjects {
   private let place: SimulatedPlace
-  private let objects: KeptObjects
+  private let kept: KeptObjects
 
   /// - Returns: nil for a remote of the app's own.
   init?(_ place: SimulatedPlace) {
     guard let objects = place.kept else { return nil }
-    (self.place, self.objects) = (place, objects)
+    (self.place, kept) = (place, objects)
   }
 
   /// A new client each time, which remembers nothing.
-  var log: ObjectRemote { place.makeLog(over: objects) }
+  var log: ObjectRemote { place.makeLog(over: kept) }
 
   func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await log.deleteZone(zone, incarnation)
   }
 
   func damage(_ name: ObjectName, _ damage: RemoteDamage) async throws(RemoteError) {
-    let bytes = try await objects.get(name, bytesMax: .max)
-    try await objects.replace(name, with: damage.damaged(bytes ?? []))
+    let bytes = try await kept.get(name, bytesMax: .max)
+    try await kept.replace(name, with: damage.damaged(bytes ?? []))
   }
 
   /// The events of the list of zones that count.
@@ -75,7 +75,8 @@ struct DamagedRemote: LogOfObjects {
     return end
   }
 
-  func audit() async throws -> RemoteAudit {
-    try await RemoteAudit(of: self, objects: try await objects.list())
-  }
+  func audit() async throws -> RemoteAudit { try await RemoteAudit(of: self, objects: objects()) }
+
+  /// All that is there.
+  func objects() async throws -> [ObjectEntry] { try await kept.list() }
 }

@@ -29,6 +29,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case logImported
   case historyRetired
   case snapshotRead
+  case remoteTrimmed
   // Time.
   case clockJump
   case clockOff
@@ -98,6 +99,8 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .snapshotRead:
       "once all is at rest, stores put snapshots at the remote, some of which are damaged, and a store that lost all begins "
         + "with one: 10 % of the seeds"
+    case .remoteTrimmed:
+      "the old part of a log is removed once all is at rest, while a device that has written was away: 10 % of the seeds"
     case .peerThatLies:
       "a peer ships parents, bases, sequences and kinds that no replica would, or under another's "
         + "identity: 15 % of the seeds"

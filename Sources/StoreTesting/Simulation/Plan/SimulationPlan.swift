@@ -22,6 +22,7 @@ struct SimulationPlan: Hashable, Sendable {
     case restored
     case retired
     case snapshots
+    case trimmed
   }
 
   let seed: UInt64

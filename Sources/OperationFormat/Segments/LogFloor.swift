@@ -1,0 +1,63 @@
+/// Where a zone's log begins at a remote: the entries up to an offset were removed, because snapshots stand for
+/// them.
+///
+/// | bytes | field |
+/// |---|---|
+/// | 4 | magic: `TRLF` |
+/// | 1 | version: 1 |
+/// | 1 | flags: 0 |
+/// | 16 | incarnation of the zone's log, big-endian |
+/// | 8 | offset of the last entry that was removed, from 1, little-endian |
+/// | 32 | hash of that entry |
+/// | 32 | the log's chain there |
+/// | 4 | CRC-32C of the bytes before, little-endian |
+package struct LogFloor: Hashable, Sendable {
+  /// The life of the zone's log.
+  package var incarnation: IncarnationID
+  /// The offset of the last entry that was removed, from 1.
+  package var offset: UInt64
+  /// The hash of that entry.
+  package var hash: ContentHash
+  /// The log's chain there.
+  package var chain: LogChain
+
+  package init(_ incarnation: IncarnationID, offset: UInt64, hash: ContentHash, chain: LogChain) {
+    self.incarnation = incarnation
+    self.offset = offset
+    self.hash = hash
+    self.chain = chain
+  }
+
+  /// The most bytes of a floor.
+  package static let bytesMax = 128
+
+  /// Returns its bytes.
+  package func encode() -> [UInt8] {
+    precondition(offset > 0, "offsets count from 1")
+    var writer = ByteWriter()
+    writer.append(magic: FrameKind.floor.magic)
+    writer.append(Self.version)
+    writer.append(0)
+    writer.append(bigEndian: incarnation.rawValue)
+    writer.append(littleEndian: offset)
+    hash.write(to: &writer)
+    chain.hash.write(to: &writer)
+    writer.appendChecksum()
+    return writer.bytes
+  }
+
+  /// Decodes the floor that fills `bytes`.
+  ///
+  /// - Throws: ``FormatError`` with `damaged` if the checksum does not match, `newerFormat` for a later version.
+  package static func read(_ bytes: RawSpan) throws(FormatError) -> LogFloor {
+    var reader = try Framing.open(bytes, .floor, versions: version...version, "floor")
+    let incarnation = try IncarnationID.read(from: &reader, "floor.incarnation")
+    let offset = try reader.readOffset("floor.offset")
+    let hash = try ContentHash.read(from: &reader, "floor.hash")
+    let chain = LogChain(hash: try ContentHash.read(from: &reader, "floor.chain"))
+    try reader.finish("floor")
+    return LogFloor(incarnation, offset: offset, hash: hash, chain: chain)
+  }
+
+  private static let version: UInt8 = 1
+}

@@ -1,0 +1,145 @@
+import ArgumentParser
+import EventStore
+import OperationFormat
+import Replicator
+
+/// `replay trim`: removes the old part of a remote's logs.
+struct TrimCommand: ReplayCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "trim", abstract: "Removes the old part of a remote's logs, for which snapshots stand.",
+    discussion: """
+      Without --write it only says what would go, and why no more does.
+
+      Stores put snapshots of their zones at a remote as its logs grow. A log is trimmed up to the snapshot before its newest \
+      one. Both are read whole first, and compared with the log. Entries stay that are younger than --older-than, and those \
+      that a writer who was there since has not seen. A store that has not read up to where the log then begins starts with a \
+      snapshot when it syncs next: it keeps what it has not sent, and loses nothing. Who has the history in a store keeps it; \
+      the remote does not have it any more.
+
+      Stores of former versions of the program cannot read a trimmed log. Upgrade all programs first.
+
+      Others may sync meanwhile. If it is interrupted, nothing is lost, and the next run continues.
+
+      Examples:
+        replay trim folder:/mnt/team/lists
+        replay trim folder:/mnt/team/lists --older-than 90 --write
+      """)
+
+  @Argument(help: ArgumentHelp("The remote: folder:DIRECTORY.", valueName: "remote"))
+  var address: String
+
+  @Option(name: .long, help: "Only this zone.")
+  var zone: String?
+
+  @Option(name: .long, help: ArgumentHelp("How old entries must be to go, in days.", valueName: "days"))
+  var olderThan: UInt64 = 30
+
+  @Flag(name: .long, help: "Do it.")
+  var write = false
+
+  @Flag(name: .long, help: "Print JSON: one object.")
+  var json = false
+
+  var printsJSON: Bool { json }
+  var places: HintPlaces { HintPlaces(remote: address) }
+  var hintIfInterrupted: String {
+    write ? "what was removed is not needed; the next run continues" : "nothing was changed; run it again"
+  }
+
+  /// The most days that can be asked for: a century.
+  private static let daysMax: UInt64 = 36_525
+
+  func run(_ console: Console) async throws -> ToolError.Exit? {
+    let zone = try zone.map { try Inputs.zone($0) }
+    guard olderThan <= Self.daysMax else {
+      throw ToolError.input(
+        "usage", "--older-than \(olderThan) is more than a century", hint: "give a number of days, as 30")
+    }
+    let objects = FolderObjects(
+      directory: try RemoteAddress(address).directory, makeRandom: console.makeRandom)
+    let remote = FolderRemote(objects, isReadOnly: !write)
+    _ = try await remote.identity()
+    let progress = Progress(console)
+    let listed = try await objects.list()
+    let audit = try await RemoteAudit(of: remote, zone: zone, objects: listed) {
+      try progress.update("segments", done: $0)
+    }
+    if let zone, audit.logs.isEmpty {
+      throw ToolError(
+        "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
+        hint: "run the command without --zone to see the remote's zones", exit: .input)
+    }
+    let trim = RemoteTrim(remote)
+    let policy = RemoteTrim.Policy(
+      now: UInt64(max(0, SystemEnvironment.wallMilliseconds())), olderThanMilliseconds: olderThan * 86_400_000)
+    let logs = try await trim.plan(audit, listed, policy)
+    progress.end()
+    if write {
+      var done: UInt64 = 0
+      let total = logs.reduce(0) { $0 + $1.objects }
+      for log in logs {
+        try await trim.run(log) {
+          done += 1
+          try progress.update("removing", done: min(done, total), total: total)
+        }
+      }
+      progress.end()
+    }
+    try print(logs, console.output)
+    return logs.contains { $0.limit == .damage } ? .problem : nil
+  }
+
+  private func print(_ logs: [RemoteTrim.Log], _ output: Output) throws {
+    if json {
+      return try output.line(
+        .object([
+          "written": .bool(write),
+          "logs": .array(
+            logs.map { log in
+              .members([
+                "zone": .text(log.zone), "incarnation": .text(log.incarnation),
+                "begins": .number(log.offset + 1), "began": .number(log.floor + 1),
+                "objects": .number(log.objects), "bytes": .number(log.bytes),
+                "limit": log.limit.map { .string(Self.word($0)) },
+                "writer": Self.writer(log.limit).map { .text($0) },
+              ])
+            }),
+        ]))
+    }
+    for log in logs {
+      let removed =
+        log.objects == 0
+        ? "nothing \(write ? "went" : "would go")"
+        : "\(Display.count(log.objects, "file")) \(write ? "went" : "would go"), "
+          + "\(Display.count(log.bytes, "byte")); the log \(write ? "begins" : "would begin") after offset "
+          + "\(Display.count(log.offset))"
+      try output.line("\(Display.zone(log.zone))  \(removed)" + (log.limit.map { "; \(text($0))" } ?? ""))
+    }
+    if !write, logs.contains(where: { $0.objects > 0 }) { try output.line("--write does it") }
+  }
+
+  private static func word(_ limit: RemoteTrim.Limit) -> String {
+    switch limit {
+    case .snapshots: "snapshots"
+    case .age: "age"
+    case .writer: "writer"
+    case .damage: "damage"
+    }
+  }
+
+  private static func writer(_ limit: RemoteTrim.Limit?) -> ReplicaID? {
+    if case .writer(let replica)? = limit { replica } else { nil }
+  }
+
+  private func text(_ limit: RemoteTrim.Limit) -> String {
+    switch limit {
+    case .snapshots:
+      "more stays, because the log has fewer than two snapshots that can be read: stores make one as it grows"
+    case .age: "more stays, because it is not older than \(Display.count(olderThan, "day"))"
+    case .writer(let replica):
+      "more stays, because the writer \(replica) was there since, and has not seen it"
+    case .damage:
+      "all stays, because the log is damaged: `replay remote \(address.argument)` says what is wrong"
+    }
+  }
+}

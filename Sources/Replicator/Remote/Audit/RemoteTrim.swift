@@ -1,0 +1,168 @@
+internal import EventStore
+package import OperationFormat
+
+/// Removes the old part of zones' logs at a remote: what snapshots stand for.
+///
+/// A log is trimmed up to the snapshot before its newest: a store then begins with the newest that it can read. An
+/// entry stays while it is young, and while a writer who was there lately has not seen it: such a store reads on
+/// in the log. Who is away for longer begins with a snapshot, and keeps what it has not sent.
+package struct RemoteTrim: Sendable {
+  /// Which entries stay.
+  package struct Policy: Sendable {
+    /// The time now, in milliseconds since 1970.
+    package var now: UInt64
+    /// Entries that are not older stay.
+    package var olderThanMilliseconds: UInt64
+
+    package init(now: UInt64, olderThanMilliseconds: UInt64) {
+      self.now = now
+      self.olderThanMilliseconds = olderThanMilliseconds
+    }
+
+    /// Up to this, an entry is old.
+    fileprivate var old: UInt64 { olderThanMilliseconds == 0 ? .max : now - min(now, olderThanMilliseconds) }
+  }
+
+  /// Why no more of a log goes.
+  package enum Limit: Hashable, Sendable {
+    /// There are fewer than two snapshots that can be read and are of this log.
+    case snapshots
+    /// The next entries are young.
+    case age
+    /// A writer has not seen the next entries.
+    case writer(ReplicaID)
+    /// The log is damaged: it is repaired first.
+    case damage
+  }
+
+  /// What is to be done about a log.
+  package struct Log: Sendable {
+    package var zone: ZoneID
+    package var incarnation: IncarnationID
+    /// The offset up to which its entries were removed before.
+    package var floor: UInt64
+    /// The offset up to which they go; as `floor` if none do.
+    package var offset: UInt64
+    /// How many entries, snapshots and other objects go, and their bytes.
+    package var objects: UInt64 = 0
+    package var bytes: UInt64 = 0
+    /// Why no more goes; nil if all goes that may.
+    package var limit: Limit?
+    fileprivate var newFloor: LogFloor?
+    fileprivate var entries: [ObjectName] = []
+    fileprivate var snapshots: [RemoteSnapshot] = []
+  }
+
+  private let remote: any LogOfObjects
+
+  package init(_ remote: any LogOfObjects) { self.remote = remote }
+
+  /// Says what would go.
+  ///
+  /// - Parameters:
+  ///   - audit: of the remote as it is now.
+  ///   - objects: what was listed before.
+  package func plan(
+    _ audit: RemoteAudit, _ objects: [ObjectEntry], _ policy: Policy
+  ) async throws(RemoteError) -> [Log] {
+    var logs: [Log] = []
+    for log in audit.logs where log.fate == nil {
+      logs.append(try await plan(log, objects, policy))
+    }
+    return logs
+  }
+
+  private func plan(
+    _ log: AuditedLog, _ objects: [ObjectEntry], _ policy: Policy
+  ) async throws(RemoteError) -> Log {
+    var plan = Log(zone: log.zone, incarnation: log.incarnation, floor: log.floor, offset: log.floor)
+    let isDamaged = !log.unreadable.isEmpty || UInt64(log.hashes.count) < log.floor
+    let snapshots = isDamaged ? [] : try await snapshots(of: log)
+    if isDamaged {
+      plan.limit = .damage
+    } else if snapshots.count < 2 {
+      plan.limit = .snapshots
+    } else {
+      // The newest first.
+      for manifest in snapshots.dropFirst() {
+        plan.limit = limit(of: log, at: manifest.offset, policy)
+        guard plan.limit == nil else { continue }
+        guard manifest.offset > log.floor else { break }
+        plan.offset = manifest.offset
+        plan.newFloor = LogFloor(
+          log.incarnation, offset: manifest.offset, hash: manifest.hash, chain: manifest.chain)
+        break
+      }
+    }
+    // With what an earlier run could not remove.
+    for object in objects {
+      guard let name = object.name, name.incarnation == log.incarnation,
+        let offset = name.offset ?? name.amendedOffset, offset <= plan.offset
+      else { continue }
+      plan.entries.append(name)
+      plan.objects += 1
+      plan.bytes += object.bytes ?? 0
+    }
+    for snapshot in try await remote.snapshots(of: log.zone, log.incarnation) ?? [] {
+      guard snapshot.offset < plan.offset, let manifest = try await remote.snapshotManifest(of: snapshot) else { continue }
+      plan.snapshots.append(snapshot)
+      plan.objects += UInt64(manifest.parts.count) + 1
+      plan.bytes += manifest.storedBytes
+    }
+    plan.entries.sort { ($0.offset ?? .max, $0.description) < ($1.offset ?? .max, $1.description) }
+    return plan
+  }
+
+  /// The snapshots that are whole, and of this log; the newest first.
+  private func snapshots(of log: AuditedLog) async throws(RemoteError) -> [SnapshotManifest] {
+    var found: [SnapshotManifest] = []
+    for snapshot in try await remote.snapshots(of: log.zone, log.incarnation) ?? [] {
+      guard snapshot.offset >= max(log.floor, 1), snapshot.offset <= UInt64(log.hashes.count),
+        !found.contains(where: { $0.offset == snapshot.offset }),
+        let manifest = try await SnapshotReader(remote).whole(snapshot),
+        manifest.hash == log.hashes[Int(snapshot.offset) - 1],
+        manifest.chain == log.chains[Int(snapshot.offset) - 1]
+      else { continue }
+      found.append(manifest)
+    }
+    return found.sorted { $0.offset > $1.offset }
+  }
+
+  /// Why the entries up to an offset may not go; nil if they may.
+  private func limit(of log: AuditedLog, at offset: UInt64, _ policy: Policy) -> Limit? {
+    // A clock that is ahead says nothing: the entry was there before the next one.
+    var times = log.milliseconds
+    var next = policy.now
+    for index in times.indices.reversed() {
+      if times[index] > policy.now + HybridClock.maxDriftMilliseconds { times[index] = next }
+      next = times[index]
+    }
+    if times[..<Int(offset)].contains(where: { $0 > policy.old }) { return .age }
+    let waiting = log.writers.first { writer in
+      writer.lastOffset > 0 && times[Int(writer.lastOffset) - 1] > policy.old && writer.base < offset
+        && !log.writers.contains { $0.replica == writer.replica && $0.epoch > writer.epoch }
+    }
+    return waiting.map { .writer($0.replica) }
+  }
+
+  /// Does it. If it is cut short, the next run continues.
+  ///
+  /// - Parameters:
+  ///   - log: what ``plan(_:_:_:)`` says.
+  ///   - progress: called after each object that was removed; what it throws ends the work.
+  package func run(_ log: Log, progress: () throws -> Void = {}) async throws {
+    let store = remote.log.objects
+    if let floor = log.newFloor { _ = try await remote.log.entries.floors.raise(to: floor) }
+    // Nobody begins with these any more.
+    for snapshot in log.snapshots {
+      let parts = try await remote.snapshotManifest(of: snapshot)?.parts.count ?? 0
+      try await remote.removeSnapshot(snapshot, parts: parts)
+      for _ in 0...parts { try progress() }
+    }
+    // From the first on: an entry that is there has all that follow it.
+    for name in log.entries {
+      try await store.delete(name)
+      try progress()
+    }
+  }
+}

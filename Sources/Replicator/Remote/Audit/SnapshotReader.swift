@@ -1,0 +1,49 @@
+internal import EventStore
+internal import OperationFormat
+
+/// Reads snapshots of a remote's logs.
+struct SnapshotReader: Sendable {
+  private let remote: any RemoteLog
+
+  init(_ remote: any RemoteLog) { self.remote = remote }
+
+  /// A part that is to be fetched first.
+  private struct PartNeeded: Error { var index: Int }
+
+  /// What a snapshot says of its log; nil if it cannot be read.
+  func head(
+    of snapshot: RemoteSnapshot
+  ) async throws(RemoteError) -> (manifest: SnapshotManifest, head: SnapshotHead)? {
+    guard let manifest = try await remote.snapshotManifest(of: snapshot) else { return nil }
+    var parts: [[UInt8]] = []
+    while true {
+      do {
+        let head = try SnapshotHead(manifest) { [parts] index in
+          guard parts.indices.contains(index) else { throw PartNeeded(index: index) }
+          return parts[index]
+        }
+        return (manifest, head)
+      } catch is PartNeeded {
+        guard let part = try await remote.snapshotPart(at: parts.count, of: snapshot) else { return nil }
+        parts.append(part)
+      } catch {
+        return nil
+      }
+    }
+  }
+
+  /// Reads a snapshot whole.
+  ///
+  /// - Returns: its manifest; nil if something of it is missing or damaged.
+  func whole(_ snapshot: RemoteSnapshot) async throws(RemoteError) -> SnapshotManifest? {
+    guard let manifest = try await remote.snapshotManifest(of: snapshot) else { return nil }
+    var hasher = ContentHasher()
+    for (index, part) in manifest.parts.enumerated() {
+      guard let stored = try await remote.snapshotPart(at: index, of: snapshot),
+        let content = try? part.unpack(stored.span.bytes)
+      else { return nil }
+      hasher.update(content.span.bytes)
+    }
+    return hasher.finish() == manifest.content ? manifest : nil
+  }
+}
