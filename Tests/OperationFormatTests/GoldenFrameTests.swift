@@ -124,7 +124,9 @@ struct GoldenFrameTests {
 
   @Test("The floor of a log opens, and is written as it was; no other bytes open")
   func floor() throws {
-    func hash(_ byte: UInt8) -> ContentHash { ContentHash(String(repeating: String(byte, radix: 16), count: 32))! }
+    func hash(_ byte: UInt8) -> ContentHash {
+      ContentHash(String(repeating: String(byte, radix: 16), count: 32))!
+    }
     let bytes = try GoldenFileTests.read("floor")
     let floor = LogFloor(
       IncarnationID(rawValue: 5), offset: 258, hash: hash(0xAB), chain: LogChain(hash: hash(0xCD)))

@@ -46,7 +46,8 @@ struct LogsThatAreTrimmed {
 
   /// One round that makes a snapshot if there is anything new.
   @discardableResult
-  private func sync(_ device: Device, _ remote: any RemoteLog, makes: Bool = true) async throws -> ZoneReport {
+  private func sync(_ device: Device, _ remote: any RemoteLog, makes: Bool = true) async throws -> ZoneReport
+  {
     var configuration = ReplicatorConfiguration()
     configuration.makeRandom = device.makeRandom
     configuration.policy.snapshotBytesMin = makes ? 1 : 1 << 40
@@ -72,7 +73,8 @@ struct LogsThatAreTrimmed {
     }
     for index in 0..<12 {
       try await one.set("title", of: "a0", to: .int(Int64(100 + index)))
-      try await one.set("title", of: Name("later \(index)"), to: .string(String(repeating: "long ", count: 40)))
+      try await one.set(
+        "title", of: Name("later \(index)"), to: .string(String(repeating: "long ", count: 40)))
       try await sync(one, world.remote, makes: index == 11)
     }
     let incarnation = try #require(try one.store.syncState().zones.first?.token).incarnation
@@ -128,7 +130,9 @@ struct LogsThatAreTrimmed {
     #expect(try behind.pending() == 1)
     for index in 0..<2 {
       for number in 0..<40 * (1 + index) {
-        try await one.set("title", of: Name("more \(index) \(number)"), to: .string("\(index) \(number) \(behind.makeRandom())"))
+        try await one.set(
+          "title", of: Name("more \(index) \(number)"),
+          to: .string("\(index) \(number) \(behind.makeRandom())"))
       }
       try await sync(one, world.remote)
     }

@@ -1,6 +1,7 @@
 import EventStore
 import OperationFormat
 import StoreTesting
+import Synchronization
 import Testing
 
 @testable import Replicator
@@ -62,8 +63,6 @@ struct RemotesThatWentBack {
     let place = try await RemotePlace(kind, in: scratch.path)
     let devices = try await world(place, scratch.path)
     try await write(devices[0], 20)
-    let report = try await devices[0].sync(place.remote)
-    #expect(!report.isInSync)
     for device in devices { try await device.store.beginRereading(zone, from: offset) }
     // Writes before the log was read to its end are sent too.
     try await write(devices[0], 21)
@@ -73,6 +72,41 @@ struct RemotesThatWentBack {
     try await settle(devices, place.remote)
     #expect(try count(devices[2]) == .int(16))
     #expect(try devices[2].recordNames().count == 17)
+    try await expectSameAsNew(devices, place, scratch.path)
+    for device in devices { device.store.close() }
+  }
+
+  @Test(
+    "Without that, who has read it puts it back as it was, also what others wrote",
+    arguments: RemotePlace.Kind.allCases,
+    0..<3)
+  func putBack(kind: RemotePlace.Kind, first: Int) async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(kind, in: scratch.path)
+    let devices = try await world(place, scratch.path)
+    let before = try devices[0].digests()
+    let report = try await devices[first].sync(place.remote)
+    #expect(report.isInSync && report.zones[0].putBack == 6, "\(report)")
+    let new = try Device(in: scratch.path, "new", seed: 8)
+    try await new.sync(place.remote)
+    #expect(try new.digests() == before)
+    try await write(devices[0], 20)
+    try await settle(devices, place.remote)
+    #expect(try count(devices[2]) == .int(14))
+    try await expectSameAsNew(devices + [new], place, scratch.path)
+    for device in devices + [new] { device.store.close() }
+  }
+
+  @Test("Putting back continues where it was cut short, and stops where another entry is", arguments: 1...6)
+  func cutShort(after count: Int) async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try await world(place, scratch.path)
+    let failing = FailingToPutBack(remote: place.remote, after: count)
+    let report = try? await devices[0].sync(failing)
+    #expect(report == nil || count == 6)
+    let rest = try await devices[1].sync(place.remote)
+    #expect(rest.isInSync && rest.zones[0].putBack == 6 - count)
     try await expectSameAsNew(devices, place, scratch.path)
     for device in devices { device.store.close() }
   }
@@ -245,5 +279,23 @@ struct RemotesThatWentBack {
     #expect(try devices[1].store.read { try $0.conflicts(in: zone) }.isEmpty)
     try await expectSameAsNew(devices, place, scratch.path)
     for device in devices { device.store.close() }
+  }
+}
+
+/// Is not reachable any more after so many entries were put back.
+private final class FailingToPutBack: ForwardingRemote {
+  let remote: any RemoteLog
+  private let left: Atomic<Int>
+
+  init(remote: any RemoteLog, after count: Int) {
+    self.remote = remote
+    left = Atomic(count)
+  }
+
+  func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
+    guard left.wrappingSubtract(1, ordering: .relaxed).oldValue > 0 else {
+      throw RemoteError(.unreachable, "there is no network", hint: "try again")
+    }
+    return try await remote.putBack(entry, after: token)
   }
 }

@@ -91,10 +91,11 @@ extension ReadTransaction {
 
   /// Makes the segment at an offset of a zone's remote log again.
   ///
+  /// - Parameter isProven: whether it counts only if the log's chain shows that it is the one that was there.
   /// - Returns: nil if the store knows no segment there.
   /// - Throws: ``StoreError`` `damaged`, `mismatch` if its transactions are not those of that segment.
   package func segmentCopy(
-    at offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID
+    at offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID, isProven: Bool = false
   ) throws -> SegmentCopy? {
     guard let (number, found, row) = try segmentRow(at: offset, of: zone, incarnation), !row.isQuarantined,
       row.rejection == nil
@@ -111,6 +112,7 @@ extension ReadTransaction {
       }
       newest = newest ?? cut
     }
+    if isProven { return nil }
     guard let newest else {
       throw StoreError(
         .mismatch,

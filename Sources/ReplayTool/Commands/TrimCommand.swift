@@ -71,7 +71,8 @@ struct TrimCommand: ReplayCommand {
     }
     let trim = RemoteTrim(remote)
     let policy = RemoteTrim.Policy(
-      now: UInt64(max(0, SystemEnvironment.wallMilliseconds())), olderThanMilliseconds: olderThan * 86_400_000)
+      now: UInt64(max(0, SystemEnvironment.wallMilliseconds())), olderThanMilliseconds: olderThan * 86_400_000
+    )
     let logs = try await trim.plan(audit, listed, policy)
     progress.end()
     if write {

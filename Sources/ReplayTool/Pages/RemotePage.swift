@@ -47,7 +47,9 @@ struct RemotePage {
     var columns = Columns(output, indent: 2)
     try columns.add([.init("incarnation", .quiet), .init("\(log.incarnation)")])
     if log.floor > 0 {
-      try columns.add([.init("begins", .quiet), .init("after offset \(Display.count(log.floor)), with a snapshot")])
+      try columns.add([
+        .init("begins", .quiet), .init("after offset \(Display.count(log.floor)), with a snapshot"),
+      ])
     }
     try columns.add([.init("segments", .quiet), .init(Display.count(log.segments))])
     try columns.add([.init("transactions", .quiet), .init(Display.count(log.transactions))])

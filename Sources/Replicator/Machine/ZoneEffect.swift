@@ -79,6 +79,8 @@ package struct FoldOutcome: Hashable, Sendable {
   var problem: SyncFailure?
   /// The offset of the snapshot with which the zone has begun; the log after it is to be read.
   var beganAt: UInt64?
+  /// How many entries were put back that the remote had lost.
+  var putBack = 0
   /// Whether the problem is that the segment has other content under sequences of this store.
   var isForked = false
 

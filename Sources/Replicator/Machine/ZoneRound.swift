@@ -172,7 +172,7 @@ struct ZoneRound: Sendable {
   private mutating func didFold(_ outcome: FoldOutcome, _ pass: Pass) -> ZoneEffect? {
     var pass = pass
     pass.move(to: outcome.token)
-    if outcome.beganAt != nil { pass.hasMore = true }
+    if outcome.beganAt != nil || outcome.putBack > 0 { pass.hasMore = true }
     report.add(outcome)
     // It may be what lets the user write again.
     if outcome.segments > 0, held?.errorCode == .readOnly { held = nil }
@@ -393,6 +393,7 @@ struct ZoneRound: Sendable {
 extension ZoneReport {
   fileprivate mutating func add(_ outcome: FoldOutcome) {
     beganAt = outcome.beganAt ?? beganAt
+    putBack += outcome.putBack
     received += outcome.report.folded
     receivedSegments += outcome.segments
     bytesReceived += outcome.bytes

@@ -90,6 +90,16 @@ public protocol RemoteLog: Sendable {
   ///   after the token cannot be read, or the token's own segment.
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome
 
+  /// Puts an entry back that a log has lost at its end: unless something is at its offset, and only if the log
+  /// up to the offset before is that of the token. Without an implementation it does nothing.
+  ///
+  /// - Parameters:
+  ///   - entry: with the offset after the token's, and all that the remote gave with it.
+  ///   - token: the place before it.
+  /// - Returns: whether the log has that segment there now.
+  /// - Throws: ``RemoteError``, as ``append(_:after:)``.
+  func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool
+
   // MARK: Assets
 
   /// Says how much of an asset the remote has.
@@ -190,6 +200,10 @@ extension RemoteLog {
   ) async throws(RemoteError) -> RemoteHeads? { nil }
 
   public func announce() async {}
+
+  public func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
+    false
+  }
 }
 
 extension RemoteLog {

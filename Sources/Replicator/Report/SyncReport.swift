@@ -86,6 +86,8 @@ public struct ZoneReport: Hashable, Sendable {
 
   /// The offset of the snapshot with which the store has begun to read the zone; nil if it has begun with none.
   public package(set) var beganAt: UInt64?
+  /// How many entries this store put back that the remote had lost at the end of the zone's log.
+  public package(set) var putBack = 0
   /// Whether a snapshot was made and put at the remote.
   public package(set) var madeSnapshot = false
   /// Why a snapshot that was due was not made. It holds up nothing: ``status`` does not show it.

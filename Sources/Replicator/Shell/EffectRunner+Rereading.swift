@@ -28,6 +28,10 @@ extension EffectRunner {
       if error.code == .expired, let began = try await begin(zone, token.incarnation, isExpired: true) {
         return .folded(began)
       }
+      // What the remote has lost at the log's end is put back, where nothing has taken its place.
+      if error.code == .wentBack, let outcome = try await putBack(in: token, after: error) {
+        return .folded(outcome)
+      }
       if error.code == .zoneUnknown, try await makeAgain(zone, token.incarnation) {
         return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))
       }

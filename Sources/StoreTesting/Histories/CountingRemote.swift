@@ -51,6 +51,11 @@ struct CountingRemote: RemoteLog {
     return try await remote.segments(after: token, bytesMax: bytesMax)
   }
 
+  func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
+    counter.add()
+    return try await remote.putBack(entry, after: token)
+  }
+
   func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
     counter.add()
     return try await remote.assetState(asset)

@@ -122,6 +122,12 @@ public final class FaultyRemote: RemoteLog {
     return outcome.with(page)
   }
 
+  public func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
+    try await perform(writes: true) { remote throws(RemoteError) in
+      try await remote.putBack(entry, after: token)
+    }
+  }
+
   public func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
     try await perform { remote throws(RemoteError) in try await remote.assetState(asset) }
   }

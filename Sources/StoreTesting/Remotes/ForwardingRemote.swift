@@ -35,6 +35,10 @@ extension ForwardingRemote {
     try await remote.segments(after: token, bytesMax: bytesMax)
   }
 
+  package func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
+    try await remote.putBack(entry, after: token)
+  }
+
   package func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
     try await remote.assetState(asset)
   }

@@ -5,18 +5,64 @@ internal import Replicator
 enum RemoteDamageChecks {
   private typealias Check = RemoteLogConformance.Check
 
-  static let all: [RemoteLogConformance.Check] = RemoteLogConformance.EntryDamage.allCases.flatMap { damage in
-    [
-      Check("A log with an entry that is \(damage) is read up to it, and says so") { trial in
-        try await readsUpTo(damage, trial)
-      },
-      Check("An append goes behind an entry that is \(damage), and never into its place") { trial in
-        try await appendsBehind(damage, trial)
-      },
-      Check("A fetch after a token fails if the token's entry is \(damage) since") { trial in
-        try await tellsToken(of: damage, trial)
-      },
+  static let all: [RemoteLogConformance.Check] =
+    RemoteLogConformance.EntryDamage.allCases.flatMap { damage in
+      [
+        Check("A log with an entry that is \(damage) is read up to it, and says so") { trial in
+          try await readsUpTo(damage, trial)
+        },
+        Check("An append goes behind an entry that is \(damage), and never into its place") { trial in
+          try await appendsBehind(damage, trial)
+        },
+        Check("A fetch after a token fails if the token's entry is \(damage) since") { trial in
+          try await tellsToken(of: damage, trial)
+        },
+      ]
+    } + [
+      Check(
+        "What a log has lost at its end is put back, if the remote can; never over another, or after another log"
+      ) {
+        try await putsBack($0)
+      }
     ]
+
+  private static func putsBack(_ trial: RemoteTrial) async throws {
+    let (incarnation, segments, _) = try await makeLog(of: 3, trial)
+    let page = try await trial.page(after: Self.token(segments, 1, incarnation), door: 0)
+    guard case .segments(let found, _) = page, let before = found.first else {
+      throw trial.failure("the log: \(page)")
+    }
+    let rest = try await trial.page(after: Self.token(segments, 2, incarnation), door: 0)
+    guard case .segments(let found, _) = rest, let entry = found.first, found.count == 1 else {
+      throw trial.failure("the log: \(rest)")
+    }
+    try await trial.damage(.missing, incarnation, 3)
+    var token = Self.token(segments, 2, incarnation)
+    token.chain = before.chain
+    var other = token
+    other.hash = segments[0].header.contentHash
+    let wrong = other
+    let isPut = try? await trial.retrying { try await trial.doors[0].putBack(entry, after: wrong) }
+    try trial.expect(isPut ?? false, false, "putting it back after another log")
+    let right = token
+    guard try await trial.retrying({ try await trial.doors[0].putBack(entry, after: right) }) else { return }
+    for door in 0..<2 {
+      let again = try await trial.page(after: token, door: door)
+      guard case .segments(let found, hasMore: false) = again, found == [entry] else {
+        throw trial.failure("what was put back: \(again)")
+      }
+      let isThere = try await trial.retrying { try await trial.doors[door].putBack(entry, after: right) }
+      try trial.expect(isThere, true, "putting it back again")
+    }
+    var taken = entry
+    var maker = trial.maker(incarnation, replica: 9)
+    taken.bytes = try maker.next().bytes
+    let foreign = taken
+    let isReplaced = try await trial.retrying { try await trial.doors[1].putBack(foreign, after: right) }
+    try trial.expect(isReplaced, false, "putting another into its place")
+    guard case .segments([entry], hasMore: false) = try await trial.page(after: token, door: 0) else {
+      throw trial.failure("what was put back is another now")
+    }
   }
 
   private static func readsUpTo(_ damage: RemoteLogConformance.EntryDamage, _ trial: RemoteTrial) async throws

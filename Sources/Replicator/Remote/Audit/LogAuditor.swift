@@ -76,11 +76,15 @@ struct LogAuditor {
   /// The place from which on the log is read; nil if it cannot be read.
   private mutating func begin() async throws -> ChangeToken? {
     let start = ChangeToken.start(of: log.zone, log.incarnation)
-    guard let objects, let floor = try await objects.entries.floors.floor(of: log.incarnation) else { return start }
+    guard let objects, let floor = try await objects.entries.floors.floor(of: log.incarnation) else {
+      return start
+    }
     log.floor = floor.offset
     // The snapshot at the floor, or the next one after it.
     let reader = SnapshotReader(remote)
-    let snapshots = (try await remote.snapshots(of: log.zone, log.incarnation) ?? []).sorted { $0.offset < $1.offset }
+    let snapshots = (try await remote.snapshots(of: log.zone, log.incarnation) ?? []).sorted {
+      $0.offset < $1.offset
+    }
     for snapshot in snapshots where snapshot.offset >= floor.offset {
       guard let (manifest, head) = try await reader.head(of: snapshot),
         head.links[Int(floor.offset) - 1].hash == floor.hash

@@ -104,7 +104,8 @@ package struct RemoteTrim: Sendable {
       plan.bytes += object.bytes ?? 0
     }
     for snapshot in try await remote.snapshots(of: log.zone, log.incarnation) ?? [] {
-      guard snapshot.offset < plan.offset, let manifest = try await remote.snapshotManifest(of: snapshot) else { continue }
+      guard snapshot.offset < plan.offset, let manifest = try await remote.snapshotManifest(of: snapshot)
+      else { continue }
       plan.snapshots.append(snapshot)
       plan.objects += UInt64(manifest.parts.count) + 1
       plan.bytes += manifest.storedBytes

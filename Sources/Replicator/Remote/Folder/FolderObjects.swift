@@ -79,7 +79,8 @@ package final class FolderObjects: ObjectStore {
   }
 
   package func nextEntry(after name: ObjectName) async throws(RemoteError) -> ObjectName? {
-    try await onThread { [self] () throws(RemoteError) in try FolderLister(tree: tree).nextEntry(after: name) }
+    try await onThread { [self] () throws(RemoteError) in try FolderLister(tree: tree).nextEntry(after: name)
+    }
   }
 
   package func list() async throws(RemoteError) -> [ObjectEntry] {

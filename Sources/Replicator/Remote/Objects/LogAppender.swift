@@ -68,6 +68,31 @@ struct LogAppender: Sendable {
     }
   }
 
+  /// Puts an entry back that the log has lost at its end.
+  ///
+  /// - Returns: whether the log has that segment there now.
+  func putBack(
+    _ entry: StoredSegment, after token: ChangeToken, _ pages: LogPageReader
+  ) async throws(RemoteError) -> Bool {
+    let (zone, incarnation) = (token.zone, token.incarnation)
+    guard entry.offset == token.offset + 1,
+      try await zones.fate(of: zone, incarnation, checkedAt: token.offset) == nil
+    else { return false }
+    try await pages.check(token)
+    let lost = try LogObject.head(of: entry)
+    let bytes = SegmentEnvelope.encode(
+      offset: entry.offset, receivedMilliseconds: entry.receivedMilliseconds, chain: entry.chain,
+      segment: entry.bytes.span.bytes)
+    if try await objects.putIfAbsent(.entry(of: incarnation, entry.offset), bytes) {
+      hints?.didPut(incarnation, at: entry.offset)
+      return true
+    }
+    guard case .segment(let found, _) = try await entries.find(incarnation, zone, entry.offset) else {
+      return false
+    }
+    return found.header.statement == lost.header.statement
+  }
+
   /// The chain at a token's offset, as the entry there states it; nil if it states none.
   private func chain(at token: ChangeToken) async throws(RemoteError) -> LogChain? {
     guard case .segment(let found, _) = try await entries.find(token.incarnation, token.zone, token.offset)

@@ -10,7 +10,13 @@ struct LogFloors: Sendable {
 
   /// The floor of a log; nil if it begins with its first entry.
   func floor(of incarnation: IncarnationID) async throws(RemoteError) -> LogFloor? {
-    try await last(of: incarnation).floor
+    do throws(RemoteError) {
+      return try await last(of: incarnation).floor
+    } catch {
+      // Something else is in the place of the log, or of its floors: that shows where the log is read.
+      guard error.code == .damaged || error.isAboutOneObject else { throw error }
+      return nil
+    }
   }
 
   /// Raises the floor of a log.
@@ -26,7 +32,9 @@ struct LogFloors: Sendable {
   }
 
   /// The last floor that can be read, and the number of the last that is there.
-  private func last(of incarnation: IncarnationID) async throws(RemoteError) -> (number: UInt64, floor: LogFloor?) {
+  private func last(of incarnation: IncarnationID) async throws(RemoteError) -> (
+    number: UInt64, floor: LogFloor?
+  ) {
     let last = try await objects.lastNumber { .floor($0, of: incarnation) }
     var number = last
     while number > 0 {

@@ -81,7 +81,7 @@ struct LogPageReader: Sendable {
   }
 
   /// Throws unless a token's segment is still at its offset.
-  private func check(_ token: ChangeToken) async throws(RemoteError) {
+  func check(_ token: ChangeToken) async throws(RemoteError) {
     if token.offset == 0 { return }
     guard token.offset < Limits.placeMax else {
       throw try await zones.logWentBack(token.incarnation, token.offset)

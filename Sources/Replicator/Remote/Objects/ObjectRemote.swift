@@ -127,6 +127,10 @@ extension LogOfObjects {
     try await log.appender.append(segment, after: token)
   }
 
+  public func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
+    try await log.appender.putBack(entry, after: token, log.pages)
+  }
+
   public func segments(
     after token: ChangeToken, bytesMax: Int
   ) async throws(RemoteError) -> FetchOutcome {

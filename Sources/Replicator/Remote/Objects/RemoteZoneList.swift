@@ -164,7 +164,8 @@ final class RemoteZoneList: Sendable {
       let list = try await read()
       log = list.log(incarnation)
       // The event of its creation may be unreadable: then the entries that were shipped show that it exists.
-      if log == nil, try list.read({ $0.hasGaps }), try await entries.hasAny(of: incarnation, from: max(offset, 1))
+      if log == nil, try list.read({ $0.hasGaps }),
+        try await entries.hasAny(of: incarnation, from: max(offset, 1))
       {
         return nil
       }

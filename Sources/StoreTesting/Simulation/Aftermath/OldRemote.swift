@@ -2,8 +2,8 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// An old copy of the remote takes its place for good. Every store reads the zone's log again and sends what
-/// it has of what is lost, and all end equal.
+/// An old copy of the remote takes its place for good. If nothing was written there since, what is lost is put back by
+/// whoever has it. Else every store reads the zone's log again and sends what it has of what is lost. All end equal.
 struct OldRemote: AftermathEvent {
   unowned let world: SimulatedWorld
 
@@ -43,13 +43,21 @@ struct OldRemote: AftermathEvent {
     let new = world.newDevice(like: first)
     try SimulatedMachines(world).boot(new)
     try syncAlone(new)
-    for _ in 0..<choices.next(below: 3) {
+    let newWrites = choices.next(below: 3)
+    for _ in 0..<newWrites {
       try write(new)
       try syncAlone(new)
     }
+    let isPutBack = newWrites == 0 && choices.next(below: 2) == 1
     for device in devices { try SimulatedMachines(world).boot(device) }
     if choices.next(below: 2) == 1 { try write(choices.pick(writers)) }
-    for device in devices {
+    if isPutBack {
+      world.count(.remotesPutBack)
+      // Who has read less does not know what is lost: it would write there.
+      let read = try devices.map { try token(of: zone, $0)?.offset ?? 0 }
+      for (device, offset) in zip(devices, read) where offset == read.max() { try syncAlone(device) }
+    }
+    for device in devices where !isPutBack {
       guard let store = device.store else { continue }
       let offset = choices.pick([1, end + 1])
       try act(device) { _ = try executor.wait { try await store.beginRereading(zone, from: offset) } }

@@ -49,6 +49,12 @@ struct SimulatedRemoteLine: RemoteLog {
       ? outcome.asNewer { world.facts.isNewer($0, in: token.incarnation) } : outcome
   }
 
+  func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
+    try await network.call(process, "putBack \(token.zone) \(entry.offset)", writes: true) {
+      [self] () throws(RemoteError) in try await server.putBack(entry, after: token)
+    }
+  }
+
   func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
     try await network.call(process, "assetState \(asset)") { [self] () throws(RemoteError) in
       try await server.assetState(asset)
