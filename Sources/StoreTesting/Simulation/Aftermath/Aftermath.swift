@@ -24,17 +24,20 @@ struct Aftermath: WorldPart {
     try run(SnapshotsRead(world), .snapshotRead, .snapshots, perMille: 100)
     try run(RetiredHistory(world), .historyRetired, .retired, perMille: 100)
     // It may close the log that the others use.
-    try run(LostZone(world), .remoteTakenBack, .lostZone, perMille: 100)
+    if try run(LostZone(world), .remoteTakenBack, .lostZone, perMille: 100) { return }
     // Nobody can put back what it removes.
     try run(TrimmedRemote(world), .remoteTrimmed, .trimmed, perMille: 100)
   }
 
+  /// - Returns: whether it has happened.
+  @discardableResult
   private func run(
     _ event: some AftermathEvent, _ fault: SimulationFault, _ stream: SimulationPlan.Stream, perMille: Int
-  ) throws {
+  ) throws -> Bool {
     var choices = world.plan.choices(stream)
-    let happens = choices.happens(perMille: perMille)
-    if happens, options.faults.contains(fault) { try event.run(&choices) }
+    guard choices.happens(perMille: perMille), options.faults.contains(fault) else { return false }
+    try event.run(&choices)
+    return true
   }
 }
 

@@ -26,6 +26,8 @@ struct RetiredHistory: AftermathEvent {
         try write("round \(round)", to: "value", of: "retired", in: zone, on: device)
         writes += 1
       }
+      // Who has something to send makes none.
+      try compareSnapshots(of: zone)
       if choices.next(below: 2) == 0 { try beginAgain(zone, &choices) }
       try agreement.check(zone, after: "history was retired")
       try agreement.checkWrites(writes, of: "retired", in: zone, after: "history was retired")

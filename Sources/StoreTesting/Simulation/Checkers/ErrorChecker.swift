@@ -28,12 +28,15 @@ struct ErrorChecker: WorldPart {
       throw SimulationFailure(
         .roundsMakeProgress, "what is in one asset's place holds up more of d\(device.number): \(failure)")
     }
-    // The device may have seen another remote last. Its first look at the right one corrects that.
-    let isLate = failure.code == RemoteError.Code.identityMismatch.rawValue
+    // The device may have seen another remote last: its first look at the right one corrects that. It may hold what
+    // was refused before.
+    let isLate = Self.lateCodes.contains(failure.code)
     if !isAfterHealing || isLate, isExplained(failure.code) { return }
     throw SimulationFailure(
       .noSurprise, "a round of d\(device.number) failed, and nothing explains it: \(failure)")
   }
+
+  private static let lateCodes = [RemoteError.Code.identityMismatch, .readOnly, .segmentRefused].map(\.rawValue)
 
   private func isExplained(_ code: String) -> Bool {
     ErrorExplanations.faults(of: code).contains(where: configuration.has)
