@@ -148,6 +148,26 @@ struct NewIdentities {
     try await expect(3, on: [device, try Device(in: scratch.path, "other", seed: 3)], remote)
   }
 
+  @Test("Also a backup of the same session: the mark notes how far the store was when it was closed")
+  func putBackOfSession() async throws {
+    let scratch = TemporaryDirectory()
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+    let device = try Device(in: scratch.path, "device", seed: 1)
+    try await type("ab", on: device)
+    try device.store.backup(to: "\(scratch.path)/backup.store")
+    try await type("cd", on: device)
+    try await device.sync(remote)
+    let old = device.store.identity
+    try putBack(try Data(contentsOf: URL(fileURLWithPath: "\(scratch.path)/backup.store/data.mdb")), into: device)
+    #expect(device.store.identity.replica != old.replica)
+    // Closed without a change, and opened again, it stays the same.
+    let new = device.store.identity
+    for _ in 0..<2 { try device.reopen() }
+    #expect(device.store.identity == new)
+    try await type("ef", on: device)
+    try await expect(3, on: [device, try Device(in: scratch.path, "other", seed: 3)], remote)
+  }
+
   @Test("What was sent under a former identity and the remote lost is sent again once the log is read again")
   func lostAtTheRemote() async throws {
     let scratch = TemporaryDirectory()

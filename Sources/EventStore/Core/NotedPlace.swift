@@ -2,7 +2,7 @@ import LMDB
 import OperationFormat
 
 /// Compares where a store is, and how far, with what its mark notes, and notes it.
-struct NotedPlace {
+struct NotedPlace: Sendable {
   let mark: StoreMark
   let environment: Environment
   let tables: Tables
@@ -43,6 +43,18 @@ struct NotedPlace {
       if isCopy { throw error }
     }
     return identity
+  }
+
+  /// Notes how far a store is that is closed: an older state that is put in its place shows then, also one from
+  /// after it was opened. If that fails, the mark says less, and nothing that is wrong.
+  func noteEnd() throws {
+    let ending = try DirectoryLock(
+      environment.directory, isRequired: !configuration.allowsNetworkFileSystem)
+    defer { extendLifetime(ending) }
+    let found = try here()
+    guard let noted = try mark.noted(), found.isAt(noted), found.commit > noted.commit else { return }
+    try sync()
+    try mark.replace(by: found, isSynced: !configuration.isUnsynced)
   }
 
   /// What the mark notes is on the disk before: else a power cut would make the store an older one than noted.

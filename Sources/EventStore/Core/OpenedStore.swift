@@ -6,6 +6,8 @@ struct OpenedStore {
   let environment: Environment
   let tables: Tables
   let identity: StoreIdentity
+  /// Where the store is; nil if it was opened for reading alone.
+  let place: NotedPlace?
 
   /// The version of the format of a store that this code writes. One of a former format becomes a store of it
   /// when it is opened for writing: its rows stay as they are, and are read, until they are rewritten.
@@ -49,9 +51,11 @@ struct OpenedStore {
       tables = opened.0
       if configuration.isReadOnly {
         identity = opened.1
+        place = nil
       } else {
         let place = NotedPlace(
           mark: mark, environment: environment, tables: tables, configuration: configuration)
+        self.place = place
         identity = try isMade ? place.check() : place.make(opened.1, isNew: opened.isNew)
         if opened.format < Self.formatVersion { try raiseFormat() }
       }

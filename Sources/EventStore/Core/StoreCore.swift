@@ -10,6 +10,8 @@ final class StoreCore: Sendable {
   /// The directory that holds the store.
   let directory: String
   let identity: StoreIdentity
+  /// Nil if it was opened for reading alone.
+  private let place: NotedPlace?
   let configuration: StoreConfiguration
   let environment: Environment
   let tables: Tables
@@ -45,6 +47,7 @@ final class StoreCore: Sendable {
       environment = opened.environment
       tables = opened.tables
       identity = opened.identity
+      place = opened.place
     } catch {
       throw StoreError.translate(error)
     }
@@ -88,6 +91,7 @@ final class StoreCore: Sendable {
   /// `closed`.
   func close() {
     writer?.stop()
+    try? place?.noteEnd()
     environment.close()
     pastTables.withLock { $0.take() }?.close()
     // Who waits for a commit sees that there will be none.

@@ -12,6 +12,7 @@ import OperationFormat
 /// |---|---|
 /// | `snapshots/HASH/manifest` | what a snapshot has, named by the hash of its content: `SnapshotManifest` |
 /// | `snapshots/HASH/N` | its part N, from 0 |
+/// | `snapshots/HASH/unneeded` | says that nothing needs it any more, since this file was made |
 /// | `snapshots/BITS.new` | one that is being written |
 ///
 /// A snapshot is there once its directory has its name: its files are synced before.
@@ -182,9 +183,14 @@ struct SnapshotFiles: Sendable {
   private static let graceSeconds = 86_400
 
   /// Removes the snapshots that nothing needs, and what is left of unfinished ones. Another reader or another process may
-  /// be at one: only those go that were not changed for a day.
+  /// be at one: only those go that nothing has needed for a day.
   func remove(allBut needed: Set<ContentHash>) throws {
-    let unneeded = try (calls.names(in: root) ?? []).filter { ContentHash($0).map(needed.contains) != true }
+    let names = try calls.names(in: root) ?? []
+    let unneeded = try names.filter { name in
+      guard ContentHash(name).map(needed.contains) == true else { return true }
+      try calls.remove(unneededMark(name))
+      return false
+    }
     if unneeded.isEmpty { return }
     // The disk's own time, which may not be the machine's.
     let own = "\(root)/\(hexadecimal(makeRandom)).new"
@@ -192,11 +198,17 @@ struct SnapshotFiles: Sendable {
     let now = try calls.status(of: own)?.modified ?? 0
     try removeDirectory(own)
     for name in unneeded {
+      if ContentHash(name) != nil, try calls.status(of: unneededMark(name)) == nil {
+        try write([], unneededMark(name))
+        continue
+      }
       guard let status = try calls.status(of: "\(root)/\(name)"), now - status.modified > Self.graceSeconds
       else { continue }
       try removeDirectory("\(root)/\(name)")
     }
   }
+
+  private func unneededMark(_ name: String) -> String { "\(root)/\(name)/unneeded" }
 
   /// Removes one at once.
   func remove(_ content: ContentHash) throws { try removeDirectory(directory(of: content)) }
