@@ -35,6 +35,7 @@ struct OldRemote: AftermathEvent {
       try syncAlone(device)
     }
     if choices.next(below: 2) == 1 { try write(choices.pick(writers)) }
+    let read = try devices.map { try token(of: zone, $0)?.offset ?? 0 }
     for device in devices { device.end() }
     executor.run()
     _ = try executor.wait { try await objects.takeBack(to: kept) }
@@ -49,14 +50,16 @@ struct OldRemote: AftermathEvent {
       try syncAlone(new)
     }
     let isPutBack = newWrites == 0 && choices.next(below: 2) == 1
-    for device in devices { try SimulatedMachines(world).boot(device) }
-    if choices.next(below: 2) == 1 { try write(choices.pick(writers)) }
     if isPutBack {
       world.count(.remotesPutBack)
       // Who has read less does not know what is lost: it would write there.
-      let read = try devices.map { try token(of: zone, $0)?.offset ?? 0 }
-      for (device, offset) in zip(devices, read) where offset == read.max() { try syncAlone(device) }
+      for (device, offset) in zip(devices, read) where offset == read.max() {
+        try SimulatedMachines(world).boot(device)
+        try syncAlone(device)
+      }
     }
+    for device in devices where device.store == nil { try SimulatedMachines(world).boot(device) }
+    if choices.next(below: 2) == 1 { try write(choices.pick(writers)) }
     for device in devices where !isPutBack {
       guard let store = device.store else { continue }
       let offset = choices.pick([1, end + 1])
