@@ -215,6 +215,10 @@ struct SnapshotsAtRemotes {
     let explanation = try #require(found)
     #expect(explanation.heads.count == 1 && explanation.heads[0].entry == nil)
     #expect(explanation.heads[0].placement?.offset == 1)
+    let last = try maker.store.read { try $0.lastPosition() }
+    #expect(explanation.retiredThrough == last)
+    let gone = #expect(throws: StoreError.self) { try maker.store.read { try $0.entry(at: last).position } }
+    #expect(gone?.code == .retired)
     let information = try maker.store.information().zones[0]
     #expect(information.origin?.offset == 1 && information.transactions == 0)
     #expect(information.replicas.map(\.lastSequence) == [1])

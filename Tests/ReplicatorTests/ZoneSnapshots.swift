@@ -93,7 +93,12 @@ struct ZoneSnapshots {
     _ = try await devices[0].store.rebuild()
     try await expectAgreement(devices, remote)
     #expect(try devices[0].store.verify().isSound)
-    // Once more, over the first.
+    // Once more, over the first, which is two days old.
+    let root = "\(devices[0].directory)/snapshots"
+    for name in try FileManager.default.contentsOfDirectory(atPath: root) {
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSinceNow: -2 * 86_400)], ofItemAtPath: "\(root)/\(name)")
+    }
     try await devices[0].store.retireHistory(of: zone)
     try await expectAgreement(devices, remote)
     #expect(try devices[0].store.verify().isSound)

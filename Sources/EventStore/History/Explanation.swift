@@ -95,6 +95,9 @@ public struct Explanation: Hashable, Sendable {
   public let edits: [Edit]
   /// The place that the record was moved from, where its history continues; nil if it was created here.
   public let movedFrom: RecordID?
+  /// The last position of the log of which the zone's history was retired: ``replaced``, ``edits`` and ``movedFrom``
+  /// have nothing from up to there. Nil if the store has all of it.
+  public let retiredThrough: Position?
 }
 
 extension Explanation {

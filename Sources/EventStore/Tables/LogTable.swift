@@ -57,7 +57,7 @@ struct LogTable<Source: TableReading>: TableView {
   ///   it.
   func withEntry<R>(at position: Position, _ body: (LogEntryHeader, RawSpan) throws -> R) throws -> R {
     if let result = try withEntryUnlessRemoved(at: position, body) { return result }
-    throw StoreError.takenOut(position)
+    throw StoreError.takenOut(position, isRetired: try source.zones.historyBegin() >= position)
   }
 
   /// The same; nil for an entry that was removed from the log.
@@ -220,8 +220,15 @@ extension StoreError {
   }
 
   /// Of a removed entry, the log keeps only the position.
-  fileprivate static func takenOut(_ position: Position) -> StoreError {
-    StoreError(
+  ///
+  /// - Parameter isRetired: whether the history of a zone was retired up to there, or further.
+  fileprivate static func takenOut(_ position: Position, isRetired: Bool) -> StoreError {
+    if isRetired {
+      return StoreError(
+        .retired, "the log's entry at position \(position) is not there any more: the history of its zone was retired",
+        hint: "ask for a later position; `replay info` says where the history of each zone begins")
+    }
+    return StoreError(
       .positionUnknown,
       "the log's entry at position \(position) was removed: it was issued again under another epoch and "
         + "has a later position, or the remote's log does not have it any more, or its zone was removed",

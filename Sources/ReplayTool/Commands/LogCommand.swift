@@ -57,6 +57,14 @@ struct LogCommand: StoreCommand {
       throw error
     }
     try page.flush()
+    if !store.json, limit == nil {
+      for zone in try opened.information().zones where filter.zone == nil || filter.zone == zone.id {
+        guard let origin = zone.origin, origin.position > filter.after else { continue }
+        try console.output.line(
+          console.output.styled(
+            "the history of \(Display.zone(zone.id)) up to position \(origin.position) was retired", .quiet))
+      }
+    }
     if page.isEmpty, !follow, !store.json {
       try console.output.line(console.output.styled("no transactions", .quiet))
     }

@@ -54,6 +54,7 @@ extension Explanation {
             return .object(members)
           }),
       "movedFrom": movedFrom.map { .text($0) },
+      "retiredThrough": retiredThrough.map { .number($0.rawValue) },
       "members": members?.explanation?.json(),
     ])
   }

@@ -335,8 +335,13 @@ struct ExplanationPage {
     }
   }
 
-  /// Prints where the record was before; its earlier history is there.
+  /// Prints where the record was before, whose earlier history is there, and what nobody knows any more.
   private func printOrigin(_ output: Output) throws {
+    if let position = explanation.retiredThrough {
+      try output.line()
+      try output.line(
+        "The history of the zone up to position \(position) was retired: what was before, this store does not know.")
+    }
     guard let origin = explanation.movedFrom else { return }
     try output.line()
     try output.line(
