@@ -129,7 +129,8 @@ struct GoldenFrameTests {
     }
     let bytes = try GoldenFileTests.read("floor")
     let floor = LogFloor(
-      IncarnationID(rawValue: 5), offset: 258, hash: hash(0xAB), chain: LogChain(hash: hash(0xCD)))
+      IncarnationID(rawValue: 5), offset: 258, maker: ReplicaID(rawValue: 7), hash: hash(0xAB),
+      chain: LogChain(hash: hash(0xCD)))
     #expect(try LogFloor.read(bytes.span.bytes) == floor)
     #expect(floor.encode() == bytes && bytes.count <= LogFloor.bytesMax)
     for index in bytes.indices {

@@ -226,12 +226,39 @@ struct EntriesNobodyReads {
         let found = try await (objects.nextEntry(after: name), objects.entryAfterGap(at: name))
         #expect(found.0?.offset == next, "\(offset)")
         #expect(found.1 == (offsets.contains(offset) ? nil : next), "\(offset)")
-        guard let incarnation else { continue }
-        let isHole = !offsets.contains(offset) && (next.map { $0 - offset <= 4096 } ?? false)
-        let hole = try await LogEntries(objects: objects).entryAfterHole(at: offset, of: incarnation)
-        #expect(hole == (isHole ? next : nil), "\(offset)")
       }
     }
+  }
+
+  @Test("What is no entry makes no hole, unless it is right behind one", arguments: RemotePlace.Kind.allCases)
+  func foreign(kind: RemotePlace.Kind) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    let entries = LogEntries(objects: world.place.objects)
+    func hole(_ offset: UInt64) async throws -> UInt64? {
+      try await entries.entryAfterHole(at: offset, of: world.log.incarnation, zone)
+    }
+    try await world.place.replace(world.name(4000), with: [1, 2, 3])
+    try await #expect(hole(5) == nil)
+    let new = world.devices[2]
+    try await new.set("title", of: "new", to: 1)
+    let report = try await new.sync(world.place.remote)
+    #expect(report.isInSync)
+    #expect(try await world.place.get(world.name(5)) != nil)
+    try await world.place.replace(world.name(7), with: [1, 2, 3])
+    try await #expect(hole(6) == 7)
+    try await world.place.replace(world.name(7), with: nil)
+    // An entry that is further away than the foreign one.
+    let right = try #require(try await world.place.get(world.name(5)))
+    try await world.place.replace(world.name(5), with: nil)
+    try await world.place.replace(world.name(3), with: [1, 2, 3])
+    let last = try #require(try await world.place.get(world.name(4)))
+    try await world.place.replace(world.name(2), with: nil)
+    try await #expect(hole(2) == 3)
+    try await world.place.replace(world.name(1), with: nil)
+    try await #expect(hole(1) == 4)
+    #expect(!last.isEmpty && !right.isEmpty)
+    world.close()
   }
 
   @Test(

@@ -106,8 +106,8 @@ struct LogsThatAreTrimmed {
     try await behind.set("title", of: "a0", to: "unsent")
     try await behind.set("title", of: "mine", to: "unsent")
     let trimmed = try await world.trim()
-    #expect(trimmed.offset == 4 && trimmed.floor == 0 && trimmed.limit == nil && trimmed.bytes > 0)
-    #expect(try await world.offsets() == Array(5...16))
+    #expect(trimmed.offset == 4 && trimmed.first == 1 && trimmed.limit == nil && trimmed.bytes > 0)
+    #expect(try await world.offsets() == Array(4...16))
     let report = try await sync(behind, world.remote, makes: false)
     #expect(report.beganAt == 16 && report.status == .inSync && report.sent == 2, "\(report)")
     // It had not seen what the others wrote since: neither wins by having been trimmed.
@@ -154,7 +154,7 @@ struct LogsThatAreTrimmed {
     let report = try await sync(world.devices[2], world.remote, makes: false)
     #expect(report.status == .inSync, "\(report)")
     try await world.trim()
-    #expect(try await world.offsets() == Array(5...16))
+    #expect(try await world.offsets() == Array(4...16))
     let again = try await world.plan(.all)
     #expect(again.offset == 4 && again.objects == 0)
     try await expectEqual(world)
@@ -168,7 +168,7 @@ struct LogsThatAreTrimmed {
     let behind = world.devices[2]
     let now = 100 * day
     let young = try await world.plan(RemoteTrim.Policy(now: now, olderThanMilliseconds: day))
-    #expect(young.limit == .age && young.offset == 0 && young.objects == 0)
+    #expect(young.limit == .age && young.offset == 1 && young.objects == 0)
     let old = try await world.plan(RemoteTrim.Policy(now: now + 2 * day, olderThanMilliseconds: day))
     #expect(old.limit == nil && old.offset == 4)
     // It writes without having read: it has seen two entries.
@@ -176,7 +176,7 @@ struct LogsThatAreTrimmed {
     try await behind.set("title", of: "mine", to: 1)
     try await behind.sync(world.remote, .ship)
     let held = try await world.plan(RemoteTrim.Policy(now: now + 2 * day, olderThanMilliseconds: day))
-    #expect(held.limit == .writer(behind.store.identity.replica) && held.offset == 0, "\(held)")
+    #expect(held.limit == .writer(behind.store.identity.replica) && held.offset == 1, "\(held)")
     world.close()
   }
 
@@ -205,12 +205,15 @@ struct LogsThatAreTrimmed {
     let world = try await world(kind)
     try await world.trim()
     let two = world.devices[1]
-    for index in 0..<80 {
-      try await two.set("title", of: Name("next \(index)"), to: .string(String(repeating: "y", count: 90)))
+    for round in 0..<12 {
+      for index in 0..<12 {
+        let value = Value.string(String(repeating: "y", count: 90))
+        try await two.set("title", of: Name("next \(round) \(index)"), to: value)
+      }
+      try await sync(two, world.remote, makes: round == 11)
     }
-    try await sync(two, world.remote)
     let second = try await world.trim()
-    #expect(second.floor == 4 && second.offset == 16)
+    #expect(second.first == 4 && second.offset == 16, "\(second)")
     let incarnation = try #require(try two.store.syncState().zones.first?.token).incarnation
     #expect(try await world.remote.log.entries.floors.floor(of: incarnation)?.offset == 16)
     let old = RemoteSnapshot(of: zone, incarnation, at: 4, by: two.store.identity.replica)
@@ -223,6 +226,147 @@ struct LogsThatAreTrimmed {
       #expect(report.status == .removed, "\(report)")
     }
     world.close()
+  }
+
+  @Test("If the newest snapshot is damaged, the one with which the log begins serves")
+  func snapshotBefore() async throws {
+    let world = try await world(.memory)
+    try await world.trim()
+    let incarnation = try #require(try world.devices[0].store.syncState().zones.first?.token).incarnation
+    let newest = try #require(try await world.remote.snapshots(of: zone, incarnation)?.first)
+    try await world.place.replace(.snapshotPart(0, of: newest), with: [1, 2, 3])
+    let new = try Device(in: scratch.path, "new", seed: 9)
+    let report = try await sync(new, world.remote, makes: false)
+    #expect(report.beganAt == 4 && report.status == .inSync, "\(report)")
+    try await expectEqual(World(place: world.place, devices: world.devices + [new]))
+    new.store.close()
+    world.close()
+  }
+
+  @Test(
+    "With a floor that cannot be read, and with nothing behind it, nobody begins the log again",
+    arguments: ["floor", "rest", "both"])
+  func nothingBegins(what: String) async throws {
+    let world = try await world(.memory)
+    try await world.trim()
+    let incarnation = try #require(try world.devices[0].store.syncState().zones.first?.token).incarnation
+    if what != "rest" { try await world.place.replace(.floor(1, of: incarnation), with: [1, 2, 3]) }
+    if what != "floor" {
+      for offset in 4...16 as ClosedRange<UInt64> {
+        try await world.place.replace(.entry(of: incarnation, offset), with: nil)
+      }
+    }
+    let new = try Device(in: scratch.path, "new", seed: 9)
+    try await new.set("title", of: "new", to: 1)
+    let report = try await sync(new, world.remote, makes: false)
+    if what == "floor" {
+      #expect(report.status == .inSync && report.beganAt == 16, "\(report)")
+      let objects = try await world.place.objects.list()
+      let audit = try await RemoteAudit(of: world.remote, objects: objects)
+      #expect(audit.problems.count == 1, "\(audit.problems)")
+    } else {
+      #expect(report.status.isFailed && report.sent == 0, "\(report)")
+      #expect(try await world.offsets() == [])
+    }
+    new.store.close()
+    world.close()
+  }
+
+  @Test("Programs that know no trimmed logs do not read the remote any more")
+  func marker() async throws {
+    let world = try await world(.memory)
+    let before = try #require(try await world.place.get(.marker))
+    try await world.trim()
+    let after = try #require(try await world.place.get(.marker))
+    #expect(before[4] == 1 && after[4] == 2)
+    let (old, new) = try (
+      RemoteMarker.read(before, of: "memory"), RemoteMarker.read(after, of: "memory")
+    )
+    #expect(old.remote == new.remote && new.hasTrimmedLogs)
+    world.close()
+  }
+
+  @Test("What a trimmed log has lost at its end is put back", arguments: RemotePlace.Kind.allCases)
+  func putBack(kind: RemotePlace.Kind) async throws {
+    let world = try await world(kind)
+    try await world.trim()
+    let incarnation = try #require(try world.devices[0].store.syncState().zones.first?.token).incarnation
+    for offset in 14...16 as ClosedRange<UInt64> {
+      try await world.place.replace(.entry(of: incarnation, offset), with: nil)
+    }
+    // Who only fetches writes nothing.
+    let fetched = try await world.devices[0].sync(world.remote, .fetch)
+    #expect(!fetched.isInSync)
+    #expect(try await world.offsets() == Array(4...13))
+    let report = try await sync(world.devices[0], world.remote, makes: false)
+    #expect(report.status == .inSync && report.putBack == 3, "\(report)")
+    try await expectEqual(world)
+    world.close()
+  }
+
+  @Test("An entry whose giving up would take the snapshot with which the log begins is not given up")
+  func givingUp() async throws {
+    let world = try await world(.memory)
+    try await world.trim()
+    let incarnation = try #require(try world.devices[0].store.syncState().zones.first?.token).incarnation
+    for (offset, isRefused) in [(4, true), (5, false)] as [(UInt64, Bool)] {
+      try await world.place.replace(.entry(of: incarnation, offset), with: [1, 2, 3])
+      let place = EntryPlace(log: EntryPlace.Log(zone, incarnation), offset: offset)
+      let state = try? await world.remote.log.amendments.quarantine(
+        place, last: 16, note: "lost", milliseconds: 1_700_000_000_000)
+      #expect((state == nil) == isRefused)
+    }
+    world.close()
+  }
+
+  @Test("What is left of an earlier run goes only while a snapshot can be read")
+  func leftovers() async throws {
+    let world = try await world(.memory)
+    try await world.trim(stopAfter: 1)
+    let incarnation = try #require(try world.devices[0].store.syncState().zones.first?.token).incarnation
+    let before = try await world.offsets()
+    for snapshot in try await world.remote.snapshots(of: zone, incarnation) ?? [] {
+      try await world.place.replace(.snapshotPart(0, of: snapshot), with: [1, 2, 3])
+    }
+    let plan = try await world.trim()
+    #expect(plan.objects == 0 && plan.limit == .damage)
+    #expect(try await world.offsets() == before)
+    world.close()
+  }
+
+  @Test("A rejected entry that the log does not have any more holds up nobody")
+  func rejectedBefore() async throws {
+    let world = try await world(.memory)
+    let one = world.devices[0]
+    let incarnation = try #require(try one.store.syncState().zones.first?.token).incarnation
+    var maker = SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: 0xBAD))
+    // It does not continue the log.
+    try await world.place.replace(
+      .entry(of: incarnation, 17),
+      with: SegmentEnvelope.encode(
+        offset: 17, receivedMilliseconds: nil, chain: LogChain(hash: ContentHash(of: [1].span.bytes)),
+        segment: try maker.next().bytes.span.bytes))
+    for index in 0..<3 {
+      for number in 0..<60 * (index + 1) {
+        try await one.set("title", of: Name("more \(index) \(number)"), to: .string("\(one.makeRandom())"))
+      }
+      try await sync(one, world.remote)
+    }
+    let trimmed = try await world.trim()
+    #expect(trimmed.offset > 17)
+    for _ in 0..<2 { try await expectAgain(world) }
+    world.close()
+  }
+
+  private func expectAgain(_ world: World) async throws {
+    let new = try Device(
+      in: scratch.path, "new \(world.devices[0].makeRandom())", seed: world.devices[0].makeRandom())
+    for device in world.devices + [new, new] {
+      let report = try await sync(device, world.remote, makes: false)
+      #expect(report.status == .inSync, "\(report)")
+    }
+    #expect(try new.digests() == world.devices[0].digests())
+    new.store.close()
   }
 
   @Test("Without a snapshot that can be read, a store that is behind says so, and loses nothing")
@@ -266,4 +410,8 @@ private struct AnswerLosingRemote: ForwardingRemote {
     _ = try await remote.append(segment, after: token)
     throw RemoteError(.unreachable, "the answer is lost", hint: "try again")
   }
+}
+
+extension ZoneStatus {
+  fileprivate var isFailed: Bool { if case .failed = self { true } else { false } }
 }

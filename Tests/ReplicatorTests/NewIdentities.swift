@@ -158,7 +158,8 @@ struct NewIdentities {
     try await type("cd", on: device)
     try await device.sync(remote)
     let old = device.store.identity
-    try putBack(try Data(contentsOf: URL(fileURLWithPath: "\(scratch.path)/backup.store/data.mdb")), into: device)
+    try putBack(
+      try Data(contentsOf: URL(fileURLWithPath: "\(scratch.path)/backup.store/data.mdb")), into: device)
     #expect(device.store.identity.replica != old.replica)
     // Closed without a change, and opened again, it stays the same.
     let new = device.store.identity

@@ -22,11 +22,24 @@ struct OriginChange {
   ) async throws {
     let (zone, manifest, files) = (zone, manifest, core.snapshots)
     let number = try core.read { try $0.readView.zones.visible(zone).number }
-    let loaded = try await SnapshotLoad(core, number, manifest).run(progress)
     let head = try SnapshotHead(manifest) { try files.part($0, of: manifest) }
+    // Loading it is much work.
     try await core.perform { store in
-      try OriginCommit(store: store, zone: zone, manifest: manifest, head: head, files: files)
-        .run(loaded, madeAt: position)
+      try OriginCommit(store: store, zone: zone, manifest: manifest, head: head, files: files).check()
+    }
+    let loaded = try await SnapshotLoad(core, number, manifest).run(progress)
+    do {
+      try await core.perform { store in
+        try OriginCommit(store: store, zone: zone, manifest: manifest, head: head, files: files)
+          .run(loaded, madeAt: position)
+      }
+    } catch {
+      // Its rows are removed later. Another process may have taken it.
+      try? await core.perform { store in
+        guard try store.storage.states.storedRowIfThere(of: loaded.state)?.status == .loading else { return }
+        try store.storage.states.discard(loaded.state)
+      }
+      throw error
     }
     try await RebuildRun(core).finish()
     try await RetiredEntries.removeAll(core)
@@ -50,7 +63,7 @@ private struct OriginCommit {
     }
     // Nothing could make it again once the log lacks what it has.
     _ = try files.manifest(of: manifest.content)
-    try check(number, incarnation)
+    try check()
     let replicas = try head.lanes.map { try storage.replicas.makeNumber(for: $0.id.replica) }
     try putEntries(number, incarnation, replicas)
     for (lane, replica) in zip(head.lanes, replicas) {
@@ -86,6 +99,33 @@ private struct OriginCommit {
   }
 
   /// Throws unless the snapshot may replace what is here.
+  func check() throws {
+    let (number, incarnation) = try RemoteIngest(store).target(zone, manifest.incarnation)
+    try check(number, incarnation)
+    for (index, entry) in head.entries.enumerated() {
+      let offset = UInt64(index) + 1
+      guard let known = try storage.segments.row(at: offset, in: number, incarnation) else { continue }
+      try check(entry, as: known, at: offset, incarnation)
+    }
+  }
+
+  /// Throws unless an entry is the one that the store knows.
+  private func check(
+    _ entry: (lane: Int?, row: SegmentRow), as known: SegmentRow, at offset: UInt64,
+    _ incarnation: IncarnationNumber
+  ) throws {
+    var row = entry.row
+    if let lane = entry.lane {
+      let id = head.lanes[lane].id
+      row.replica = try storage.replicas.number(of: id.replica) ?? known.replica
+      row.epoch = id.epoch
+    }
+    try RemoteIngest.checkIsSame(row, as: known, at: offset)
+    guard known.rejection == row.rejection else {
+      throw refuse("the store has taken the entry at offset \(offset) otherwise")
+    }
+  }
+
   private func check(_ number: ZoneNumber, _ incarnation: IncarnationNumber) throws {
     if try storage.lanes.rereading(of: number) != nil { throw refuse("its log is being read again") }
     if let known = try storage.zones.origin(of: number), known.offset > manifest.offset {
@@ -114,13 +154,17 @@ private struct OriginCommit {
 
   /// Whether the store's transactions are those of a segment.
   private func isHere(_ row: SegmentRow, of lane: Lane) throws -> Bool {
-    let positions = try (row.first...row.last).map {
-      try storage.log.position(of: lane.replica, lane.epoch, $0, in: lane.zone)
+    var positions: [Position] = []
+    for sequence in row.first...row.last {
+      guard let position = try storage.log.position(of: lane.replica, lane.epoch, sequence, in: lane.zone)
+      else {
+        return false
+      }
+      positions.append(position)
     }
-    if positions.contains(nil) { return false }
     // A header of the first version is over transactions that state the zone's owner.
     return try [false, true].contains { statesOwner in
-      let bytes = try positions.map { try storage.logReader.bytes(at: $0!, statingOwner: statesOwner) }
+      let bytes = try positions.map { try storage.logReader.bytes(at: $0, statingOwner: statesOwner) }
       return SegmentHeader.contentHash(of: bytes) == row.hash
     }
   }
@@ -143,10 +187,6 @@ private struct OriginCommit {
         row.epoch = head.lanes[lane].id.epoch
       }
       if var known = try storage.segments.row(at: offset, in: number, incarnation) {
-        try RemoteIngest.checkIsSame(row, as: known, at: offset)
-        guard known.rejection == row.rejection else {
-          throw refuse("the store has taken the entry at offset \(offset) otherwise")
-        }
         let before = known
         known.add(row)
         if known != before { try storage.segments.put(known, in: number, incarnation, at: offset) }

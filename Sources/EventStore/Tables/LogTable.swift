@@ -225,7 +225,8 @@ extension StoreError {
   fileprivate static func takenOut(_ position: Position, isRetired: Bool) -> StoreError {
     if isRetired {
       return StoreError(
-        .retired, "the log's entry at position \(position) is not there any more: the history of its zone was retired",
+        .retired,
+        "the log's entry at position \(position) is not there any more: the history of its zone was retired",
         hint: "ask for a later position; `replay info` says where the history of each zone begins")
     }
     return StoreError(

@@ -1,5 +1,5 @@
-/// Where a zone's log begins at a remote: the entries up to an offset were removed, because snapshots stand for
-/// them.
+/// Where a zone's log begins at a remote: the entries before an offset were removed, because a snapshot at that offset
+/// stands for them.
 ///
 /// | bytes | field |
 /// |---|---|
@@ -7,23 +7,29 @@
 /// | 1 | version: 1 |
 /// | 1 | flags: 0 |
 /// | 16 | incarnation of the zone's log, big-endian |
-/// | 8 | offset of the last entry that was removed, from 1, little-endian |
+/// | 8 | offset of the first entry that the log has, from 1, little-endian |
+/// | 16 | maker of the snapshot at that offset, big-endian |
 /// | 32 | hash of that entry |
 /// | 32 | the log's chain there |
 /// | 4 | CRC-32C of the bytes before, little-endian |
 package struct LogFloor: Hashable, Sendable {
   /// The life of the zone's log.
   package var incarnation: IncarnationID
-  /// The offset of the last entry that was removed, from 1.
+  /// The offset of the first entry that the log has, from 1.
   package var offset: UInt64
+  /// The replica that made the snapshot at that offset.
+  package var maker: ReplicaID
   /// The hash of that entry.
   package var hash: ContentHash
   /// The log's chain there.
   package var chain: LogChain
 
-  package init(_ incarnation: IncarnationID, offset: UInt64, hash: ContentHash, chain: LogChain) {
+  package init(
+    _ incarnation: IncarnationID, offset: UInt64, maker: ReplicaID, hash: ContentHash, chain: LogChain
+  ) {
     self.incarnation = incarnation
     self.offset = offset
+    self.maker = maker
     self.hash = hash
     self.chain = chain
   }
@@ -40,6 +46,7 @@ package struct LogFloor: Hashable, Sendable {
     writer.append(0)
     writer.append(bigEndian: incarnation.rawValue)
     writer.append(littleEndian: offset)
+    writer.append(bigEndian: maker.rawValue)
     hash.write(to: &writer)
     chain.hash.write(to: &writer)
     writer.appendChecksum()
@@ -53,10 +60,11 @@ package struct LogFloor: Hashable, Sendable {
     var reader = try Framing.open(bytes, .floor, versions: version...version, "floor")
     let incarnation = try IncarnationID.read(from: &reader, "floor.incarnation")
     let offset = try reader.readOffset("floor.offset")
+    let maker = try ReplicaID.read(from: &reader, "floor.maker")
     let hash = try ContentHash.read(from: &reader, "floor.hash")
     let chain = LogChain(hash: try ContentHash.read(from: &reader, "floor.chain"))
     try reader.finish("floor")
-    return LogFloor(incarnation, offset: offset, hash: hash, chain: chain)
+    return LogFloor(incarnation, offset: offset, maker: maker, hash: hash, chain: chain)
   }
 
   private static let version: UInt8 = 1

@@ -107,7 +107,7 @@ struct SyncCommand: StoreCommand {
       try opened.read { transaction in for zone in attached { try Inputs.check(zone, in: transaction) } }
       try await opened.write { tx in for zone in attached { try tx.attachZone(zone) } }
     }
-    for place in reread { try await place.begin(opened) }
+    for place in reread { try await place.begin(opened, log) }
     for (zone, answer) in closed {
       try opened.read { transaction in
         try Inputs.check(zone, in: transaction)
@@ -277,7 +277,7 @@ private struct RereadArgument {
     .input("entryInvalid", "“\(Display.plain(text))” does not name an offset of a log", hint: hint)
   }
 
-  func begin(_ store: LocalStore) async throws {
+  func begin(_ store: LocalStore, _ log: any RemoteLog) async throws {
     let token = try store.read { transaction in
       // The text after the last @ may be meant as an offset, but is not one.
       if let mark = text.lastIndex(of: "@"), mark > text.startIndex, zone == ZoneID(text),
@@ -295,10 +295,30 @@ private struct RereadArgument {
         "this store has read the log of \(name) only up to offset \(token.offset), not \(offset)",
         hint: "give an offset from 1, the log's start, to \(token.offset + 1)")
     }
+    if let token { try await check(token, log) }
     guard try await store.beginRereading(zone, from: offset) == nil else { return }
     throw ToolError(
       "zoneUnknown", "zone “\(Display.zone(zone))” was never synced: it has no log to read again",
       hint: "sync it first", exit: .input)
+  }
+}
+
+extension RereadArgument {
+  /// Throws if the remote does not have what is to be read again.
+  fileprivate func check(_ token: ChangeToken, _ log: any RemoteLog) async throws {
+    let before = ChangeToken(
+      zone: token.zone, incarnation: token.incarnation, offset: offset - 1, hash: .zero)
+    do throws(RemoteError) {
+      _ = try await log.segments(after: before, bytesMax: 1)
+    } catch {
+      // Nothing else matters yet.
+      guard error.code == .expired else { return }
+      throw ToolError.input(
+        "expired",
+        "the remote does not have the log of \(Display.zone(zone)) from offset \(offset) on any more",
+        hint:
+          "what the store has is kept. `replay remote` says where the log begins. A new store begins there")
+    }
   }
 }
 

@@ -11,7 +11,7 @@ struct TrimCommand: ReplayCommand {
       Without --write it only says what would go, and why no more does.
 
       Stores put snapshots of their zones at a remote as its logs grow. A log is trimmed up to the snapshot before its newest \
-      one. Both are read whole first, and compared with the log. Entries stay that are younger than --older-than, and those \
+      one, and begins with that. Both are read whole first, and compared with the log. Entries stay that are younger than --older-than, and those \
       that a writer who was there since has not seen. A store that has not read up to where the log then begins starts with a \
       snapshot when it syncs next: it keeps what it has not sent, and loses nothing. Who has the history in a store keeps it; \
       the remote does not have it any more.
@@ -99,7 +99,7 @@ struct TrimCommand: ReplayCommand {
             logs.map { log in
               .members([
                 "zone": .text(log.zone), "incarnation": .text(log.incarnation),
-                "begins": .number(log.offset + 1), "began": .number(log.floor + 1),
+                "begins": .number(log.offset), "began": .number(log.first),
                 "objects": .number(log.objects), "bytes": .number(log.bytes),
                 "limit": log.limit.map { .string(Self.word($0)) },
                 "writer": Self.writer(log.limit).map { .text($0) },
@@ -112,7 +112,7 @@ struct TrimCommand: ReplayCommand {
         log.objects == 0
         ? "nothing \(write ? "went" : "would go")"
         : "\(Display.count(log.objects, "file")) \(write ? "went" : "would go"), "
-          + "\(Display.count(log.bytes, "byte")); the log \(write ? "begins" : "would begin") after offset "
+          + "\(Display.count(log.bytes, "byte")); the log \(write ? "begins" : "would begin") at offset "
           + "\(Display.count(log.offset))"
       try output.line("\(Display.zone(log.zone))  \(removed)" + (log.limit.map { "; \(text($0))" } ?? ""))
     }

@@ -340,7 +340,8 @@ struct ExplanationPage {
     if let position = explanation.retiredThrough {
       try output.line()
       try output.line(
-        "The history of the zone up to position \(position) was retired: what was before, this store does not know.")
+        "The history of the zone up to position \(position) was retired: what was before, this store does not know."
+      )
     }
     guard let origin = explanation.movedFrom else { return }
     try output.line()

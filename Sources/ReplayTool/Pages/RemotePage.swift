@@ -46,14 +46,18 @@ struct RemotePage {
     try output.line(output.styled("zone \(Display.zone(log.zone))", .heading) + fate)
     var columns = Columns(output, indent: 2)
     try columns.add([.init("incarnation", .quiet), .init("\(log.incarnation)")])
-    if log.floor > 0 {
+    if log.first > 1 {
       try columns.add([
-        .init("begins", .quiet), .init("after offset \(Display.count(log.floor)), with a snapshot"),
+        .init("begins", .quiet), .init("at offset \(Display.count(log.first)), with a snapshot"),
       ])
     }
     try columns.add([.init("segments", .quiet), .init(Display.count(log.segments))])
     try columns.add([.init("transactions", .quiet), .init(Display.count(log.transactions))])
     try columns.add([.init("bytes", .quiet), .init(Display.count(log.bytes))])
+    if !log.snapshots.isEmpty {
+      let offsets = log.snapshots.sorted(by: >).map { Display.count($0) }.joined(separator: ", ")
+      try columns.add([.init("snapshots", .quiet), .init("at offset \(offsets)")])
+    }
     if log.assets + log.missingAssets.count > 0 {
       let missing = log.missingAssets.isEmpty ? "" : ", \(Display.count(log.missingAssets.count)) not there"
       try columns.add([.init("assets", .quiet), .init("\(Display.count(log.assets))\(missing)")])
@@ -174,7 +178,8 @@ extension RemoteAudit {
       JSON.members([
         "zone": .text(log.zone), "incarnation": .text(log.incarnation),
         "fate": log.fate.map { .string(RemotePage.text($0)) }, "segments": .number(log.segments),
-        "floor": log.floor > 0 ? .number(log.floor) : nil,
+        "begins": log.first > 1 ? .number(log.first) : nil,
+        "snapshots": .array(log.snapshots.map { .number($0) }),
         "transactions": .number(log.transactions), "bytes": .number(log.bytes),
         "assets": .number(log.assets), "missingAssets": .number(log.missingAssets.count),
         "missingHashes": .array(log.missingAssets.map { .text($0) }),

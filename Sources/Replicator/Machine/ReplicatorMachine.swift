@@ -70,7 +70,7 @@ package enum ReplicatorTimer: Hashable, Sendable, CaseIterable {
 /// 8. A segment that was appended, or was there already, MUST be acknowledged BEFORE the next one is
 ///    prepared. Nothing else is acknowledged: an error, a fork or a closed log never is.
 /// 9. After a failure that says that the log is another one, is not there or may not be read, NOTHING is
-///    appended.
+///    appended. What the log has lost at its end is put back first, where nothing has taken its place.
 /// 10. Space of removed zones is freed AFTER all zones are done.
 ///
 /// What performs the effects must keep:

@@ -8,6 +8,8 @@ package enum ZoneEffect: Hashable, Sendable {
   case adopt(IncarnationID)
   /// Read segments of the remote log; from its start on, begin with a snapshot if there is one.
   case fetch(after: ChangeToken)
+  /// Put back what the remote has lost of the log from an offset on, up to the token.
+  case putBack(upTo: ChangeToken, from: UInt64)
   /// Fold segments that follow a token. If more is to come after them, those that are too much for one commit
   /// wait for it.
   case fold([StoredSegment], after: ChangeToken, isMoreToCome: Bool = false)
@@ -57,6 +59,8 @@ package enum ZoneResult: Sendable {
   /// Whether it was made.
   case madeSnapshot(Bool)
   /// Nil: there is none.
+  /// How many entries were put back.
+  case putBack(Int)
   case foundUnsentAsset(AssetReference?)
   case foundAsset(WantedAsset)
   case downloaded(AssetTransfer)
@@ -79,8 +83,6 @@ package struct FoldOutcome: Hashable, Sendable {
   var problem: SyncFailure?
   /// The offset of the snapshot with which the zone has begun; the log after it is to be read.
   var beganAt: UInt64?
-  /// How many entries were put back that the remote had lost.
-  var putBack = 0
   /// Whether the problem is that the segment has other content under sequences of this store.
   var isForked = false
 

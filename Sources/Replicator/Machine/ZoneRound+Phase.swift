@@ -13,6 +13,7 @@ extension ZoneRound {
   /// | `creating` | `create` | `created` |
   /// | `adopting` | `adopt` | `adopted`, `deletedMeanwhile` |
   /// | `fetching` | `fetch` | `fetched`; `folded` if the log had to be read again, or the zone has begun with a snapshot |
+  /// | `puttingBack` | `putBack` | `putBack` |
   /// | `folding` | `fold` | `folded` |
   /// | `preparing` | `prepare` | `prepared`; `folded` if the log is being read again |
   /// | `uploading` | `upload` | `uploaded` |
@@ -34,6 +35,8 @@ extension ZoneRound {
     case creating
     case adopting(ChangeToken)
     case fetching(Pass)
+    /// The failure says that the log went back.
+    case puttingBack(Pass, SyncFailure)
     case folding(Pass)
     case preparing(Pass)
     /// The assets that the segment names go before it.

@@ -97,6 +97,9 @@ struct ZoneRound: Sendable {
     case (.fetching(let pass), .folded(let outcome)), (.folding(let pass), .folded(let outcome)),
       (.preparing(let pass), .folded(let outcome)):
       return didFold(outcome, pass)
+    case (.puttingBack(let pass, let failure), .putBack(let count)):
+      report.putBack += count
+      return count > 0 ? fetch(pass) : fail(failure)
     case (.preparing(let pass), .prepared(nil, _)): return endPass(pass)
     case (.preparing(let pass), .prepared(let segment?, let named)):
       assets.wait(for: named)
@@ -172,7 +175,7 @@ struct ZoneRound: Sendable {
   private mutating func didFold(_ outcome: FoldOutcome, _ pass: Pass) -> ZoneEffect? {
     var pass = pass
     pass.move(to: outcome.token)
-    if outcome.beganAt != nil || outcome.putBack > 0 { pass.hasMore = true }
+    if outcome.beganAt != nil { pass.hasMore = true }
     report.add(outcome)
     // It may be what lets the user write again.
     if outcome.segments > 0, held?.errorCode == .readOnly { held = nil }
@@ -353,6 +356,12 @@ struct ZoneRound: Sendable {
   /// it. What is pending does not depend on them.
   private mutating func didFail(_ failure: SyncFailure, _ pass: Pass) -> ZoneEffect? {
     if case .preparing = phase { return fail(failure) }
+    // What the log has lost at its end, this store may have. Once in a round.
+    if case .fetching = phase, failure.errorCode == .wentBack, steps.contains(.ship), held == nil,
+      report.putBack == 0, !state.isRereading, let offset = failure.offset, 1...pass.token.offset ~= offset
+    {
+      return enter(.puttingBack(pass, failure), .putBack(upTo: pass.token, from: offset))
+    }
     guard failure.scope == .zone, !failure.errorCode.stopsZone else { return fail(failure) }
     parked = .parked(offset: failure.offset ?? pass.token.offset + 1, failure)
     return ship(pass)
@@ -393,7 +402,6 @@ struct ZoneRound: Sendable {
 extension ZoneReport {
   fileprivate mutating func add(_ outcome: FoldOutcome) {
     beganAt = outcome.beganAt ?? beganAt
-    putBack += outcome.putBack
     received += outcome.report.folded
     receivedSegments += outcome.segments
     bytesReceived += outcome.bytes

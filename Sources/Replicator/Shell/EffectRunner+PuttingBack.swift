@@ -6,26 +6,22 @@ extension EffectRunner {
   /// Puts back the entries that a log has lost after it parts from what this store has read.
   ///
   /// They get the offsets that they had, and the same bytes but for how they are packed: the log's chain proves it.
-  /// If another entry has taken such an offset meanwhile, nothing is put back: the two logs part there for good.
+  /// If another entry has taken such an offset meanwhile, nothing is put back: the two logs part there for good. The
+  /// assets that the entries name are sent again if they are lost too.
   ///
   /// - Parameters:
   ///   - token: up to where the store has read the log.
-  ///   - error: says that the log went back.
-  /// - Returns: nil if nothing was put back.
-  func putBack(in token: ChangeToken, after error: RemoteError) async throws -> FoldOutcome? {
-    let zone = token.zone
-    // Who reads it again says that the remote is right.
-    guard try !store.isRereading(zone) else { return nil }
-    let located = await LogParting(store: store, remote: remote).located(error, in: zone, token.incarnation)
-    guard let parting = located.offset, parting <= token.offset else { return nil }
-    var outcome = FoldOutcome(token: token)
+  ///   - parting: the first offset at which the remote has something else, or nothing.
+  /// - Returns: how many were put back.
+  func putBack(upTo token: ChangeToken, from parting: UInt64) async throws -> Int {
     // With what was sent while the zone was parked.
     let last = try store.read { try $0.remoteLogs() }.first { $0.incarnation == token.incarnation }?.last
+    var count = 0
     do {
       for offset in parting...max(token.offset, last ?? 0) {
         try Task.checkCancellation()
         guard try await putBack(offset, of: token) else { break }
-        outcome.putBack += 1
+        count += 1
       }
     } catch {
       // What keeps it from being put back says less than that it is lost.
@@ -35,7 +31,7 @@ extension EffectRunner {
       default: throw error
       }
     }
-    return outcome.putBack > 0 ? outcome : nil
+    return count
   }
 
   /// - Returns: whether the log has the entry now.
@@ -51,6 +47,11 @@ extension EffectRunner {
     let entry = StoredSegment(
       offset: offset, receivedMilliseconds: copy.receivedMilliseconds, chain: copy.chain,
       bytes: try SegmentPacker.pack(copy.cut).bytes)
-    return try await remote.putBack(entry, after: before)
+    guard try await remote.putBack(entry, after: before) else { return false }
+    for asset in try copy.cut.assets() {
+      if case .whole = try await remote.assetState(RemoteAsset(asset, of: zone, incarnation)) { continue }
+      _ = try await store.assetTransfers.noteUnsent(asset, in: zone, incarnation)
+    }
+    return true
   }
 }

@@ -28,10 +28,6 @@ extension EffectRunner {
       if error.code == .expired, let began = try await begin(zone, token.incarnation, isExpired: true) {
         return .folded(began)
       }
-      // What the remote has lost at the log's end is put back, where nothing has taken its place.
-      if error.code == .wentBack, let outcome = try await putBack(in: token, after: error) {
-        return .folded(outcome)
-      }
       if error.code == .zoneUnknown, try await makeAgain(zone, token.incarnation) {
         return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))
       }
@@ -172,8 +168,8 @@ extension EffectRunner {
       return isWanted ? .base(header.base) : .differs
     } catch {
       if error.code == .quarantined, let found = error.offset { return .givenUp(found) }
-      // Any other error than that the log is not as the store has read it may pass.
-      if error.code != .wentBack { throw error }
+      // Any other error than that the log is not as the store has read it, or does not have the place, may pass.
+      if error.code != .wentBack, error.code != .expired { throw error }
       return .differs
     }
   }

@@ -57,7 +57,10 @@ extension EffectRunner {
   private static func stopsBeginning(_ error: any Error) -> Bool {
     switch error {
     case is CancellationError: true
-    case let error as StoreError: [.closed, .commitUncertain, .readOnly, .zoneUnknown].contains(error.code)
+    case let error as StoreError:
+      [.closed, .commitFailed, .commitUncertain, .readOnly, .full, .system, .accessDenied, .zoneUnknown]
+        .contains(
+          error.code)
     case let error as RemoteError: [.unreachable, .later].contains(error.code)
     default: false
     }

@@ -78,6 +78,7 @@ package struct EffectRunner: Sendable {
       case .makeSnapshot(let incarnation): return .madeSnapshot(try await makeSnapshot(of: zone, incarnation))
       case .fetch(let token):
         return try await locatingParting(of: zone, token.incarnation) { try await fetch(zone, after: token) }
+      case .putBack(let token, let offset): return .putBack(try await putBack(upTo: token, from: offset))
       case .fold(let segments, let token, let isMoreToCome):
         return .folded(try await fold(segments, of: zone, after: token, isMoreToCome: isMoreToCome))
       case .prepare:

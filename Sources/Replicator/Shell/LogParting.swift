@@ -38,6 +38,8 @@ struct LogParting {
       if case .gone = try await remote.segments(after: token, bytesMax: 1) { return nil }
       return true
     } catch {
+      // A snapshot stands for what the log does not have any more.
+      if error.code == .expired { return true }
       return error.code == .wentBack ? false : nil
     }
   }

@@ -88,7 +88,7 @@ struct RemotePlace: Sendable {
 /// The object `remote` as a later version would write it.
 func newerMarker(_ marker: [UInt8]) -> [UInt8] {
   var writer = ByteWriter()
-  writer.append(marker[..<4] + [2] + marker[5..<22])
+  writer.append(marker[..<4] + [3] + marker[5..<22])
   writer.append(littleEndian: crc32c(writer.span))
   return writer.bytes
 }

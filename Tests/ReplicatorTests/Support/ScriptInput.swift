@@ -183,7 +183,7 @@ struct ScriptInput {
   /// Reads a result of a zone:
   ///
   /// - `created`, `adopted`, `deletedMeanwhile`, `deletedAtRemote`, `finishedDeletion`;
-  /// - `fetched 2 3 more`, `closed deleted` (or `purged`, `revoked`, `reset`);
+  /// - `putBack 2`, `fetched 2 3 more`, `closed deleted` (or `purged`, `revoked`, `reset`);
   /// - `folded to=3 n=2 segments=1 conflicts=1 rejected=1 removed=1 problem=mismatch offset=4 forked`;
   /// - `prepared`, `prepared 1...2 assets=1,2`;
   /// - `appended 5`, `alreadyThere 5`, `fork 5`, `appendClosed deleted`;
@@ -200,6 +200,7 @@ struct ScriptInput {
     case "fetched":
       let hasMore = flag("more")
       return .fetched(.segments(try words().map { stored(try Self.number($0)) }, hasMore: hasMore))
+    case "putBack": return .putBack(Int(try Self.number(try word())))
     case "closed": return .fetched(.gone(try fate()))
     case "folded": return .folded(try folded(zone))
     case "prepared": return try prepared(zone)

@@ -45,6 +45,7 @@ extension ZoneEffect {
     case .create: "create"
     case .adopt(let incarnation): "adopt \(incarnation.text)"
     case .fetch(let token): "fetch after \(token.text(zone))"
+    case .putBack(let token, let offset): "put back from \(offset) to \(token.text(zone))"
     case .fold(let segments, let token, let isMoreToCome):
       "fold \(segments.map { "\($0.offset)" }.joined(separator: ", ")) after \(token.text(zone))"
         + (isMoreToCome ? ", more to come" : "")

@@ -5,8 +5,14 @@ package import OperationFormat
 package struct AuditedLog: Sendable {
   package var zone: ZoneID
   package var incarnation: IncarnationID
-  /// The offset up to which its entries were removed: snapshots stand for them.
-  package internal(set) var floor: UInt64 = 0
+  /// The offset at which it begins: for what was before, a snapshot stands there.
+  package internal(set) var first: UInt64 = 1
+  /// Whether where it begins cannot be read, and follows only from what is there.
+  var isFloorLost = false
+  /// The offsets of its snapshots that are whole.
+  package internal(set) var snapshots: [UInt64] = []
+  /// Whether it begins with its first entry, or with a snapshot there that could be read.
+  var isBeginRead = true
   /// Why it is closed; nil while it is open.
   package var fate: ZoneFate?
   package var segments: UInt64 = 0

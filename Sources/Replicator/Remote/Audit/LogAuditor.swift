@@ -76,19 +76,35 @@ struct LogAuditor {
   /// The place from which on the log is read; nil if it cannot be read.
   private mutating func begin() async throws -> ChangeToken? {
     let start = ChangeToken.start(of: log.zone, log.incarnation)
-    guard let objects, let floor = try await objects.entries.floors.floor(of: log.incarnation) else {
-      return start
+    guard let objects else { return start }
+    let floor: LogFloor?
+    do throws(RemoteError) {
+      floor = try await objects.entries.floors.floor(of: log.incarnation)
+      log.first = floor?.offset ?? 1
+    } catch {
+      guard error.isAboutOneObject else { throw error }
+      log.first = try await objects.entries.floors.first(of: log.incarnation)
+      problems.append(AuditProblem("\(ObjectName.log(of: log.incarnation))", "\(error)"))
+      floor = nil
+      log.isFloorLost = true
     }
-    log.floor = floor.offset
-    // The snapshot at the floor, or the next one after it.
+    if log.first == 1 { return start }
     let reader = SnapshotReader(remote)
-    let snapshots = (try await remote.snapshots(of: log.zone, log.incarnation) ?? []).sorted {
-      $0.offset < $1.offset
-    }
-    for snapshot in snapshots where snapshot.offset >= floor.offset {
+    // The snapshot there; else the next one after it, but then nothing says what was between them.
+    let snapshots = (try await remote.snapshots(of: log.zone, log.incarnation) ?? [])
+      .sorted { $0.offset < $1.offset }
+    for snapshot in snapshots where snapshot.offset >= log.first {
       guard let (manifest, head) = try await reader.head(of: snapshot),
-        head.links[Int(floor.offset) - 1].hash == floor.hash
+        floor.map({ head.links[Int($0.offset) - 1].hash == $0.hash }) ?? true
       else { continue }
+      if snapshot.offset != log.first {
+        problems.append(
+          AuditProblem(
+            "\(ObjectName.log(of: log.incarnation))",
+            "it begins at offset \(log.first), and the snapshot there cannot be read: what is before offset "
+              + "\(snapshot.offset) was not checked"))
+        log.isBeginRead = false
+      }
       log.begin(with: head)
       rules = LaneRules(after: head)
       return ChangeToken(
@@ -98,8 +114,8 @@ struct LogAuditor {
     problems.append(
       AuditProblem(
         "\(ObjectName.log(of: log.incarnation))",
-        "it begins after offset \(floor.offset), and has no snapshot from there on that can be read"))
-    log.isReadable = false
+        "it begins at offset \(log.first), and has no snapshot from there on that can be read"))
+    (log.isReadable, log.isBeginRead) = (false, false)
     return nil
   }
 
@@ -251,6 +267,29 @@ struct LogAuditor {
     }
     problems.append(AuditProblem("\(place(segment.offset))", "\(error)", isNewer: error.code != .outOfMemory))
     return try? SegmentFrame.readHeader(segment.bytes.span.bytes).contentHash
+  }
+
+  // MARK: Snapshots
+
+  /// Checks the snapshots of an open log: stores begin with the newest that they can read.
+  mutating func checkSnapshots() async throws(RemoteError) {
+    guard log.fate == nil, let objects else { return }
+    for snapshot in try await remote.snapshots(of: log.zone, log.incarnation) ?? [] {
+      let name = ObjectName.snapshotManifest(of: snapshot)
+      do throws(RemoteError) {
+        // One of which nothing is left was removed.
+        guard try await objects.objects.exists(name) || snapshot.offset == log.first else { continue }
+        if try await SnapshotReader(remote).whole(snapshot) != nil {
+          log.snapshots.append(snapshot.offset)
+        } else {
+          problems.append(
+            AuditProblem("\(name)", "this snapshot is not whole: stores begin with another, or read the log"))
+        }
+      } catch {
+        guard error.code == .denied || error.isAboutOneObject || error.code == .damaged else { throw error }
+        problems.append(AuditProblem("\(name)", "\(error)", isDenied: error.code == .denied))
+      }
+    }
   }
 
   // MARK: Amendments

@@ -49,6 +49,7 @@ package struct RemoteAudit: Sendable {
       let names = namesOfLogs[logs[index].incarnation] ?? []
       try await auditor.read(names.compactMap(\.offset).sorted()) { try progress(segments + $0) }
       try await auditor.checkAmendments(names)
+      try await auditor.checkSnapshots()
       try await auditor.checkAssets()
       segments += auditor.log.segments
       logs[index] = auditor.log

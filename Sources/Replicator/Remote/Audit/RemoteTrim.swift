@@ -39,9 +39,9 @@ package struct RemoteTrim: Sendable {
   package struct Log: Sendable {
     package var zone: ZoneID
     package var incarnation: IncarnationID
-    /// The offset up to which its entries were removed before.
-    package var floor: UInt64
-    /// The offset up to which they go; as `floor` if none do.
+    /// The offset at which it begins now.
+    package var first: UInt64
+    /// The offset at which it is to begin; as `first` if nothing goes.
     package var offset: UInt64
     /// How many entries, snapshots and other objects go, and their bytes.
     package var objects: UInt64 = 0
@@ -75,8 +75,8 @@ package struct RemoteTrim: Sendable {
   private func plan(
     _ log: AuditedLog, _ objects: [ObjectEntry], _ policy: Policy
   ) async throws(RemoteError) -> Log {
-    var plan = Log(zone: log.zone, incarnation: log.incarnation, floor: log.floor, offset: log.floor)
-    let isDamaged = !log.unreadable.isEmpty || UInt64(log.hashes.count) < log.floor
+    var plan = Log(zone: log.zone, incarnation: log.incarnation, first: log.first, offset: log.first)
+    let isDamaged = !log.unreadable.isEmpty || UInt64(log.hashes.count) < log.first || !log.isBeginRead
     let snapshots = isDamaged ? [] : try await snapshots(of: log)
     if isDamaged {
       plan.limit = .damage
@@ -84,20 +84,25 @@ package struct RemoteTrim: Sendable {
       plan.limit = .snapshots
     } else {
       // The newest first.
-      for manifest in snapshots.dropFirst() {
+      for (snapshot, manifest) in snapshots.dropFirst() {
         plan.limit = limit(of: log, at: manifest.offset, policy)
         guard plan.limit == nil else { continue }
-        guard manifest.offset > log.floor else { break }
+        guard manifest.offset > log.first || log.isFloorLost else { break }
         plan.offset = manifest.offset
         plan.newFloor = LogFloor(
-          log.incarnation, offset: manifest.offset, hash: manifest.hash, chain: manifest.chain)
+          log.incarnation, offset: manifest.offset, maker: snapshot.maker, hash: manifest.hash,
+          chain: manifest.chain)
         break
       }
     }
+    // Nothing goes unless a snapshot was read that stands for it.
+    guard let newest = snapshots.first, newest.manifest.offset >= plan.offset,
+      log.first > 1 || plan.newFloor != nil
+    else { return plan }
     // With what an earlier run could not remove.
     for object in objects {
       guard let name = object.name, name.incarnation == log.incarnation,
-        let offset = name.offset ?? name.amendedOffset, offset <= plan.offset
+        let offset = name.offset ?? name.amendedOffset, offset < plan.offset
       else { continue }
       plan.entries.append(name)
       plan.objects += 1
@@ -115,21 +120,23 @@ package struct RemoteTrim: Sendable {
   }
 
   /// The snapshots that are whole, and of this log; the newest first.
-  private func snapshots(of log: AuditedLog) async throws(RemoteError) -> [SnapshotManifest] {
-    var found: [SnapshotManifest] = []
+  private func snapshots(
+    of log: AuditedLog
+  ) async throws(RemoteError) -> [(name: RemoteSnapshot, manifest: SnapshotManifest)] {
+    var found: [(name: RemoteSnapshot, manifest: SnapshotManifest)] = []
     for snapshot in try await remote.snapshots(of: log.zone, log.incarnation) ?? [] {
-      guard snapshot.offset >= max(log.floor, 1), snapshot.offset <= UInt64(log.hashes.count),
-        !found.contains(where: { $0.offset == snapshot.offset }),
+      guard snapshot.offset >= log.first, snapshot.offset <= UInt64(log.hashes.count),
+        !found.contains(where: { $0.name.offset == snapshot.offset }),
         let manifest = try await SnapshotReader(remote).whole(snapshot),
         manifest.hash == log.hashes[Int(snapshot.offset) - 1],
         manifest.chain == log.chains[Int(snapshot.offset) - 1]
       else { continue }
-      found.append(manifest)
+      found.append((snapshot, manifest))
     }
-    return found.sorted { $0.offset > $1.offset }
+    return found.sorted { $0.name.offset > $1.name.offset }
   }
 
-  /// Why the entries up to an offset may not go; nil if they may.
+  /// Why the entries before an offset may not go; nil if they may.
   private func limit(of log: AuditedLog, at offset: UInt64, _ policy: Policy) -> Limit? {
     // A clock that is ahead says nothing: the entry was there before the next one.
     var times = log.milliseconds
@@ -138,7 +145,7 @@ package struct RemoteTrim: Sendable {
       if times[index] > policy.now + HybridClock.maxDriftMilliseconds { times[index] = next }
       next = times[index]
     }
-    if times[..<Int(offset)].contains(where: { $0 > policy.old }) { return .age }
+    if times[..<Int(offset - 1)].contains(where: { $0 > policy.old }) { return .age }
     let waiting = log.writers.first { writer in
       writer.lastOffset > 0 && times[Int(writer.lastOffset) - 1] > policy.old && writer.base < offset
         && !log.writers.contains { $0.replica == writer.replica && $0.epoch > writer.epoch }
@@ -153,6 +160,7 @@ package struct RemoteTrim: Sendable {
   ///   - progress: called after each object that was removed; what it throws ends the work.
   package func run(_ log: Log, progress: () throws -> Void = {}) async throws {
     let store = remote.log.objects
+    if log.newFloor != nil { try await remote.log.zones.noteTrimmedLogs() }
     if let floor = log.newFloor { _ = try await remote.log.entries.floors.raise(to: floor) }
     // Nobody begins with these any more.
     for snapshot in log.snapshots {

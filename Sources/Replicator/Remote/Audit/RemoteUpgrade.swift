@@ -96,6 +96,7 @@ package struct RemoteUpgrade: Sendable {
   private func upgrade(_ log: inout Log, _ didRead: () throws -> Void) async throws {
     var chain = LogChain.start(of: log.incarnation)
     if let floor = try await entries.floors.floor(of: log.incarnation) {
+      // What the first entry states is as its snapshot says.
       (log.entries, chain) = (floor.offset, floor.chain)
     }
     while true {

@@ -24,8 +24,12 @@ struct SnapshotReader: Sendable {
         }
         return (manifest, head)
       } catch is PartNeeded {
-        guard let part = try await remote.snapshotPart(at: parts.count, of: snapshot) else { return nil }
-        parts.append(part)
+        // Twice as many each time: it is decoded from its start again.
+        let end = min(max(1, 2 * parts.count), manifest.parts.count)
+        for index in parts.count..<end {
+          guard let part = try await remote.snapshotPart(at: index, of: snapshot) else { return nil }
+          parts.append(part)
+        }
       } catch {
         return nil
       }

@@ -27,7 +27,7 @@ package struct EntryAmendments: Sendable {
       if let found = try await found(at: place.name, place) { return found }
       let isHole =
         if let log = place.log {
-          try await entries.entryAfterHole(at: place.offset, of: log.incarnation) != nil
+          try await entries.entryAfterHole(at: place.offset, of: log.incarnation, log.zone) != nil
         } else {
           try await events.isHole(place.offset)
         }
@@ -135,6 +135,7 @@ package struct EntryAmendments: Sendable {
     case .unreadable(let content, _, _): (tombstone.content, name) = (content, place.amendmentName)
     case .hole, .end: break
     }
+    if let log = place.log { try await checkMayGiveUp(place.offset, of: log) }
     let bytes: [UInt8]
     do throws(FormatError) {
       bytes = try tombstone.encode()
@@ -147,6 +148,19 @@ package struct EntryAmendments: Sendable {
       try await SnapshotNames(objects: objects).removeAll(of: log, from: place.offset)
     }
     return state
+  }
+
+  /// Throws if no snapshot would be left for the entries that a log does not have any more.
+  private func checkMayGiveUp(_ offset: UInt64, of log: EntryPlace.Log) async throws(RemoteError) {
+    guard let floor = try await entries.floors.floor(of: log.incarnation) else { return }
+    let first = RemoteSnapshot(of: log.zone, log.incarnation, at: floor.offset, by: floor.maker)
+    let names = SnapshotNames(objects: objects)
+    if floor.offset < offset, try await names.manifest(of: first) != nil { return }
+    throw RemoteError(
+      .mismatch,
+      "the log begins at offset \(floor.offset) with a snapshot, and without the one there no store could begin",
+      hint: "restore what is missing from a backup, or put it back from a store with --repair", offset: offset
+    )
   }
 
   /// Puts the bytes of an entry back.

@@ -75,9 +75,10 @@ struct LogAppender: Sendable {
     _ entry: StoredSegment, after token: ChangeToken, _ pages: LogPageReader
   ) async throws(RemoteError) -> Bool {
     let (zone, incarnation) = (token.zone, token.incarnation)
-    guard entry.offset == token.offset + 1,
+    guard entry.offset == token.offset + 1, !zones.isReadOnly,
       try await zones.fate(of: zone, incarnation, checkedAt: token.offset) == nil
     else { return false }
+    try await entries.checkBegins(by: entry.offset, of: incarnation)
     try await pages.check(token)
     let lost = try LogObject.head(of: entry)
     let bytes = SegmentEnvelope.encode(
@@ -178,8 +179,8 @@ struct LogAppender: Sendable {
   ///
   /// - Complexity: O(log n) calls
   private func lastOffset(in incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
-    let floor = try await entries.floors.floor(of: incarnation)?.offset ?? 0
-    var (taken, step) = (floor, UInt64(1))
+    let first = try await entries.floors.first(of: incarnation)
+    var (taken, step) = (first - 1, UInt64(1))
     while step <= Limits.placeMax - taken, try await entries.exists(incarnation, taken + step) {
       (taken, step) = (taken + step, step * 2)
     }
@@ -188,6 +189,6 @@ struct LogAppender: Sendable {
       let middle = taken + (free - taken) / 2
       if try await entries.exists(incarnation, middle) { taken = middle } else { free = middle }
     }
-    return max(taken, floor + 1)
+    return max(taken, first)
   }
 }

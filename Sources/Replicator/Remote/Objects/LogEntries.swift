@@ -44,10 +44,12 @@ struct LogEntries: Sendable {
     let name = ObjectName.entry(of: incarnation, offset)
     do throws(RemoteError) {
       if let found = try await object(name, incarnation, zone, offset) { return found }
-      guard try await entryAfterHole(at: offset, of: incarnation) != nil else { return nil }
+      guard try await entryAfterHole(at: offset, of: incarnation, zone) != nil else { return nil }
       throw .missing(name)
     } catch {
       guard error.isAboutOneObject, error.code == .damagedSegment else { throw error }
+      // Something foreign may be where the log does not begin yet.
+      try await checkBegins(by: offset, of: incarnation)
       let amendment = ObjectName.amendment(of: incarnation, offset)
       if let found = try await object(amendment, incarnation, zone, offset) { return found }
       throw error
@@ -79,7 +81,7 @@ struct LogEntries: Sendable {
       // Its hash is of all of it, and only its beginning was read.
       case .tombstone?: break
       case nil:
-        return try await entryAfterHole(at: offset, of: incarnation).map { .hole(next: $0) } ?? .end
+        return try await entryAfterHole(at: offset, of: incarnation, zone).map { .hole(next: $0) } ?? .end
       }
     } catch {
       guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
@@ -128,23 +130,51 @@ struct LogEntries: Sendable {
   /// If an entry is missing, but one that follows is there: the offset of the first of these; nil if nothing is
   /// missing.
   ///
-  /// A hole has at most 4,096 offsets: an entry that is further away is a foreign object.
+  /// A hole has at most 4,096 offsets, and ends with an entry that can be read, unless it has only one: what is further
+  /// away, and what is no entry, is foreign.
   ///
   /// - Throws: ``RemoteError`` `expired` if the log begins after the offset.
   func entryAfterHole(
-    at offset: UInt64, of incarnation: IncarnationID
+    at offset: UInt64, of incarnation: IncarnationID, _ zone: ZoneID
   ) async throws(RemoteError) -> UInt64? {
-    let next: UInt64?
+    var next: UInt64?
     do throws(RemoteError) {
       next = try await objects.entryAfterGap(at: .entry(of: incarnation, offset))
     } catch {
       throw error.ofSegment
     }
-    guard let next else { return nil }
-    if let floor = try await floors.floor(of: incarnation), offset <= floor.offset {
-      throw .expired(.entry(of: incarnation, offset), objects.name, floor: floor.offset)
+    // At the start of a log, also where nothing follows: nobody must begin it again.
+    guard next != nil || offset == 1 else { return nil }
+    try await checkBegins(by: offset, of: incarnation)
+    for _ in 0..<Self.foreignMax {
+      guard let found = next, found - offset <= ObjectName.entriesInDirectory else { return nil }
+      if found == offset + 1 { return found }
+      if try await isEntry(found, of: incarnation, zone) { return found }
+      next = try await objects.nextEntry(after: .entry(of: incarnation, found))?.offset
     }
-    return next - offset <= ObjectName.entriesInDirectory ? next : nil
+    return nil
+  }
+
+  /// So many foreign objects are looked through for an entry.
+  private static let foreignMax = 64
+
+  private func isEntry(
+    _ offset: UInt64, of incarnation: IncarnationID, _ zone: ZoneID
+  ) async throws(RemoteError) -> Bool {
+    do throws(RemoteError) {
+      return try await look(incarnation, zone, offset) != nil
+    } catch {
+      if error.isOfNewerEntry { return true }
+      guard error.isAboutOneObject else { throw error }
+      return false
+    }
+  }
+
+  /// Throws if a log begins after an offset.
+  func checkBegins(by offset: UInt64, of incarnation: IncarnationID) async throws(RemoteError) {
+    let first = try await floors.first(of: incarnation)
+    guard first > offset else { return }
+    throw .expired(.entry(of: incarnation, offset), objects.name, first: first)
   }
 
   /// Whether a log has an entry at an offset, or after it.

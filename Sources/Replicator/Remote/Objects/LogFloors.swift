@@ -4,18 +4,31 @@ internal import OperationFormat
 /// the one before.
 ///
 /// A floor is written before the entries that it takes away are removed, from the first on. So a reader that
-/// misses an entry learns whether the remote has lost it, or snapshots stand for it.
+/// misses an entry learns whether the remote has lost it, or a snapshot stands for it.
 struct LogFloors: Sendable {
   let objects: any ObjectStore
 
   /// The floor of a log; nil if it begins with its first entry.
+  ///
+  /// - Throws: ``RemoteError`` `damagedSegment` if it has one that cannot be read.
   func floor(of incarnation: IncarnationID) async throws(RemoteError) -> LogFloor? {
+    let last = try await last(of: incarnation)
+    return last > 0 ? try await read(last, of: incarnation) : nil
+  }
+
+  /// The offset of the first entry that a log may have. Where its floor cannot be read, it is the first that is there.
+  func first(of incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
     do throws(RemoteError) {
-      return try await last(of: incarnation).floor
+      return try await floor(of: incarnation)?.offset ?? 1
     } catch {
-      // Something else is in the place of the log, or of its floors: that shows where the log is read.
-      guard error.code == .damaged || error.isAboutOneObject else { throw error }
-      return nil
+      guard error.isAboutOneObject else { throw error }
+      if try await objects.exists(.entry(of: incarnation, 1)) { return 1 }
+      guard let first = try await objects.nextEntry(after: .entry(of: incarnation, 1))?.offset else {
+        throw RemoteError(
+          .expired, "the log was trimmed, and nothing of it is there any more; \(error.message)",
+          hint: error.hint)
+      }
+      return first
     }
   }
 
@@ -24,40 +37,51 @@ struct LogFloors: Sendable {
   /// - Returns: the floor that it has now, which another may have raised higher.
   func raise(to floor: LogFloor) async throws(RemoteError) -> LogFloor {
     while true {
-      let (number, known) = try await last(of: floor.incarnation)
-      if let known, known.offset >= floor.offset { return known }
-      let name = ObjectName.floor(number + 1, of: floor.incarnation)
+      let last = try await last(of: floor.incarnation)
+      if last > 0 {
+        do throws(RemoteError) {
+          let known = try await read(last, of: floor.incarnation)
+          if known.offset >= floor.offset { return known }
+        } catch {
+          // The next one takes its place.
+          guard error.isAboutOneObject else { throw error }
+        }
+      }
+      let name = ObjectName.floor(last + 1, of: floor.incarnation)
       if try await objects.putIfAbsent(name, floor.encode()) { return floor }
     }
   }
 
-  /// The last floor that can be read, and the number of the last that is there.
-  private func last(of incarnation: IncarnationID) async throws(RemoteError) -> (
-    number: UInt64, floor: LogFloor?
-  ) {
-    let last = try await objects.lastNumber { .floor($0, of: incarnation) }
-    var number = last
-    while number > 0 {
-      if let found = try await read(number, of: incarnation) { return (last, found) }
-      number -= 1
+  /// The number of the last floor; 0 if there is none.
+  private func last(of incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
+    do throws(RemoteError) {
+      return try await objects.lastNumber { .floor($0, of: incarnation) }
+    } catch {
+      // Something else is in the place of the log, or of its floors: that shows where the log is read.
+      guard error.code == .damaged else { throw error }
+      return 0
     }
-    return (last, nil)
   }
 
-  /// Nil if it cannot be read.
-  private func read(_ number: UInt64, of incarnation: IncarnationID) async throws(RemoteError) -> LogFloor? {
+  private func read(_ number: UInt64, of incarnation: IncarnationID) async throws(RemoteError) -> LogFloor {
     let name = ObjectName.floor(number, of: incarnation)
     do throws(RemoteError) {
-      guard let bytes = try await objects.get(name, bytesMax: LogFloor.bytesMax) else { return nil }
+      guard let bytes = try await objects.get(name, bytesMax: LogFloor.bytesMax) else {
+        throw .unreadable(name)
+      }
       do throws(FormatError) {
         let floor = try LogFloor.read(bytes.span.bytes)
-        return floor.incarnation == incarnation ? floor : nil
+        if floor.incarnation == incarnation { return floor }
       } catch {
         throw .damaged(.damaged, name, error)
       }
+      throw .unreadable(name)
     } catch {
-      guard error.code == .damaged || error.isAboutOneObject else { throw error }
-      return nil
+      guard error.code == .damaged else { throw error }
+      throw RemoteError(
+        .damagedSegment, "\(name), which says where the log begins, cannot be read",
+        hint: "restore it from a backup, or run `replay trim REMOTE --write`, which writes it again",
+        offset: 1)
     }
   }
 }

@@ -31,7 +31,9 @@ struct LogPageReader: Sendable {
       return outcome
     } catch {
       // The log of a deleted zone need not be repaired for others to read it to its end.
-      guard fate == .deleted, error.isAboutOneObject || error.isOfNewerEntry else { throw error }
+      guard fate == .deleted, error.isAboutOneObject || error.isOfNewerEntry || error.code == .expired else {
+        throw error
+      }
       return .gone(.deleted)
     }
   }
@@ -92,7 +94,9 @@ struct LogPageReader: Sendable {
       case .segment(let found)? where found.matches(token):
         if try await !entries.isAmended(token.incarnation, token.offset) { return }
       case .segment?, .tombstone?: break
-      case nil where try await entries.entryAfterHole(at: token.offset, of: token.incarnation) != nil: break
+      case nil
+      where try await entries.entryAfterHole(at: token.offset, of: token.incarnation, token.zone) != nil:
+        break
       default: throw try await zones.logWentBack(token.incarnation, token.offset)
       }
     } catch {

@@ -5,7 +5,7 @@ internal import OperationFormat
 /// which are a list of their own: dense from 1, each written once.
 ///
 /// A name says which snapshot is whole, the later the newer. Nothing is replaced, so makers never hurt each other. Of a
-/// snapshot behind the last four names the other objects are removed.
+/// snapshot behind the last four names the other objects are removed, but not of the one with which the log begins.
 struct ObjectSnapshots: Sendable {
   let objects: any ObjectStore
   let zones: RemoteZoneList
@@ -24,7 +24,23 @@ struct ObjectSnapshots: Sendable {
       }
       number -= 1
     }
+    // The one with which the log begins stays.
+    if let first = try await first(of: zone, incarnation), !found.contains(first) { found.append(first) }
     return found
+  }
+
+  /// The snapshot with which a log begins; nil if it begins with its first entry.
+  private func first(of zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
+    -> RemoteSnapshot?
+  {
+    do throws(RemoteError) {
+      return try await LogFloors(objects: objects).floor(of: incarnation).map {
+        RemoteSnapshot(of: zone, incarnation, at: $0.offset, by: $0.maker)
+      }
+    } catch {
+      guard error.isAboutOneObject else { throw error }
+      return nil
+    }
   }
 
   func manifest(of snapshot: RemoteSnapshot) async throws(RemoteError) -> SnapshotManifest? {
@@ -63,7 +79,8 @@ struct ObjectSnapshots: Sendable {
     let old = try await names.snapshot(
       number - UInt64(RemoteSnapshot.countMax), of: snapshot.zone, snapshot.incarnation)
     // What stays, for want of a right or of a connection, only takes space.
-    if let old, old != snapshot { try? await names.remove(old) }
+    let first = try await first(of: snapshot.zone, snapshot.incarnation)
+    if let old, old != snapshot, old != first { try? await names.remove(old) }
   }
 
   private func checkIsThere(_ snapshot: RemoteSnapshot) async throws(RemoteError) {

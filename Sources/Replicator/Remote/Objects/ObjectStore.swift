@@ -72,7 +72,7 @@ extension ObjectStore {
   /// - Complexity: O(log n) calls
   func lastNumber(_ name: (UInt64) -> ObjectName) async throws(RemoteError) -> UInt64 {
     var (there, absent) = (UInt64(0), UInt64(1))
-    while try await exists(name(absent)) { (there, absent) = (absent, absent * 2) }
+    while absent < 1 << 40, try await exists(name(absent)) { (there, absent) = (absent, absent * 2) }
     while absent - there > 1 {
       let middle = there + (absent - there) / 2
       if try await exists(name(middle)) { there = middle } else { absent = middle }

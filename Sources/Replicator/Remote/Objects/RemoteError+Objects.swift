@@ -61,9 +61,9 @@ extension RemoteError {
   }
 
   /// An entry was removed, because snapshots stand for it.
-  static func expired(_ name: ObjectName, _ remote: String, floor: UInt64) -> RemoteError {
+  static func expired(_ name: ObjectName, _ remote: String, first: UInt64) -> RemoteError {
     RemoteError(
-      .expired, "\(name) of \(remote) was removed: the log begins after offset \(floor)",
+      .expired, "\(name) of \(remote) was removed: the log begins at offset \(first)",
       hint:
         "sync again: the store begins with a snapshot, and keeps what it has not sent. If the remote has no "
         + "snapshot that can be read, let a store that has read further make one, or restore the remote",

@@ -1,24 +1,28 @@
 internal import OperationFormat
 
-/// Says that a place is a remote, and which one. It is put once, and read before anything else.
+/// Says that a place is a remote, and which one. It is put once, and read before anything else. Before the first log of
+/// the remote is trimmed, it is written again with the version 2: programs that know only version 1 would take such a log
+/// for an empty one.
 ///
 /// | bytes | what |
 /// |---|---|
 /// | 4 | `TRRM` |
-/// | 1 | version, 1 |
+/// | 1 | version: 1, or 2 if a log may begin later than with its first entry |
 /// | 1 | flags, 0 |
 /// | 16 | the remote's identity, big-endian |
 /// | 4 | CRC-32C of all bytes before it, little-endian |
 struct RemoteMarker: Hashable {
   static let byteCount = 26
   private static let magic: [UInt8] = Array("TRRM".utf8)
-  private static let version: UInt8 = 1
+  private static let versions: ClosedRange<UInt8> = 1...2
 
   var remote: RemoteID
+  /// Whether a log may begin later than with its first entry.
+  var hasTrimmedLogs = false
 
   var bytes: [UInt8] {
     var writer = ByteWriter()
-    writer.append(Self.magic + [Self.version, 0])
+    writer.append(Self.magic + [hasTrimmedLogs ? 2 : 1, 0])
     writer.append(bigEndian: remote.rawValue)
     writer.append(littleEndian: crc32c(writer.span))
     return writer.bytes
@@ -36,9 +40,10 @@ struct RemoteMarker: Hashable {
     // A damaged marker must not look like one of a later version.
     let body = bytes.span.bytes.extracting(..<max(bytes.count - 4, 0))
     let isWhole = bytes.count >= 4 && Array(bytes.suffix(4)) == Self.checksum(of: body)
-    if bytes.count > byteCount || isWhole, bytes[4] != version || bytes[5] != 0 {
+    if bytes.count > byteCount || isWhole, !versions.contains(bytes[4]) || bytes[5] != 0 {
       throw RemoteError(
-        .newerFormat, "\(name) has the format \(bytes[4]).\(bytes[5]), and this version knows \(version).0",
+        .newerFormat,
+        "\(name) has the format \(bytes[4]).\(bytes[5]), and this version knows up to \(versions.upperBound).0",
         hint: "use a newer version of the program")
     }
     var reader = ByteReader(bytes.span.bytes, at: magic.count)
@@ -47,7 +52,7 @@ struct RemoteMarker: Hashable {
       let remote = RemoteID(rawValue: try reader.readBigEndian("remote.identity"))
       _ = try reader.readBytes(4, "remote.checksum")
       try reader.finish("remote")
-      if isWhole { return RemoteMarker(remote: remote) }
+      if isWhole { return RemoteMarker(remote: remote, hasTrimmedLogs: bytes[4] == 2) }
     } catch {
       throw damaged(name, error)
     }

@@ -176,6 +176,15 @@ final class RemoteZoneList: Sendable {
 
   // MARK: Writing
 
+  /// Notes that a log may begin later than with its first entry, before one does.
+  func noteTrimmedLogs() async throws(RemoteError) {
+    let bytes = try await objects.getPrefix(.marker, RemoteMarker.byteCount + 1)?.bytes ?? []
+    var marker = try RemoteMarker.read(bytes, of: name)
+    guard !marker.hasTrimmedLogs else { return }
+    marker.hasTrimmedLogs = true
+    try await objects.overwrite(.marker, marker.bytes)
+  }
+
   /// Makes a zone unless it exists.
   ///
   /// - Returns: its incarnation.

@@ -32,7 +32,9 @@ struct SnapshotNames: Sendable {
   /// Removes the snapshots that have an entry of a log: it was given up since.
   func removeAll(of incarnation: IncarnationID, from offset: UInt64) async throws(RemoteError) {
     var number = try await last(of: incarnation)
-    while number > 0 {
+    // Those behind the last ones were removed, but for that with which the log begins.
+    let end = number - min(number, 4 * UInt64(RemoteSnapshot.countMax))
+    while number > end {
       if let found = try await snapshot(number, of: ZoneID(name: ""), incarnation), found.offset >= offset {
         try await remove(found)
       }

@@ -37,7 +37,7 @@ struct TrimmedRemote: AftermathEvent {
       try syncAlone(writer)
     }
     let log = try trim(zone, remote, &choices)
-    if log.offset > 0 { world.count(.logsTrimmed) }
+    if log.offset > 1 { world.count(.logsTrimmed) }
     let new = world.newDevice(like: writer)
     try machines.boot(new)
     try agreement.check(zone, after: "the log was trimmed")
@@ -75,7 +75,9 @@ struct TrimmedRemote: AftermathEvent {
         } catch is CancellationError {}
         return log
       }
-      note("\(zone) is trimmed up to offset \(log.offset)" + (stopAfter < .max ? ", and cut short" : ""))
+      note(
+        "\(zone) is trimmed, and begins at offset \(log.offset)" + (stopAfter < .max ? ", and cut short" : "")
+      )
       if stopAfter == .max { return log }
       stopAfter = .max
       if choices.next(below: 2) == 0 {

@@ -36,7 +36,8 @@ struct ErrorChecker: WorldPart {
       .noSurprise, "a round of d\(device.number) failed, and nothing explains it: \(failure)")
   }
 
-  private static let lateCodes = [RemoteError.Code.identityMismatch, .readOnly, .segmentRefused].map(\.rawValue)
+  private static let lateCodes = [RemoteError.Code.identityMismatch, .readOnly, .segmentRefused].map(
+    \.rawValue)
 
   private func isExplained(_ code: String) -> Bool {
     ErrorExplanations.faults(of: code).contains(where: configuration.has)
