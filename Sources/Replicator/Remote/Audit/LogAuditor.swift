@@ -274,7 +274,15 @@ struct LogAuditor {
   /// Checks the snapshots of an open log: stores begin with the newest that they can read.
   mutating func checkSnapshots() async throws(RemoteError) {
     guard log.fate == nil, let objects else { return }
-    for snapshot in try await remote.snapshots(of: log.zone, log.incarnation) ?? [] {
+    let named: [RemoteSnapshot]
+    do throws(RemoteError) {
+      named = try await remote.snapshots(of: log.zone, log.incarnation) ?? []
+    } catch {
+      // Something else is in the place of the log's directory, which was reported, or this user may not read it.
+      guard error.code == .damaged || error.code == .denied || error.isAboutOneObject else { throw error }
+      return
+    }
+    for snapshot in named {
       let name = ObjectName.snapshotManifest(of: snapshot)
       do throws(RemoteError) {
         // One of which nothing is left was removed.
