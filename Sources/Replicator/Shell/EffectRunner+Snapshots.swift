@@ -20,7 +20,9 @@ extension EffectRunner {
           if let outcome = try await begin(zone, with: snapshot) { return outcome }
         } catch {
           if Self.stopsBeginning(error) { throw error }
-          if let error = error as? StoreError, error.code == .outOfOrder { refusal = refusal ?? error }
+          if let error = error as? StoreError, [.outOfOrder, .mismatch].contains(error.code) {
+            refusal = refusal ?? error
+          }
         }
       }
     } catch {

@@ -16,6 +16,9 @@ package struct AuditProblem: Sendable {
   /// Whether only a newer version can read it: then it is whole, and need not be put back.
   package var isNewer = false
 
+  /// Whether it is about a snapshot: no store needs that, unless the log begins with it.
+  package var isAboutSnapshot: Bool { ObjectName(path: place)?.isOfSnapshot ?? false }
+
   init(
     _ place: String, _ message: String, entry: EntryPlace? = nil, asset: AssetReference? = nil,
     unnamedLog: IncarnationID? = nil, isDenied: Bool = false, isNewer: Bool = false

@@ -291,7 +291,10 @@ struct LogAuditor {
           log.snapshots.append(snapshot.offset)
         } else {
           problems.append(
-            AuditProblem("\(name)", "this snapshot is not whole: stores begin with another, or read the log"))
+            AuditProblem(
+              "\(name)",
+              "this snapshot is not whole: stores begin with another, or read the log. Remove its folder; stores make the "
+                + "next one as the log grows"))
         }
       } catch {
         guard error.code == .denied || error.isAboutOneObject || error.code == .damaged else { throw error }
