@@ -105,14 +105,13 @@ private struct OriginCommit {
     for (index, entry) in head.entries.enumerated() {
       let offset = UInt64(index) + 1
       guard let known = try storage.segments.row(at: offset, in: number, incarnation) else { continue }
-      try check(entry, as: known, at: offset, incarnation)
+      try check(entry, as: known, at: offset)
     }
   }
 
   /// Throws unless an entry is the one that the store knows.
   private func check(
-    _ entry: (lane: Int?, row: SegmentRow), as known: SegmentRow, at offset: UInt64,
-    _ incarnation: IncarnationNumber
+    _ entry: (lane: Int?, row: SegmentRow), as known: SegmentRow, at offset: UInt64
   ) throws {
     var row = entry.row
     if let lane = entry.lane {

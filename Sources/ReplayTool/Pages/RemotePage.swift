@@ -55,7 +55,7 @@ struct RemotePage {
     try columns.add([.init("transactions", .quiet), .init(Display.count(log.transactions))])
     try columns.add([.init("bytes", .quiet), .init(Display.count(log.bytes))])
     if !log.snapshots.isEmpty {
-      let offsets = log.snapshots.sorted(by: >).map { Display.count($0) }.joined(separator: ", ")
+      let offsets = log.snapshots.map { Display.count($0.name.offset) }.joined(separator: ", ")
       try columns.add([.init("snapshots", .quiet), .init("at offset \(offsets)")])
     }
     if log.assets + log.missingAssets.count > 0 {
@@ -179,7 +179,7 @@ extension RemoteAudit {
         "zone": .text(log.zone), "incarnation": .text(log.incarnation),
         "fate": log.fate.map { .string(RemotePage.text($0)) }, "segments": .number(log.segments),
         "begins": log.first > 1 ? .number(log.first) : nil,
-        "snapshots": .array(log.snapshots.map { .number($0) }),
+        "snapshots": .array(log.snapshots.map { .number($0.name.offset) }),
         "transactions": .number(log.transactions), "bytes": .number(log.bytes),
         "assets": .number(log.assets), "missingAssets": .number(log.missingAssets.count),
         "missingHashes": .array(log.missingAssets.map { .text($0) }),

@@ -9,8 +9,8 @@ package struct AuditedLog: Sendable {
   package internal(set) var first: UInt64 = 1
   /// Whether where it begins cannot be read, and follows only from what is there.
   var isFloorLost = false
-  /// The offsets of its snapshots that are whole.
-  package internal(set) var snapshots: [UInt64] = []
+  /// Its snapshots that are whole.
+  package internal(set) var snapshots: [(name: RemoteSnapshot, manifest: SnapshotManifest)] = []
   /// Whether it begins with its first entry, or with a snapshot there that could be read.
   var isBeginRead = true
   /// Why it is closed; nil while it is open.

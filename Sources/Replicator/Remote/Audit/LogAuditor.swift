@@ -221,7 +221,7 @@ struct LogAuditor {
   /// When a segment was made, or the remote received it; 0 if it cannot be read.
   private static func milliseconds(of segment: StoredSegment) -> UInt64 {
     let made = try? SegmentFrame.readHeader(segment.bytes.span.bytes).timestamps.upperBound.milliseconds
-    return segment.receivedMilliseconds ?? made.map { UInt64($0) } ?? 0
+    return segment.receivedMilliseconds ?? made ?? 0
   }
 
   /// The hash of an entry's statement; nil if it cannot be read.
@@ -287,8 +287,8 @@ struct LogAuditor {
       do throws(RemoteError) {
         // One of which nothing is left was removed.
         guard try await objects.objects.exists(name) || snapshot.offset == log.first else { continue }
-        if try await SnapshotReader(remote).whole(snapshot) != nil {
-          log.snapshots.append(snapshot.offset)
+        if let manifest = try await SnapshotReader(remote).whole(snapshot) {
+          log.snapshots.append((snapshot, manifest))
         } else {
           problems.append(
             AuditProblem(

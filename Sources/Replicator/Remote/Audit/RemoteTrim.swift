@@ -77,14 +77,14 @@ package struct RemoteTrim: Sendable {
   ) async throws(RemoteError) -> Log {
     var plan = Log(zone: log.zone, incarnation: log.incarnation, first: log.first, offset: log.first)
     let isDamaged = !log.unreadable.isEmpty || UInt64(log.hashes.count) < log.first || !log.isBeginRead
-    let snapshots = isDamaged ? [] : try await snapshots(of: log)
+    let snapshots = isDamaged ? [] : snapshots(of: log)
     if isDamaged {
       plan.limit = .damage
-    } else if snapshots.count < 2 {
+    } else if Set(snapshots.map(\.name.offset)).count < 2 {
       plan.limit = .snapshots
     } else {
       // The newest first.
-      for (snapshot, manifest) in snapshots.dropFirst() {
+      for (snapshot, manifest) in snapshots where snapshot.offset < snapshots[0].name.offset {
         plan.limit = limit(of: log, at: manifest.offset, policy)
         guard plan.limit == nil else { continue }
         guard manifest.offset > log.first || log.isFloorLost else { break }
@@ -120,18 +120,11 @@ package struct RemoteTrim: Sendable {
   }
 
   /// The snapshots that are whole, and of this log; the newest first.
-  private func snapshots(
-    of log: AuditedLog
-  ) async throws(RemoteError) -> [(name: RemoteSnapshot, manifest: SnapshotManifest)] {
-    var found: [(name: RemoteSnapshot, manifest: SnapshotManifest)] = []
-    for snapshot in try await remote.snapshots(of: log.zone, log.incarnation) ?? [] {
-      guard snapshot.offset >= log.first, snapshot.offset <= UInt64(log.hashes.count),
-        !found.contains(where: { $0.name.offset == snapshot.offset }),
-        let manifest = try await SnapshotReader(remote).whole(snapshot),
-        manifest.hash == log.hashes[Int(snapshot.offset) - 1],
-        manifest.chain == log.chains[Int(snapshot.offset) - 1]
-      else { continue }
-      found.append((snapshot, manifest))
+  private func snapshots(of log: AuditedLog) -> [(name: RemoteSnapshot, manifest: SnapshotManifest)] {
+    let found = log.snapshots.filter { name, manifest in
+      name.offset >= log.first && name.offset <= UInt64(log.hashes.count)
+        && manifest.hash == log.hashes[Int(name.offset) - 1]
+        && manifest.chain == log.chains[Int(name.offset) - 1]
     }
     return found.sorted { $0.name.offset > $1.name.offset }
   }
