@@ -1,0 +1,88 @@
+import EventStore
+import OperationFormat
+import Replicator
+import StoreTesting
+import Testing
+
+@testable import ReplayTool
+
+@Suite("`replay trim`")
+struct TrimmedLogs {
+  private let temporary = TemporaryDirectory()
+  private let zone = ZoneID(name: "notes")
+  private var folder: String { temporary.path + "/remote" }
+
+  private func path(_ name: String) -> String { "\(temporary.path)/\(name).store" }
+
+  private func run(_ arguments: String...) async -> Tool.Result { await Tool(seed: 1).run(arguments) }
+
+  /// A remote with two snapshots of a zone, and a store that has read only the beginning of its log.
+  private func makeRemote() async throws {
+    let remote = try await FolderRemote.create(directory: folder)
+    let store = try ShoppingStore.open(path("writer"), TestClock(ShoppingStore.start), SharedBits(1))
+    for round in 0..<3 {
+      for part in 0..<4 {
+        try await store.write { tx in
+          try tx.createZone(zone)
+          try tx.attachZone(zone)
+          for index in 0..<10 << (2 * round) {
+            let id = RecordID(zone: zone, name: Name("\(round) \(part) \(index)"))
+            try tx.create(id, type: "note", fields: ["title": .string("\(round) \(part) \(index * 7919)")])
+          }
+        }
+        var configuration = ReplicatorConfiguration()
+        configuration.policy.snapshotBytesMin = part == 3 && round > 0 ? 1 : 1 << 40
+        _ = try await LogReplicator(store: store, remote: remote, configuration: configuration).syncOnce()
+      }
+      if round == 0 {
+        let read = await run("sync", path("behind"), "--remote", "folder:\(folder)", "--create-store")
+        #expect(read.exit == 0, "\(read.errors)")
+      }
+    }
+    store.close()
+  }
+
+  @Test("says what would go and why no more does, does it, and a store that is behind continues")
+  func trims() async throws {
+    try await makeRemote()
+    let young = await run("trim", "folder:\(folder)", "--older-than", "36525")
+    #expect(young.exit == 0 && young.output.contains("nothing would go; more stays, because it is not older"))
+    let plan = await run("trim", "folder:\(folder)", "--older-than", "0")
+    #expect(plan.exit == 0, "\(plan.errors)")
+    #expect(
+      plan.output.contains("7 files would go") && plan.output.contains("--write does it"), "\(plan.output)")
+    let before = await run("remote", "folder:\(folder)")
+    #expect(before.exit == 0 && before.output.contains("snapshots     at offset 12, 8"), "\(before.output)")
+    let done = await run("trim", "folder:\(folder)", "--older-than", "0", "--write", "--json")
+    #expect(done.exit == 0 && done.output.contains("\"begins\":8"), "\(done.output)")
+    let after = await run("remote", "folder:\(folder)")
+    #expect(after.exit == 0 && after.output.contains("begins        at offset 8"), "\(after.output)")
+    let again = await run("trim", "folder:\(folder)", "--older-than", "0", "--write")
+    #expect(again.exit == 0 && again.output.contains("nothing went"), "\(again.output)")
+    for name in ["behind", "new"] {
+      let read = await run("sync", path(name), "--remote", "folder:\(folder)", "--create-store")
+      #expect(read.exit == 0, "\(read.errors)\(read.output)")
+      let digests = (await run("digest", path(name)), await run("digest", path("writer")))
+      #expect(digests.0.output == digests.1.output)
+    }
+    let reread = await run("sync", path("behind"), "--remote", "folder:\(folder)", "--reread", "notes@2")
+    #expect(
+      reread.exit != 0 && reread.errors.contains("does not have the log of notes from offset 2 on"),
+      "\(reread.errors)")
+    let still = await run("sync", path("behind"), "--remote", "folder:\(folder)")
+    #expect(still.exit == 0)
+    let log = await run("log", path("behind"))
+    #expect(log.exit == 0 && log.output.contains("was retired"), "\(log.output)")
+  }
+
+  @Test("refuses what it cannot read")
+  func refuses() async throws {
+    let missing = await run("trim", "folder:\(folder)")
+    #expect(missing.exit == 4 && missing.errors.contains("hint:"))
+    _ = try await FolderRemote.create(directory: folder)
+    for arguments in [["--older-than", "99999999"], ["--zone", "none"]] {
+      let wrong = await Tool(seed: 1).run(["trim", "folder:\(folder)"] + arguments)
+      #expect(wrong.exit != 0 && wrong.errors.contains("hint:"), "\(wrong.errors)")
+    }
+  }
+}
