@@ -72,7 +72,8 @@ public protocol RemoteLog: Sendable {
   ///     it. Its chain is where the log's chain continues from, unless the remote computes the chain itself.
   /// - Returns: the outcome; see ``AppendOutcome``.
   /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `wentBack` if nothing is at the
-  ///   token's offset or after it; `mismatch` if the segment is not whole, or not of that log.
+  ///   token's offset or after it; `expired` if the log begins later; `mismatch` if the segment is not whole, or not
+  ///   of that log.
   func append(_ segment: PackedSegment, after token: ChangeToken) async throws(RemoteError) -> AppendOutcome
 
   /// Reads segments of a zone's log after a token, in their order.
@@ -85,7 +86,8 @@ public protocol RemoteLog: Sendable {
   ///   - bytesMax: the page ends before the segment that would exceed it, but has at least one if there is
   ///     one.
   /// - Throws: ``RemoteError``, as ``zoneEvents(after:)``; `zoneUnknown`; `wentBack` if the token's segment
-  ///   is missing or has another hash; `quarantined` if that segment was given up since; `damagedSegment`,
+  ///   is missing or has another hash; `expired` if the log begins later, with a snapshot; `quarantined` if that
+  ///   segment was given up since; `damagedSegment`,
   ///   `newerSegment` or `missingSegment` (nothing is there, and something follows) if the first segment
   ///   after the token cannot be read, or the token's own segment.
   func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome
