@@ -122,7 +122,7 @@ struct BadRemotes {
   }
 
   @Test(
-    "A log that went back gets back what it has lost, from whoever has read it, before anything is appended",
+    "A log that went back gets back what it has lost, from a store that has read it, before anything is appended",
     arguments: RemotePlace.Kind.allCases)
   func logWentBack(kind: RemotePlace.Kind) async throws {
     let scratch = TemporaryDirectory()

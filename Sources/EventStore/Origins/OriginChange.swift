@@ -27,18 +27,15 @@ struct OriginChange {
     try await core.perform { store in
       try OriginCommit(store: store, zone: zone, manifest: manifest, head: head, files: files).check()
     }
-    let loaded = try await SnapshotLoad(core, number, manifest).run(progress)
+    let load = SnapshotLoad(core, number, manifest)
+    let loaded = try await load.run(progress)
     do {
       try await core.perform { store in
         try OriginCommit(store: store, zone: zone, manifest: manifest, head: head, files: files)
           .run(loaded, madeAt: position)
       }
     } catch {
-      // Its rows are removed later. Another process may have taken it.
-      try? await core.perform { store in
-        guard try store.storage.states.storedRowIfThere(of: loaded.state)?.status == .loading else { return }
-        try store.storage.states.discard(loaded.state)
-      }
+      await load.discard(loaded.state)
       throw error
     }
     try await RebuildRun(core).finish()

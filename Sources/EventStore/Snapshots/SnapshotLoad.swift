@@ -24,11 +24,18 @@ struct SnapshotLoad {
         try progress(loading.loader.records, manifest.records)
       }
     } catch {
-      // Its rows are removed later.
-      try? await core.perform { try $0.storage.states.discard(state) }
+      await discard(state)
       throw error
     }
     return (state, loading.loader.assets)
+  }
+
+  /// Gives up what was loaded, unless another process has taken it. Its rows are removed later.
+  func discard(_ state: StateNumber) async {
+    try? await core.perform { store in
+      guard try store.storage.states.storedRowIfThere(of: state)?.status == .loading else { return }
+      try store.storage.states.discard(state)
+    }
   }
 
   /// The same on the calling thread.

@@ -398,16 +398,3 @@ struct ZoneRound: Sendable {
     end(.failed(misplacedResults.failure(caseName(result), in: caseName(phase), scope: .zone)))
   }
 }
-
-extension ZoneReport {
-  fileprivate mutating func add(_ outcome: FoldOutcome) {
-    beganAt = outcome.beganAt ?? beganAt
-    received += outcome.report.folded
-    receivedSegments += outcome.segments
-    bytesReceived += outcome.bytes
-    conflicts += outcome.report.conflicts
-    changes.add(outcome.changes)
-    rejectedSegments += outcome.report.rejected
-    removedTransactions += outcome.report.removed
-  }
-}

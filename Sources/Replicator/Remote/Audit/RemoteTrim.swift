@@ -153,8 +153,10 @@ package struct RemoteTrim: Sendable {
   ///   - progress: called after each object that was removed; what it throws ends the work.
   package func run(_ log: Log, progress: () throws -> Void = {}) async throws {
     let store = remote.log.objects
-    if log.newFloor != nil { try await remote.log.zones.noteTrimmedLogs() }
-    if let floor = log.newFloor { _ = try await remote.log.entries.floors.raise(to: floor) }
+    if let floor = log.newFloor {
+      try await remote.log.zones.noteTrimmedLogs()
+      _ = try await remote.log.entries.floors.raise(to: floor)
+    }
     // Nobody begins with these any more.
     for snapshot in log.snapshots {
       let parts = try await remote.snapshotManifest(of: snapshot)?.parts.count ?? 0

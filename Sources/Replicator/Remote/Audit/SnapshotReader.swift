@@ -8,7 +8,7 @@ struct SnapshotReader: Sendable {
   init(_ remote: any RemoteLog) { self.remote = remote }
 
   /// A part that is to be fetched first.
-  private struct PartNeeded: Error { var index: Int }
+  private struct PartNeeded: Error {}
 
   /// What a snapshot says of its log; nil if it cannot be read.
   func head(
@@ -19,7 +19,7 @@ struct SnapshotReader: Sendable {
     while true {
       do {
         let head = try SnapshotHead(manifest) { [parts] index in
-          guard parts.indices.contains(index) else { throw PartNeeded(index: index) }
+          guard parts.indices.contains(index) else { throw PartNeeded() }
           return parts[index]
         }
         return (manifest, head)

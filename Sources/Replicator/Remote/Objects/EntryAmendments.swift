@@ -153,9 +153,8 @@ package struct EntryAmendments: Sendable {
   /// Throws if no snapshot would be left for the entries that a log does not have any more.
   private func checkMayGiveUp(_ offset: UInt64, of log: EntryPlace.Log) async throws(RemoteError) {
     guard let floor = try await entries.floors.floor(of: log.incarnation) else { return }
-    let first = RemoteSnapshot(of: log.zone, log.incarnation, at: floor.offset, by: floor.maker)
     let names = SnapshotNames(objects: objects)
-    if floor.offset < offset, try await names.manifest(of: first) != nil { return }
+    if floor.offset < offset, try await names.manifest(of: floor.snapshot(of: log.zone)) != nil { return }
     throw RemoteError(
       .mismatch,
       "the log begins at offset \(floor.offset) with a snapshot, and without the one there no store could begin",

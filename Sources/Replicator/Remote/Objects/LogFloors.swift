@@ -85,3 +85,10 @@ struct LogFloors: Sendable {
     }
   }
 }
+
+extension LogFloor {
+  /// The snapshot with which the log begins.
+  func snapshot(of zone: ZoneID) -> RemoteSnapshot {
+    RemoteSnapshot(of: zone, incarnation, at: offset, by: maker)
+  }
+}

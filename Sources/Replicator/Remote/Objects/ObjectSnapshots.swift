@@ -34,9 +34,7 @@ struct ObjectSnapshots: Sendable {
     -> RemoteSnapshot?
   {
     do throws(RemoteError) {
-      return try await LogFloors(objects: objects).floor(of: incarnation).map {
-        RemoteSnapshot(of: zone, incarnation, at: $0.offset, by: $0.maker)
-      }
+      return try await LogFloors(objects: objects).floor(of: incarnation)?.snapshot(of: zone)
     } catch {
       guard error.isAboutOneObject else { throw error }
       return nil

@@ -2,8 +2,8 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// An old copy of the remote takes its place for good. If nothing was written there since, what is lost is put back by
-/// whoever has it. Else every store reads the zone's log again and sends what it has of what is lost. All end equal.
+/// An old copy of the remote takes its place for good. If nothing was written there since, what is lost is put back by a
+/// device that has it. Else every store reads the zone's log again and sends what it has of what is lost. All end equal.
 struct OldRemote: AftermathEvent {
   unowned let world: SimulatedWorld
 

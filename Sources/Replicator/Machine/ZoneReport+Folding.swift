@@ -1,0 +1,15 @@
+import EventStore
+
+extension ZoneReport {
+  /// Adds what a fold did.
+  mutating func add(_ outcome: FoldOutcome) {
+    beganAt = outcome.beganAt ?? beganAt
+    received += outcome.report.folded
+    receivedSegments += outcome.segments
+    bytesReceived += outcome.bytes
+    conflicts += outcome.report.conflicts
+    changes.add(outcome.changes)
+    rejectedSegments += outcome.report.rejected
+    removedTransactions += outcome.report.removed
+  }
+}
