@@ -91,8 +91,7 @@ struct Explainer: ~Copyable {
   ) throws -> [Explanation] {
     let (isVisible, missingTarget) = try (read.contains(record), read.missingTarget(of: record))
     let (pasts, origin) = try past(of: record, cells, element)
-    let view = read.readView
-    let retired = try view.zones.origin(of: view.zones.number(of: record.zone))
+    let retired = try read.retiredThrough(of: record.zone)
     // One transaction may have made very many heads: they share its entry.
     var entries: [TransactionID: LogEntry?] = [:]
     return try zip(cells, pasts).map { cell, past in
@@ -116,7 +115,7 @@ struct Explainer: ~Copyable {
         missingTarget: missingTarget, heads: explained,
         reasons: isContested ? heads.dropFirst().map { Explanation.reason(heads[0], $0) } : [],
         replaced: past.replaced, edits: element == nil ? past.edits : [], movedFrom: origin,
-        retiredThrough: retired?.position)
+        retiredThrough: retired)
     }
   }
 

@@ -183,3 +183,11 @@ extension LogEntry {
     return transaction.operations.contains { $0.record == record.name }
   }
 }
+
+extension ReadTransaction {
+  /// The last position of the log of which a zone's history was retired; nil if the store has all of it.
+  package func retiredThrough(of zone: ZoneID) throws -> Position? {
+    let zones = readView.zones
+    return try zones.origin(of: zones.number(of: zone))?.position
+  }
+}

@@ -58,11 +58,15 @@ struct LogCommand: StoreCommand {
     }
     try page.flush()
     if !store.json, limit == nil {
-      for zone in try opened.information().zones where filter.zone == nil || filter.zone == zone.id {
-        guard let origin = zone.origin, origin.position > filter.after else { continue }
-        try console.output.line(
-          console.output.styled(
-            "the history of \(Display.zone(zone.id)) up to position \(origin.position) was retired", .quiet))
+      try opened.read { transaction in
+        for zone in try transaction.zones() where filter.zone == nil || filter.zone == zone {
+          guard let position = try transaction.retiredThrough(of: zone), position > filter.after else {
+            continue
+          }
+          try console.output.line(
+            console.output.styled(
+              "the history of \(Display.zone(zone)) up to position \(position) was retired", .quiet))
+        }
       }
     }
     if page.isEmpty, !follow, !store.json {
