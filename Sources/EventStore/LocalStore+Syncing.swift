@@ -255,6 +255,15 @@ extension LocalStore {
     try await core.performFolded { try LogRereading($0).begin(zone, from: offset) }
   }
 
+  /// Begins to read a zone's remote log again from the first offset at which it has something else than this store has
+  /// read: a remote that went back, and to which others have written since. All that the store has stays. What the log
+  /// lacks is pending, that of others too, and is sent unchanged once the log was read to its end.
+  ///
+  /// - Returns, Throws, Complexity: as ``beginRereading(_:from:)``.
+  package func part(_ zone: ZoneID, from offset: UInt64) async throws -> UInt64? {
+    try await core.performFolded { try LogRereading($0).begin(zone, from: offset, isParted: true) }
+  }
+
   /// Whether a zone's log is being read again.
   package func isRereading(_ zone: ZoneID) throws -> Bool { try ZoneSync(core).isRereading(zone) }
 

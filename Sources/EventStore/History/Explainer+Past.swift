@@ -62,6 +62,10 @@ extension Explainer {
       base = incarnation.map { ($0, found.offset) }
     }
     let replica = try read.readView.replicas.number(of: made.replica)
+    if let replica {
+      let lane = Lane(zone: zone, replica: replica, epoch: made.epoch)
+      base = try read.readView.baseLimits.limited(base, of: lane, made.sequence)
+    }
     return CausalContext(
       zone: zone, replica: replica ?? .none, epoch: made.epoch, sequence: made.sequence, base: base)
   }

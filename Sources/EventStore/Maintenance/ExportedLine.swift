@@ -11,6 +11,7 @@ package enum ExportedLine: Hashable, Sendable {
   case zone(ZoneID, ZoneAttachment, token: ExportedToken?, base: Base?, assets: AssetPolicy)
   case segment(ExportedSegment)
   case contested(ExportedContest)
+  case limit(ExportedLimit)
   case transaction(LogEntry)
 }
 
@@ -57,6 +58,19 @@ package struct ExportedSegment: Hashable, Sendable {
     self.hash = hash
     self.receivedMilliseconds = receivedMilliseconds
     self.rejection = rejection
+  }
+}
+
+/// Transactions of a lane that had seen what a zone's log has lost, and were offered again.
+package struct ExportedLimit: Hashable, Sendable {
+  package var zone: ZoneID
+  package var lane: StoreIdentity
+  package var sequences: ClosedRange<UInt64>
+  /// Up to where of which log they have seen it at most; the offset is 0 for nothing.
+  package var base: Base
+
+  package init(zone: ZoneID, lane: StoreIdentity, sequences: ClosedRange<UInt64>, base: Base) {
+    (self.zone, self.lane, self.sequences, self.base) = (zone, lane, sequences, base)
   }
 }
 

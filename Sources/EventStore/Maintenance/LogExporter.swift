@@ -3,8 +3,8 @@ package import OperationFormat
 
 extension ReadTransaction {
   /// Calls a closure with the lines of the store's log, until it returns false: identity, policies, deletions
-  /// of zones, zones, segments, lanes that had seen what a log has lost, then the transactions in the log's
-  /// order.
+  /// of zones, zones, segments, lanes and transactions that had seen what a log has lost, then the transactions in the
+  /// log's order.
   ///
   /// - Parameter only: the zone to export; nil for all. Rows of other zones are not read: they may be
   ///   damaged.
@@ -52,7 +52,9 @@ private struct LogExporter: ~Copyable {
       let assets = try view.assets.policy(of: number)
       guard try body(.zone(id, attachment, token: token, base: base, assets: assets)) else { return }
     }
-    guard try forEachSegment(zones, body), try forEachContest(zones, body) else { return }
+    guard try forEachSegment(zones, body), try forEachContest(zones, body), try forEachLimit(zones, body) else {
+      return
+    }
     try read.history(zone: only) { try body(.transaction($0)) }
   }
 
@@ -102,6 +104,23 @@ private struct LogExporter: ~Copyable {
       epoch: row.epoch, sequences: row.first...max(row.first, row.last), hash: row.hash,
       receivedMilliseconds: row.receivedMilliseconds, rejection: row.rejection, chain: row.chain,
       isChainStated: row.isChainStated)
+  }
+
+  private func forEachLimit(
+    _ zones: [(number: ZoneNumber, id: ZoneID)], _ body: (ExportedLine) throws -> Bool
+  ) throws -> Bool {
+    for (number, id) in zones {
+      var isWanted = true
+      try view.baseLimits.forEach(of: number) { lane, sequences, limit in
+        let identity = StoreIdentity(replica: try view.replicas.identity(of: lane.replica), epoch: lane.epoch)
+        let line = ExportedLimit(
+          zone: id, lane: identity, sequences: sequences, base: try base(limit.incarnation, limit.offset))
+        isWanted = try body(.limit(line))
+        return isWanted
+      }
+      guard isWanted else { return false }
+    }
+    return true
   }
 
   /// Adopted lanes that had seen what the remote log has lost. Another branch of a lane is not exported: the

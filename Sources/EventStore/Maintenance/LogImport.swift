@@ -93,6 +93,12 @@ struct LogImport {
         Lane(
           zone: try storage.zones.number(of: contested.zone), replica: replica, epoch: contested.lane.epoch),
         .byBase(from: contested.first, baseMax: contested.baseMax))
+    case .limit(let limit):
+      let zone = try storage.zones.number(of: limit.zone)
+      let replica = try storage.replicas.makeNumber(for: limit.lane.replica)
+      try storage.baseLimits.set(
+        (try incarnation(limit.base), limit.base.offset),
+        of: Lane(zone: zone, replica: replica, epoch: limit.lane.epoch), limit.sequences)
     case .transaction(let entry):
       try importTransaction(entry)
     }
@@ -163,7 +169,8 @@ struct LogImport {
   /// Remembers that the log does not have what a pending transaction had seen: a remote that went back, of
   /// which the file says nothing. How much of that the log has is unknown.
   private func contestIfAhead(_ header: LogEntryHeader) throws {
-    guard let token = try storage.zoneRow(header.zone).token, let base = header.base,
+    guard let token = try storage.zoneRow(header.zone).token,
+      let base = try storage.baseLimits.base(of: header),
       base.incarnation == token.incarnation, base.offset > token.offset
     else { return }
     let known = try storage.lanes.contest(of: header.replica, header.epoch, in: header.zone, token)
@@ -233,10 +240,11 @@ struct LogImport {
     } else if let parent = header.parent, parent.sequence > 0 {
       least = seen(try storage.base(of: parent.replica, parent.epoch, parent.sequence, in: zone))
     }
-    guard seen(header.base) >= least else {
+    let found = seen(try storage.baseLimits.base(of: header))
+    guard found >= least else {
       throw StoreError(
         .importInvalid,
-        "the transaction at position \(position) has seen offset \(seen(header.base)), and the one before it "
+        "the transaction at position \(position) has seen offset \(found), and the one before it "
           + "\(least)",
         hint: "the file was changed: export the log again")
     }

@@ -14,13 +14,15 @@ struct SeenOffsets {
       base.flatMap { $0.incarnation == incarnation ? $0.offset : nil } ?? 0
     }
     let lane = Lane(zone: header.zone, replica: header.replica, epoch: header.epoch)
-    let found = offset(header.base)
+    let limits = source.readView.baseLimits
+    let found = offset(try limits.base(of: header))
     var before = offsets[lane] ?? 0
     if header.sequence == 1, let parent = header.parent,
       let position = try source.readView.log.position(
         of: parent.replica, parent.epoch, parent.sequence, in: header.zone)
     {
-      before = offset(try source.readView.log.withEntry(at: position) { header, _ in header.base })
+      before = offset(
+        try source.readView.log.withEntry(at: position) { header, _ in try limits.base(of: header) })
     }
     offsets[lane] = found
     return found < before ? "it had seen offset \(found), and what it follows \(before)" : nil

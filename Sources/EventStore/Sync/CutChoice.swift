@@ -44,7 +44,7 @@ private struct CutChoice {
     }
     guard let lane = try nextLane(lanes, number) else { return nil }
     try checkIsOpen(lane, zone, number, token)
-    let transactions = try proposal(lane, number)
+    let (transactions, limit) = try proposal(lane, number)
     guard !transactions.isEmpty else {
       throw StoreError.missing(lane.placed + 1, zone)
     }
@@ -56,7 +56,8 @@ private struct CutChoice {
     }
     let header = try SegmentHeader.describing(
       transactions, incarnation: incarnation,
-      baseProof: { try view.segments.proof(of: $0, in: number, token.incarnation) }, previousHash: previous)
+      baseProof: { try view.segments.proof(of: $0, in: number, token.incarnation) }, previousHash: previous,
+      limit: limit?.incarnation == token.incarnation ? limit?.offset : nil)
     return SegmentCut(header: header, isStored: false, transactions: transactions)
   }
 
@@ -89,14 +90,20 @@ private struct CutChoice {
     }
   }
 
-  /// As many of a lane's next transactions as others fold at once without making their writers wait.
-  private func proposal(_ lane: PendingLane, _ zone: ZoneNumber) throws -> [[UInt8]] {
+  /// As many of a lane's next transactions as others fold at once without making their writers wait. All have the same
+  /// limit, or none: see ``BaseLimits``.
+  private func proposal(
+    _ lane: PendingLane, _ zone: ZoneNumber
+  ) throws -> (transactions: [[UInt8]], limit: BaseNumbers?) {
+    let name = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
+    let limit = try view.baseLimits.limit(of: name, lane.placed + 1)
+    let last = try view.baseLimits.last(like: lane.placed + 1, of: name, through: lane.last)
     var transactions: [[UInt8]] = []
     var work = FoldWork()
     var byteCount = 0
     var decoder = BodyDecoder()
     var sequence = lane.placed + 1
-    while sequence <= lane.last, let bytes = try bytes(sequence, of: lane.replica, lane.epoch, zone) {
+    while sequence <= last, let bytes = try bytes(sequence, of: lane.replica, lane.epoch, zone) {
       var reader = ByteReader(bytes.span.bytes)
       _ = try TransactionHeader.read(from: &reader)
       try decoder.parse(bytes.span.bytes.extracting(reader.position...))
@@ -114,7 +121,7 @@ private struct CutChoice {
       transactions.append(bytes)
       sequence += 1
     }
-    return transactions
+    return (transactions, limit)
   }
 
   /// The canonical bytes of a transaction, nil if the log has none.

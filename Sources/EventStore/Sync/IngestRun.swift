@@ -86,7 +86,8 @@ struct IngestRun {
   func acknowledge(_ acknowledgement: Acknowledgement) async throws -> IngestReport {
     return try await core.perform { store in
       var report = IngestReport()
-      try RemoteIngest(store).acknowledge(acknowledgement, &report)
+      var ingest = RemoteIngest(store)
+      try ingest.acknowledge(acknowledgement, &report)
       return report
     }
   }

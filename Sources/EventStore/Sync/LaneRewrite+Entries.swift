@@ -49,13 +49,15 @@ extension LaneRewrite {
     try storage.meta.moveUndos(moves)
   }
 
-  /// A lane's transactions from one on.
+  /// A lane's transactions from one on, with what they have seen as their bases.
   func entries(_ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber) throws -> [LostEntry] {
     guard first <= lane.last else { return [] }
     return try (first...lane.last).map { sequence in
-      guard let (header, body) = try store.entry(lane.replica, lane.epoch, sequence, zone),
+      guard let (found, body) = try store.entry(lane.replica, lane.epoch, sequence, zone),
         let position = try storage.log.position(of: lane.replica, lane.epoch, sequence, in: zone)
       else { throw StoreError.missing(sequence, try storage.zoneNumbers.identity(of: zone)) }
+      var header = found
+      header.base = try storage.baseLimits.base(of: header)
       return LostEntry(position: position, header: header, body: body)
     }
   }
@@ -121,8 +123,10 @@ extension LaneRewrite {
     store.fold.reset()
     if !positions.isEmpty {
       let lane = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
-      try storage.log.removeSequences(first...first + UInt64(positions.count - 1), of: lane)
+      let sequences = first...first + UInt64(positions.count - 1)
+      try storage.log.removeSequences(sequences, of: lane)
       try storage.log.remove(positions)
+      try storage.baseLimits.set(nil, of: lane, sequences)
     }
     storage.forgetSequences()
   }

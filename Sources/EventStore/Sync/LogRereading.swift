@@ -17,8 +17,10 @@ struct LogRereading {
   /// is set before it. No transaction is taken away: the store's own ones that have no placement any more are
   /// pending, those of others wait.
   ///
+  /// - Parameter isParted: whether the log has something else from the offset on. Then all that the store has stays, and
+  ///   is offered again: see ``BaseLimits``.
   /// - Complexity: linear in the segments from the offset on
-  func begin(_ zone: ZoneID, from offset: UInt64) throws -> UInt64? {
+  func begin(_ zone: ZoneID, from offset: UInt64, isParted: Bool = false) throws -> UInt64? {
     let (number, known) = try storage.zones.visible(zone)
     guard let token = known.token else { return nil }
     var row = known
@@ -32,6 +34,7 @@ struct LogRereading {
           + "snapshot at offset \(origin.offset)",
         hint: "what the store has is kept. Let a new store read the zone from the remote")
     }
+    if isParted { try limitBases(of: number, token.incarnation, to: first - 1) }
     let own = try storage.replicas.makeNumber(for: identity.replica)
     let written = try storage.lanes.writtenHere(in: number, row, identity)
     for lane in try storage.segments.takeBack(of: number, token.incarnation, from: first) {
@@ -58,13 +61,39 @@ struct LogRereading {
     try storage.zones.removeCut(of: number)
     let hash = try storage.segments.row(at: first - 1, in: number, token.incarnation)?.hash
     row.token = ZoneRow.Token(incarnation: token.incarnation, offset: first - 1, hash: hash ?? .zero)
-    storage.setZoneRow(row, number)
     // The base stays until the log was read to its end: transactions that are written before have seen what
-    // is stored here.
+    // is stored here. What the log has lost, they cannot say that they have seen.
     let seen = try max(pendingBase(number, row, token), before?.seen ?? 0)
+    if isParted { row.base = first > 1 ? (token.incarnation, first - 1) : nil }
+    storage.setZoneRow(row, number)
     try storage.lanes.setRereading(
-      Rereading(first: min(first, before?.first ?? first), seen: seen), of: number)
+      Rereading(
+        first: min(first, before?.first ?? first), seen: seen, isParted: isParted || before?.isParted ?? false),
+      of: number)
     return first
+  }
+
+  /// Limits what the transactions of a zone had seen of a log, where they had seen more.
+  ///
+  /// - Complexity: linear in those that had, and in the lanes
+  private func limitBases(
+    of zone: ZoneNumber, _ incarnation: IncarnationNumber, to last: UInt64
+  ) throws {
+    for found in try storage.lanes.countedLanes(of: zone) {
+      let lane = Lane(zone: zone, replica: found.replica, epoch: found.epoch)
+      let retired = try storage.retired(lane)
+      // In a lane, what was seen never goes back.
+      var first = found.last
+      while first > retired,
+        let base = try storage.base(of: lane.replica, lane.epoch, first, in: zone),
+        base.incarnation == incarnation, base.offset > last
+      {
+        first -= 1
+      }
+      if first < found.last {
+        try storage.baseLimits.set((incarnation, last), of: lane, first + 1...found.last)
+      }
+    }
   }
 
   /// Removes the transactions of a waiting lane that a segment of the log has with other bytes: the log
@@ -96,6 +125,8 @@ struct LogRereading {
   /// has replaced, are removed: the store has what a new one would have. The store's own that had seen what
   /// the log does not have are issued again, with bases that reach no further than what they had seen of it.
   ///
+  /// In a log that has parted, all that it lacks is pending, unless it has closed the lane.
+  ///
   /// - Returns: how many transactions were taken out.
   /// - Complexity: linear in the transactions from the offset on, in one commit
   func end(_ zone: ZoneID) throws -> Int {
@@ -114,7 +145,7 @@ struct LogRereading {
       let parts = givenUp[Lane(zone: number, replica: held.replica, epoch: held.epoch)] ?? []
       let isGivenUp = parts.contains { $0.contains(lane.placed + 1) }
       let isSeen = try firstRebased(of: lane, number, bases) == nil
-      if isClosed || !isGivenUp || !isSeen {
+      if isClosed || !rereading.isParted && (!isGivenUp || !isSeen) {
         try takeOut(lane.placed + 1, of: lane, number)
         removed += Int(lane.count)
       }
@@ -123,17 +154,22 @@ struct LogRereading {
     try storage.lanes.removeRereading(of: number, token.incarnation)
     try storage.lanes.dropShipped(of: number, token.incarnation)
     try reorder(number, token.incarnation, from: rereading.first)
-    try rebase(number, token, bases)
+    try raiseBase(of: number, to: token)
+    if !rereading.isParted { try rebase(number, token, bases) }
     try Rebuild(store).refold(number)
     return removed
   }
 
-  /// Sets the base of new transactions to the log's end, and limits those of pending ones to what they had
-  /// seen.
-  private func rebase(_ zone: ZoneNumber, _ token: ZoneRow.Token, _ bases: RereadBases) throws {
+  /// Sets the base of new transactions to the log's end.
+  private func raiseBase(of zone: ZoneNumber, to token: ZoneRow.Token) throws {
     var row = try storage.zoneRow(zone)
     row.base = token.offset > 0 ? (token.incarnation, token.offset) : nil
     storage.setZoneRow(row, zone)
+  }
+
+  /// Limits the bases of pending transactions to what they had seen.
+  private func rebase(_ zone: ZoneNumber, _ token: ZoneRow.Token, _ bases: RereadBases) throws {
+    let row = try storage.zoneRow(zone)
     let own = try laneRewrite.ownLanes(of: zone, row, token)
     let cuts = try own.compactMap { lane in
       try firstRebased(of: lane, zone, bases).map { LaneRewrite.LaneCut(lane: lane, first: $0) }
@@ -149,7 +185,7 @@ struct LogRereading {
         let entry = try store.entry(lane.replica, lane.epoch, first, zone)
       else { continue }
       // Later transactions have seen no less.
-      let limit = entry.header.base.flatMap {
+      let limit = try storage.baseLimits.base(of: entry.header).flatMap {
         bases.rebased(($0.incarnation, min($0.offset, known?.baseMax ?? .max)))?.offset
       }
       try storage.lanes.setContest(
@@ -293,7 +329,7 @@ struct LogRereading {
     guard lane.placed < lane.last else { return nil }
     for sequence in lane.placed + 1...lane.last {
       guard let entry = try store.entry(lane.replica, lane.epoch, sequence, zone) else { continue }
-      if bases.changes(entry.header.base) { return sequence }
+      if try bases.changes(storage.baseLimits.base(of: entry.header)) { return sequence }
     }
     return nil
   }

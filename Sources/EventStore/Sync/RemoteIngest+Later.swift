@@ -28,6 +28,7 @@ extension RemoteIngest {
     guard isFoldingAgain || isTooMuch, let zone else {
       do {
         try ingestAll(&self, &report)
+        try foldChangedLimits()
         return report
       } catch is FoldBoundReached {
         throw FoldBoundReached(segments: report.segments)
@@ -45,6 +46,13 @@ extension RemoteIngest {
     storage.setZoneRow(row, number)
     try Rebuild(store).refold(number)
     return report
+  }
+
+  /// Folds a zone again whose transactions have other limits than they were folded by. The end of a rereading does so
+  /// itself.
+  func foldChangedLimits() throws {
+    guard let zone = zoneOfChangedLimits, try storage.lanes.rereading(of: zone) == nil else { return }
+    try Rebuild(store).refold(zone)
   }
 
   /// Whether the log is being folded again for a zone: for it, or for all.

@@ -93,7 +93,7 @@ extension RemoteIngest {
     try rules.checkFit(of: segment, lane, log)
     _ = try rules.chain(of: segment, log)
     let last = try storage.lastSequence(of: lane.number, lane.epoch, in: zone)
-    _ = try forEachTransaction(of: segment, lane, log) { header, body in
+    _ = try forEachTransaction(of: segment, lane, log) { header, body, _ in
       if header.sequence > last {
         _ = try segment.parsing { try store.timestamp(ofArrived: body, in: ZoneID(name: header.zone.name)) }
       } else if let entry = try store.entry(lane.number, header.epoch, header.sequence, zone) {

@@ -6,6 +6,8 @@ struct RemoteIngest {
   let store: StoreTransaction
   /// Whether transactions go into the log now and are folded later: see ``ingestOrAppend(of:isTooMuch:_:)``.
   var foldsLater = false
+  /// A zone in which what transactions had seen is another than they were folded by: it is folded again.
+  var zoneOfChangedLimits: ZoneNumber?
 
   init(_ store: StoreTransaction) { self.store = store }
 
@@ -25,8 +27,10 @@ struct RemoteIngest {
     let chain = try rules.chain(of: segment, log)
     let conflictsBefore = store.fold.conflictCount
     var capped: [Known] = []
-    let last = try forEachTransaction(of: segment, lane, log) { header, body in
-      if let known = try ingest(header, body, lane.number, log, segment, &report) { capped.append(known) }
+    let last = try forEachTransaction(of: segment, lane, log) { header, body, seen in
+      if let known = try ingest(header, body, lane.number, log, segment, seen: seen, &report) {
+        capped.append(known)
+      }
     }
     var row = SegmentRow(
       replica: lane.number, epoch: lane.epoch, first: lane.first, last: last,
@@ -40,12 +44,13 @@ struct RemoteIngest {
     report.token = try token(of: zone, segment.zone, segment.incarnation)
   }
 
-  /// Calls a closure with each transaction of a segment, once its header keeps the rules of the log.
+  /// Calls a closure with each transaction of a segment, once its header keeps the rules of the log, and with up to
+  /// where it has seen the log.
   ///
   /// - Returns: the last one's sequence.
   func forEachTransaction(
     of segment: RemoteSegment, _ lane: SegmentLane, _ log: LogPrefix,
-    _ body: (TransactionHeader, RawSpan) throws -> Void
+    _ body: (TransactionHeader, RawSpan, _ seen: UInt64) throws -> Void
   ) throws -> UInt64 {
     var next = lane.first
     var seen = try rules.seenBefore(lane, log)
@@ -55,13 +60,13 @@ struct RemoteIngest {
         return (try TransactionHeader.read(from: &reader, in: segment.zone), reader.position)
       }
       try rules.check(header, in: segment, lane, next, log, &seen)
-      try body(header, bytes.span.bytes.extracting(bodyStart...))
+      try body(header, bytes.span.bytes.extracting(bodyStart...), seen)
       next = header.sequence + 1
     }
     return next - 1
   }
 
-  func acknowledge(_ acknowledgement: Acknowledgement, _ report: inout IngestReport) throws {
+  mutating func acknowledge(_ acknowledgement: Acknowledgement, _ report: inout IngestReport) throws {
     let (zone, incarnation) = try target(acknowledgement.zone, acknowledgement.incarnation)
     let own = StoreIdentity(
       replica: identity.replica, epoch: try storage.zoneRow(zone).ownEpoch(identity))
@@ -99,6 +104,7 @@ struct RemoteIngest {
       byteCount: acknowledgement.header?.unpackedBytes ?? 0, isRead: link != nil)
     try retime(capped, zone, &report)
     report.token = try token(of: zone, acknowledgement.zone, acknowledgement.incarnation)
+    try foldChangedLimits()
   }
 
   /// The log's chain at a shipped segment that is the token's next one; nil for any other, and if the remote
@@ -118,7 +124,7 @@ struct RemoteIngest {
   /// fetched again. One that is further behind is checked when it is fetched.
   ///
   /// - Returns: whether it was rejected.
-  private func isRejected(
+  private mutating func isRejected(
     _ acknowledgement: Acknowledgement, _ writer: StoreIdentity, _ replica: ReplicaNumber, _ zone: ZoneNumber,
     _ incarnation: IncarnationNumber, _ report: inout IngestReport
   ) throws -> Bool {
@@ -135,6 +141,7 @@ struct RemoteIngest {
         let header = try storage.log.withEntry(at: position) { header, _ in header }
         try rules.check(
           try storage.log.transactionHeader(of: header), in: segment, lane, sequence, log, &seen)
+        try takeLimit(of: header, log, segment, seen: seen)
       }
       return false
     } catch let error as StoreError {
@@ -172,11 +179,12 @@ struct RemoteIngest {
   /// Folds one transaction of a segment, or compares it with the stored one.
   ///
   /// - Returns: the stored one, if a receive time limits its timestamp.
-  private func ingest(
+  private mutating func ingest(
     _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ log: LogPrefix,
-    _ segment: RemoteSegment, _ report: inout IngestReport
+    _ segment: RemoteSegment, seen: UInt64, _ report: inout IngestReport
   ) throws -> Known? {
     let zone = log.zone
+    let lane = Lane(zone: zone, replica: replica, epoch: header.epoch)
     let last = try storage.lastSequence(of: replica, header.epoch, in: zone)
     guard header.sequence > last else {
       report.known += 1
@@ -185,6 +193,7 @@ struct RemoteIngest {
         return nil
       }
       try compare(header, body, with: entry, log, segment)
+      try takeLimit(of: entry.header, log, segment, seen: seen)
       let placed = try storage.placements.lastPlaced(replica, header.epoch, in: zone, log.incarnation)
       // Another store may have shipped what was pending here, without the assets that it names.
       if placed < header.sequence { try store.noteUnsentAssets(in: entry.body.span.bytes, zone) }
@@ -197,10 +206,40 @@ struct RemoteIngest {
     let wall = store.wallMilliseconds()
     let numbered = try store.entryHeader(
       for: header, replica, zone, arrivalDelay: wall &- Int64(timestamp.milliseconds))
+    if let limit = limit(of: numbered, log, segment, seen: seen) {
+      try storage.baseLimits.set(limit, of: lane, header.sequence...header.sequence)
+    }
     try append(numbered, body: body, receivedMilliseconds: segment.receivedMilliseconds)
     store.clock.observe(timestamp, wallMilliseconds: wall)
     report.folded += 1
     return nil
+  }
+
+  /// The limit of one of a segment's transactions, which has seen the log up to an offset; nil for none.
+  private func limit(
+    of header: LogEntryHeader, _ log: LogPrefix, _ segment: RemoteSegment, seen: UInt64
+  ) -> BaseNumbers? {
+    guard segment.limit != nil, header.baseIncarnation == log.incarnation, header.baseOffset > seen
+    else { return nil }
+    return (log.incarnation, seen)
+  }
+
+  /// Gives a known transaction the limit that the first segment which has it says: this store, or a log that was lost,
+  /// may have given it another.
+  private mutating func takeLimit(
+    of header: LogEntryHeader, _ log: LogPrefix, _ segment: RemoteSegment, seen: UInt64
+  ) throws {
+    guard try segment.limit != nil || storage.hasLimits(log.zone) else { return }
+    let place = try storage.placements.placement(
+      of: header.replica, header.epoch, header.sequence, in: log.zone, log.incarnation)
+    if let place, place.offset < segment.offset { return }
+    let (said, known) = (
+      limit(of: header, log, segment, seen: seen), try storage.baseLimits.limit(of: header.lane, header.sequence)
+    )
+    guard said?.incarnation != known?.incarnation || said?.offset != known?.offset else { return }
+    try storage.baseLimits.set(said, of: header.lane, header.sequence...header.sequence)
+    try storage.meta.countRewrite()
+    zoneOfChangedLimits = log.zone
   }
 
   /// Throws unless the store has the same bytes for a transaction. Where the log has others before, the

@@ -11,6 +11,9 @@ package struct RemoteSegment: Sendable {
   var receivedMilliseconds: UInt64?
   /// The greatest offset that any of its transactions had seen; 0 if none had seen any, or it is not said.
   var base: UInt64
+  /// Up to where transactions have seen the log that name a greater base; nil unless it was offered again: see
+  /// `FormerPlace`.
+  package var limit: UInt64?
   /// What shows that its writer had seen the log up to ``base``: see `SegmentHeader.baseProof`; nil if it is
   /// not said.
   var baseProof: ContentHash?

@@ -176,6 +176,13 @@ struct SegmentRules {
     return base.incarnation == log.incarnation ? base.offset : 0
   }
 
+  private func seen(by id: TransactionID, _ log: LogPrefix) throws -> UInt64 {
+    guard let replica = try storage.replicaNumber(of: id.replica),
+      try has(id.sequence, of: replica, id.epoch, log)
+    else { return 0 }
+    return try seen(by: id.sequence, of: replica, id.epoch, log)
+  }
+
   /// Up to where of the log the transaction before a segment had seen the log.
   func seenBefore(_ lane: SegmentLane, _ log: LogPrefix) throws -> UInt64 {
     try seen(by: lane.first - 1, of: lane.number, lane.epoch, log)
@@ -195,11 +202,14 @@ struct SegmentRules {
     }
     guard header.sequence == sequence else { throw mismatch("is not sequence \(sequence)") }
     guard sequence < .max else { throw mismatch("is the last there can be") }
-    if let base = header.base, base.incarnation == segment.incarnation, base.offset >= segment.offset {
-      throw mismatch("claims to have seen offset \(base.offset)", .base)
-    }
     let before = seen
     seen = header.base.map { $0.incarnation == segment.incarnation ? $0.offset : 0 } ?? 0
+    if let limit = segment.limit {
+      // What the lane, or its parent, had seen of the log as it is now, it has seen too.
+      let inherited = try max(before, header.parent.map { try self.seen(by: $0, log) } ?? 0)
+      seen = min(seen, max(limit, inherited))
+    }
+    guard seen < segment.offset else { throw mismatch("claims to have seen offset \(seen)", .base) }
     // A transaction that has seen another has seen all that the other had seen.
     guard seen >= before else {
       throw mismatch("has seen offset \(seen), and the one before it \(before)", .base)
@@ -257,6 +267,7 @@ extension RemoteSegment {
     statement = header?.statement.hash
     statedChain = acknowledgement.statedChain
     saidSequences = acknowledgement.sequences
+    limit = header?.limit
   }
 
   /// The sequences that it says it has.

@@ -20,6 +20,8 @@ struct CutRow: Hashable, Sendable {
   var packedBytes: UInt64
   var contentHash: ContentHash
   var previousHash: ContentHash
+  /// The greatest base that its transactions name, if that is beyond their limit: see `FormerPlace`; else 0.
+  var formerBase: UInt64
 
   init(_ header: SegmentHeader, _ incarnation: IncarnationNumber, _ replica: ReplicaNumber) {
     version = header.version
@@ -37,6 +39,7 @@ struct CutRow: Hashable, Sendable {
     packedBytes = header.packedBytes
     contentHash = header.contentHash
     previousHash = header.previousHash
+    formerBase = header.limit == nil ? 0 : header.former?.base ?? 0
   }
 
   /// The header with identities for numbers.
@@ -48,7 +51,7 @@ struct CutRow: Hashable, Sendable {
       replica: replica, epoch: epoch, sequences: sequences, base: base, baseProof: baseProof,
       operationCount: operationCount, timestamps: timestamps, codec: codec, keyID: keyID,
       unpackedBytes: unpackedBytes, packedBytes: packedBytes, contentHash: contentHash,
-      previousHash: previousHash)
+      previousHash: previousHash, former: formerBase == 0 ? nil : .lost(incarnation, base: formerBase))
   }
 
   // | bytes | what |
@@ -61,6 +64,7 @@ struct CutRow: Hashable, Sendable {
   // | 1 | codec |
   // | varint ×3 | key, unpacked and packed bytes |
   // | 32 ×2 | hash of the content, and of the replica's segment before |
+  // | varint | greatest base that its transactions name; absent unless that is beyond their limit |
 
   func append(to writer: inout ByteWriter) {
     writer.append(version)
@@ -80,6 +84,7 @@ struct CutRow: Hashable, Sendable {
     writer.append(varint: packedBytes)
     writer.append(contentHash)
     writer.append(previousHash)
+    if formerBase > 0 { writer.append(varint: formerBase) }
   }
 
   init(_ row: RawSpan) throws(FormatError) {
@@ -107,6 +112,7 @@ struct CutRow: Hashable, Sendable {
     packedBytes = try reader.readVarint("cut.packedBytes")
     contentHash = try ContentHash.read(from: &reader, "cut.contentHash")
     previousHash = try ContentHash.read(from: &reader, "cut.previousHash")
+    formerBase = reader.remaining > 0 ? try reader.readVarint("cut.formerBase") : 0
     try reader.finish("cut row")
   }
 }

@@ -27,7 +27,9 @@ struct LaneBases<Source: TableReading>: TableView {
     for run in runs {
       for position in run.lowerBound.rawValue...run.upperBound.rawValue {
         sequence += 1
-        let found = try log.withEntry(at: Position(rawValue: position)) { header, _ in header.base }
+        let found = try log.withEntry(at: Position(rawValue: position)) { header, _ in
+          try baseLimits.base(of: header)
+        }
         let base = found.map { $0.incarnation == incarnation ? $0.offset : 0 } ?? 0
         if steps.last?.base != base { steps.append(BaseStep(sequence: sequence, base: base)) }
       }

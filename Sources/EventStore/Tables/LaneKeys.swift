@@ -9,7 +9,7 @@ import OperationFormat
 // | 3, zone (4), incarnation (4), replica (4), epoch (4) | varint | the offset that closed the lane |
 // | 4, lane | nothing | this store ships the lane, which is not its current own lane |
 // | 5, zone (4), incarnation (4), offset (8) | nothing | a rejected segment; its row in `segments` says why |
-// | 6, zone (4), 0 (4), 0 (4) | varint ×2 | the zone's log is being read again: `Rereading` |
+// | 6, zone (4), 0 (4), 0 (4) | varint ×2, 1 | the zone's log is being read again: `Rereading`; the last if it parted |
 // | 6, lane | nothing | an adopted lane of another store that lost placements by the rereading |
 // | 7, zone (4), incarnation (4), offset (8) | `SegmentRow` | what was folded there before the rereading |
 // | 8, lane | varint ×3 | the lane has another name in the log: `LaneRenaming` |
@@ -17,6 +17,7 @@ import OperationFormat
 // | 10, lane | varint ×3 | an adopted lane that cannot be shipped as it is: `ContestedLane` |
 // | 11, lane | varint ×2 | up to which sequence the log does not have the lane any more, and that one's timestamp |
 // | 12, lane, sequence (8) | varint ×2 | from there on, the base of what the log does not have any more |
+// | 13, lane, last sequence (8) | varint ×3 | from a first sequence on, up to where they have seen a log: `BaseLimits` |
 
 /// The kinds of rows of `replicas` that belong to a zone: the first byte of their keys.
 enum LaneRowKind: UInt8, CaseIterable {
@@ -33,6 +34,7 @@ enum LaneRowKind: UInt8, CaseIterable {
   case contestedLanes = 10
   case retiredLanes = 11
   case retiredBases = 12
+  case baseLimits = 13
 }
 
 extension TableKey {

@@ -9,6 +9,8 @@ struct Rereading {
   var first: UInt64
   /// The greatest base that an earlier transaction may have.
   var seen: UInt64
+  /// Whether the log has lost what was there, and has something else in its place: then what it lacks is offered again.
+  var isParted = false
 }
 
 extension TableKey {
@@ -32,6 +34,7 @@ extension LaneTable where Source == TableStorage {
     try source.putChecked(.rereading(zone), in: tables.replicas) {
       $0.append(varint: rereading.first)
       $0.append(varint: rereading.seen)
+      if rereading.isParted { $0.append(varint: 1) }
     }
   }
 

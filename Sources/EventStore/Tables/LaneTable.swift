@@ -81,7 +81,8 @@ struct LaneTable<Source: TableReading>: TableView {
       var reader = ByteReader(row)
       let first = try reader.readVarint("rereading")
       // An earlier version wrote only the first offset.
-      return Rereading(first: first, seen: reader.remaining > 0 ? try reader.readVarint("rereading") : .max)
+      let seen = reader.remaining > 0 ? try reader.readVarint("rereading") : .max
+      return Rereading(first: first, seen: seen, isParted: reader.remaining > 0)
     }
   }
 

@@ -32,7 +32,8 @@ struct LogEntryHeader: Hashable, Sendable {
   }
 
   var base: BaseNumbers? {
-    baseIncarnation == .none ? nil : (baseIncarnation, baseOffset)
+    get { baseIncarnation == .none ? nil : (baseIncarnation, baseOffset) }
+    set { (baseIncarnation, baseOffset) = newValue ?? (.none, 0) }
   }
 
   var parent: LaneParent? {

@@ -7,7 +7,7 @@ extension LogTable where Source == TableStorage {
     let position = try source.lastPosition().next
     if try !shareLastRow(header, body, at: position) { try appendRow(header, body, at: position) }
     try nameAppended(header, position)
-    source.noteAppended(header, at: position)
+    try source.noteAppended(header, at: position)
     return position
   }
 

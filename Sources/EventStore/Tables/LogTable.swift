@@ -149,7 +149,7 @@ struct LogTable<Source: TableReading>: TableView {
       parent: parent)
   }
 
-  /// The base of a transaction that the store has, nil if it has none.
+  /// What a transaction that the store has had seen, nil for nothing.
   func base(
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber
   ) throws -> BaseNumbers? {
@@ -160,7 +160,7 @@ struct LogTable<Source: TableReading>: TableView {
         .damaged, "sequence \(sequence) of a lane of zone number \(zone.rawValue) is missing from the store",
         hint: StoreError.damageHint)
     }
-    return try withEntry(at: position) { header, _ in header.base }
+    return try withEntry(at: position) { header, _ in try source.baseLimits.base(of: header) }
   }
 
   /// ``checkTail()`` reads at most so many entries.

@@ -76,6 +76,7 @@ extension LaneTable where Source == TableStorage {
         writer.append(varint: step.base)
       }
     }
+    try source.baseLimits.set(nil, of: lane, 1...last)
     source.forgetSequences(of: lane)
   }
 }

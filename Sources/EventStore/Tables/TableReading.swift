@@ -16,6 +16,9 @@ protocol TableReading: AnyObject {
   /// Notes that the log is read: any commit may change what is found.
   func noteLogRead()
 
+  /// Whether any transaction of a zone has a limit: see ``BaseLimits``.
+  func hasLimits(_ zone: ZoneNumber) throws -> Bool
+
   /// A zone's row, nil if it has none. A write has rows that are not written yet.
   func zoneRowIfThere(_ zone: ZoneNumber) throws -> ZoneRow?
 }
@@ -27,6 +30,7 @@ extension TableReading {
   @inline(__always) var lanes: LaneTable<Self> { LaneTable(source: self) }
   @inline(__always) var segments: SegmentTable<Self> { SegmentTable(source: self) }
   @inline(__always) var placements: PlacementTable<Self> { PlacementTable(source: self) }
+  @inline(__always) var baseLimits: BaseLimits<Self> { BaseLimits(source: self) }
   @inline(__always) var log: LogTable<Self> { LogTable(source: self) }
   @inline(__always) var rows: RowTable<Self> { RowTable(source: self) }
   @inline(__always) var states: StateTable<Self> { StateTable(source: self) }
@@ -73,6 +77,7 @@ extension TableView {
   @inline(__always) var lanes: LaneTable<Source> { source.lanes }
   @inline(__always) var segments: SegmentTable<Source> { source.segments }
   @inline(__always) var placements: PlacementTable<Source> { source.placements }
+  @inline(__always) var baseLimits: BaseLimits<Source> { source.baseLimits }
   @inline(__always) var log: LogTable<Source> { source.log }
   @inline(__always) var states: StateTable<Source> { source.states }
   @inline(__always) var meta: MetaTable<Source> { source.meta }

@@ -62,6 +62,8 @@ final class TableStorage {
     /// Of a lane, what one transaction had seen: the one that was asked for or appended last.
     var bases: [Lane: (sequence: UInt64, base: BaseNumbers?)] = [:]
     var lineages: [Lane: [LaneParent]] = [:]
+    /// Whether any transaction of a zone has a limit.
+    var limits: [ZoneNumber: Bool] = [:]
     var lastPosition: Position?
     var policies: [NameNumber: ExistencePolicy]?
 
@@ -71,6 +73,7 @@ final class TableStorage {
       lastSequences.removeAll(keepingCapacity: true)
       bases.removeAll(keepingCapacity: true)
       lineages.removeAll(keepingCapacity: true)
+      limits.removeAll(keepingCapacity: true)
       lastPosition = nil
       policies = nil
     }
@@ -366,8 +369,7 @@ final class TableStorage {
     try lineage(of: replica, epoch, in: zone).first
   }
 
-  /// The base of a transaction that the store has, nil if it has none. Of each lane, one transaction's is
-  /// cached.
+  /// What a transaction that the store has had seen, nil for nothing. Of each lane, one transaction's is cached.
   func base(
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber
   ) throws -> BaseNumbers? {
@@ -378,11 +380,18 @@ final class TableStorage {
     return base
   }
 
+  func hasLimits(_ zone: ZoneNumber) throws -> Bool {
+    if let known = state.caches.limits[zone] { return known }
+    let found = try findLimits(zone)
+    state.caches.limits[zone] = found
+    return found
+  }
+
   /// Caches what an appended transaction changed.
-  func noteAppended(_ header: LogEntryHeader, at position: Position) {
+  func noteAppended(_ header: LogEntryHeader, at position: Position) throws {
     changeNotes?.note(header.replica)
     state.caches.lastPosition = position
-    state.caches.bases[header.lane] = (header.sequence, header.base)
+    state.caches.bases[header.lane] = (header.sequence, try baseLimits.base(of: header))
     state.zonesVersion += 1
   }
 
@@ -421,6 +430,13 @@ final class TableStorage {
   /// there on.
   func forgetLookBack(from offset: UInt64) {
     if let known = state.lookBack, offset <= known.offsets.upperBound { state.lookBack = nil }
+  }
+
+  /// Drops what is cached of what transactions had seen, once limits have changed.
+  func forgetBases() {
+    state.caches.bases.removeAll(keepingCapacity: true)
+    state.caches.limits.removeAll(keepingCapacity: true)
+    state.zonesVersion += 1
   }
 
   /// Drops cached sequences, before transactions are removed from the log.

@@ -154,7 +154,7 @@ extension StoreTransaction {
   func context(of header: LogEntryHeader) throws -> CausalContext {
     var context = CausalContext(
       zone: header.zone, replica: header.replica, epoch: header.epoch, sequence: header.sequence,
-      base: header.base)
+      base: try storage.baseLimits.base(of: header))
     context.lineage = try storage.lineage(of: header.replica, header.epoch, in: header.zone)
     return context
   }

@@ -65,7 +65,7 @@
 /// | 32 | content hash: SHA-256 of the unpacked body; of a sealed one, its HMAC |
 /// | 32 | content hash of this replica's segment before it; zeros for the first |
 /// | 16 | if signed, device, big-endian |
-/// | 67–120 | if offered again, ``FormerPlace``: incarnation (16, big-endian), offset and base (varints), with a base the chain there (32), previous hash (32), key id (varint), 1 and the device (16) if it was signed, else 0 |
+/// | 67–120 | if offered again, ``FormerPlace``: incarnation (16, big-endian), offset (0 if it is not said) and base (varints), with a base the chain there (32), previous hash (32), key id (varint), 1 and the device (16) if it was signed, else 0 |
 /// | 4 | CRC-32C of the bytes before, little-endian |
 ///
 /// ## The body, unpacked

@@ -183,8 +183,9 @@ extension FormerPlace {
 
   fileprivate static func read(from reader: inout ByteReader) throws(FormatError) -> FormerPlace {
     let incarnation = try IncarnationID.read(from: &reader, "segment.former.incarnation")
-    let offset = try reader.readVarint("segment.former.offset", in: 1...Limits.placeMax)
-    let base = try reader.readVarint("segment.former.base", in: 0...offset - 1)
+    let offset = try reader.readVarint("segment.former.offset", in: 0...Limits.placeMax)
+    let base = try reader.readVarint(
+      "segment.former.base", in: 0...(offset == 0 ? Limits.placeMax : offset - 1))
     return FormerPlace(
       incarnation: incarnation, offset: offset, base: base,
       baseChain: base == 0 ? .zero : try ContentHash.read(from: &reader, "segment.former.baseChain"),

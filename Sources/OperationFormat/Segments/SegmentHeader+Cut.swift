@@ -10,12 +10,13 @@ extension SegmentHeader {
   ///   - baseProof: returns the hash of the chain at an offset of `incarnation`, for a header of version 1 the
   ///     content hash of the segment there. It is called at most once, for the greatest base.
   ///   - previousHash: the content hash of the replica's previous segment in `incarnation`.
+  ///   - limit: up to where they have seen the log, if they are offered again because the log has lost them.
   /// - Throws: ``FormatError`` if the bytes are not such transactions; `limitExceeded` if there are too many
   ///   for a segment; and any error of `baseProof`.
   /// - Complexity: O(n) in the size
   package static func describing(
     _ transactions: [[UInt8]], incarnation: IncarnationID, version: UInt8 = newestVersion,
-    baseProof: (UInt64) throws -> ContentHash, previousHash: ContentHash
+    baseProof: (UInt64) throws -> ContentHash, previousHash: ContentHash, limit: UInt64? = nil
   ) throws -> SegmentHeader {
     var summary = SegmentSummary(incarnation: incarnation)
     var unpackedBytes = 0
@@ -26,14 +27,16 @@ extension SegmentHeader {
     guard let first = summary.first, let timestamps = summary.timestamps else {
       preconditionFailure("a cut without transactions")
     }
-    let header = SegmentHeader(
+    let base = min(summary.base, limit ?? .max)
+    var header = SegmentHeader(
       version: version, zone: first.zone, incarnation: incarnation, replica: first.replica,
       epoch: first.epoch,
-      sequences: first.sequence...summary.lastSequence, base: summary.base,
-      baseProof: summary.base == 0 ? .zero : try baseProof(summary.base),
+      sequences: first.sequence...summary.lastSequence, base: base,
+      baseProof: base == 0 ? .zero : try baseProof(base),
       operationCount: summary.operationCount, timestamps: timestamps, unpackedBytes: UInt64(unpackedBytes),
       packedBytes: UInt64(unpackedBytes), contentHash: contentHash(of: transactions),
       previousHash: previousHash)
+    if base < summary.base { header.former = .lost(incarnation, base: summary.base) }
     try header.validate(packedBytesMax: Limits.segmentUnpackedBytesMax)
     return header
   }

@@ -51,7 +51,7 @@ public struct SegmentHeader: Hashable, Sendable {
   public var previousHash: ContentHash
   /// The device whose signature follows the body; nil for a segment that is not signed.
   public var device: DeviceID?
-  /// Where the segment was before, if it was offered again to this log; else nil.
+  /// Where the segment was before, if it was offered again; else nil.
   public var former: FormerPlace?
 
   public init(

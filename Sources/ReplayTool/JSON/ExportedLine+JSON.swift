@@ -16,6 +16,7 @@ import EventStore
 // | zone | "zone", "attachment": local or attached; "base", and "token" with its "hash", if it was synced; "assets": "eager" if that is its policy |
 // | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received", "rejected", "chain", "chainStated": false if the remote did not state it; "first" and "last" are 0 for an entry that was given up; "rejected" is the number of the `SegmentRejection`, absent if the segment was folded |
 // | contested | a pending lane that had seen what the log lost: "zone", "replica", "epoch", "first": its first such sequence, "base": the last offset that it had seen and the log still has |
+// | limit | transactions that had seen what the log lost, and were offered again: "zone", "replica", "epoch", "first", "last"; "incarnation", "offset": up to where they have seen the log at most |
 // | transaction | as in LogTransaction+JSON.swift, with "arrived", "position", "time" and "sha256" of its bytes |
 // | end | the last line: "lines", the number of lines before it. A file of version 1 has none |
 //
@@ -25,7 +26,7 @@ import EventStore
 
 /// The kinds of lines of an exported log: the name of the line's one member.
 enum LineWord: String {
-  case store, policy, deletion, zone, segment, contested, transaction, end
+  case store, policy, deletion, zone, segment, contested, limit, transaction, end
 }
 
 extension LineWord {
@@ -80,6 +81,13 @@ extension ExportedLine {
           "zone": .text(contested.zone), "replica": .text(contested.lane.replica),
           "epoch": .number(contested.lane.epoch), "first": .number(contested.first),
           "base": .number(contested.baseMax),
+        ]))
+    case .limit(let limit):
+      return LineWord.limit.json(
+        .members([
+          "zone": .text(limit.zone), "replica": .text(limit.lane.replica), "epoch": .number(limit.lane.epoch),
+          "first": .number(limit.sequences.lowerBound), "last": .number(limit.sequences.upperBound),
+          "incarnation": .text(limit.base.incarnation), "offset": .number(limit.base.offset),
         ]))
     case .transaction(let entry):
       var members = entry.jsonMembers

@@ -44,6 +44,7 @@ extension ImportedLine {
     case .zone: self = try Self.zone(&found)
     case .segment: self = try Self.segment(&found)
     case .contested: self = try Self.contested(&found)
+    case .limit: self = try Self.limit(&found)
     case .transaction: self = .transaction(try ImportedTransaction(&found))
     case .end: self = .end(lines: try found.integer("lines"))
     }
@@ -138,6 +139,17 @@ extension ImportedLine {
     let baseMax: UInt64 = try members.integer("base")
     guard baseMax <= Limits.placeMax else { throw members.wrong("base", "an offset of a log") }
     return .line(.contested(ExportedContest(zone: zone, lane: lane, first: first, baseMax: baseMax)))
+  }
+
+  private static func limit(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
+    let zone = try members.zone("zone")
+    let replica = try members.identifier("replica", as: ReplicaID.self)
+    let lane = StoreIdentity(replica: replica, epoch: try members.integer("epoch"))
+    let first: UInt64 = try members.integer("first")
+    let last: UInt64 = try members.integer("last")
+    guard 0 < first, first <= last, last < .max else { throw members.wrong("last", "first or more, from 1,") }
+    let base = try members.base(offsetMax: Limits.placeMax)
+    return .line(.limit(ExportedLimit(zone: zone, lane: lane, sequences: first...last, base: base)))
   }
 }
 

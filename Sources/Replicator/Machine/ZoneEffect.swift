@@ -10,6 +10,9 @@ package enum ZoneEffect: Hashable, Sendable {
   case fetch(after: ChangeToken)
   /// Put back what the remote has lost of the log from an offset on, up to the token.
   case putBack(upTo: ChangeToken, from: UInt64)
+  /// Read the log again from an offset on, to its end: it has something else there than the store has read. What it
+  /// lacks of that is pending afterwards. If nothing is there, only if it cannot be put back.
+  case part(IncarnationID, from: UInt64, isLost: Bool)
   /// Fold segments that follow a token. If more is to come after them, those that are too much for one commit
   /// wait for it.
   case fold([StoredSegment], after: ChangeToken, isMoreToCome: Bool = false)
@@ -58,9 +61,9 @@ package enum ZoneResult: Sendable {
   case acknowledged(IngestReport)
   /// Whether it was made.
   case madeSnapshot(Bool)
-  /// Nil: there is none.
   /// How many entries were put back.
   case putBack(Int)
+  /// Nil: there is none.
   case foundUnsentAsset(AssetReference?)
   case foundAsset(WantedAsset)
   case downloaded(AssetTransfer)

@@ -14,6 +14,7 @@ extension ZoneRound {
   /// | `adopting` | `adopt` | `adopted`, `deletedMeanwhile` |
   /// | `fetching` | `fetch` | `fetched`; `folded` if the log had to be read again, or the zone has begun with a snapshot |
   /// | `puttingBack` | `putBack` | `putBack` |
+  /// | `parting` | `part` | `folded` |
   /// | `folding` | `fold` | `folded` |
   /// | `preparing` | `prepare` | `prepared`; `folded` if the log is being read again |
   /// | `uploading` | `upload` | `uploaded` |
@@ -35,8 +36,9 @@ extension ZoneRound {
     case creating
     case adopting(ChangeToken)
     case fetching(Pass)
-    /// The failure says that the log went back.
-    case puttingBack(Pass, SyncFailure)
+    /// The log has something else than the store has read, or nothing, from an offset on.
+    case puttingBack(Pass, from: UInt64)
+    case parting(Pass, from: UInt64)
     case folding(Pass)
     case preparing(Pass)
     /// The assets that the segment names go before it.
@@ -91,5 +93,8 @@ extension ZoneRound {
       token = new
       shippedThrough = max(shippedThrough, new.offset)
     }
+
+    /// Nothing is known any more of what was shipped: the log has lost it.
+    mutating func forgetShipped() { shippedThrough = 0 }
   }
 }

@@ -17,6 +17,8 @@ struct ZoneRound: Sendable {
   static let pagesInPassMax = 64
   /// Others may close the store's lane as often while it ships.
   static let ownRejectionsMax = 3
+  /// The log may be found as often in a round to have lost what the store has read.
+  static let lossesMax = 4
   /// The zone's key may change as often while the store ships.
   static let recutsMax = 3
 
@@ -32,6 +34,7 @@ struct ZoneRound: Sendable {
   /// Why nothing more is sent in this round, while the log is fetched and assets are downloaded; nil if
   /// nothing forbids it.
   private var held: SyncFailure?
+  private var lossesLeft = Self.lossesMax
   private var assets: ZoneAssets
   private let snapshotBytesMin: UInt64
   /// How many bytes of transactions were sent, unpacked.
@@ -97,9 +100,13 @@ struct ZoneRound: Sendable {
     case (.fetching(let pass), .folded(let outcome)), (.folding(let pass), .folded(let outcome)),
       (.preparing(let pass), .folded(let outcome)):
       return didFold(outcome, pass)
-    case (.puttingBack(let pass, let failure), .putBack(let count)):
+    case (.puttingBack(let pass, let offset), .putBack(let count)):
       report.putBack += count
-      return count > 0 ? fetch(pass) : fail(failure)
+      return count > 0 ? fetch(pass) : part(pass, from: offset, isLost: true)
+    case (.parting(var pass, let offset), .folded(let outcome)):
+      report.partedAt = min(report.partedAt ?? .max, offset)
+      pass.forgetShipped()
+      return didFold(outcome, pass)
     case (.preparing(let pass), .prepared(nil, _)): return endPass(pass)
     case (.preparing(let pass), .prepared(let segment?, let named)):
       assets.wait(for: named)
@@ -184,6 +191,11 @@ struct ZoneRound: Sendable {
     if outcome.isForked { return end(.forked(offset: outcome.token.offset + 1)) }
     if let problem = outcome.problem { return didFail(problem, pass) }
     return pass.hasMore && parked == nil ? fetch(pass) : ship(pass)
+  }
+
+  /// - Parameter isLost: whether what was at the offset cannot be put back.
+  private mutating func part(_ pass: Pass, from offset: UInt64, isLost: Bool) -> ZoneEffect {
+    enter(.parting(pass, from: offset), .part(pass.token.incarnation, from: offset, isLost: isLost))
   }
 
   // MARK: Shipping
@@ -356,11 +368,14 @@ struct ZoneRound: Sendable {
   /// it. What is pending does not depend on them.
   private mutating func didFail(_ failure: SyncFailure, _ pass: Pass) -> ZoneEffect? {
     if case .preparing = phase { return fail(failure) }
-    // What the log has lost at its end, this store may have. Once in a round.
-    if case .fetching = phase, failure.errorCode == .wentBack, steps.contains(.ship), held == nil,
-      report.putBack == 0, !state.isRereading, let offset = failure.offset, 1...pass.token.offset ~= offset
+    // What the log has lost at its end, this store may have. If others have written there, the logs part.
+    if case .fetching = phase, failure.errorCode == .wentBack, lossesLeft > 0, !state.isRereading,
+      let offset = failure.offset, 1...pass.token.offset ~= offset
     {
-      return enter(.puttingBack(pass, failure), .putBack(upTo: pass.token, from: offset))
+      lossesLeft -= 1
+      return steps.contains(.ship) && held == nil
+        ? enter(.puttingBack(pass, from: offset), .putBack(upTo: pass.token, from: offset))
+        : part(pass, from: offset, isLost: false)
     }
     guard failure.scope == .zone, !failure.errorCode.stopsZone else { return fail(failure) }
     parked = .parked(offset: failure.offset ?? pass.token.offset + 1, failure)

@@ -88,6 +88,9 @@ public struct ZoneReport: Hashable, Sendable {
   public package(set) var beganAt: UInt64?
   /// How many entries this store put back that the remote had lost at the end of the zone's log.
   public package(set) var putBack = 0
+  /// The first offset at which the zone's log was found to be another one than this store had read: it had lost what was
+  /// there, and others have written since. What it lacks is sent again. Nil if it was as before.
+  public package(set) var partedAt: UInt64?
   /// Whether a snapshot was made and put at the remote.
   public package(set) var madeSnapshot = false
   /// Why a snapshot that was due was not made. It holds up nothing: ``status`` does not show it.

@@ -1,7 +1,8 @@
 import EventStore
 import OperationFormat
 
-/// Putting back what a remote has lost at the end of a log: it was restored from an older copy, say.
+/// What to do if a remote has lost the end of a log, because it was restored from an older copy, say: put it back; or,
+/// if others have written there since, read what they have written and offer again what the log lacks.
 extension EffectRunner {
   /// Puts back the entries that a log has lost after it parts from what this store has read.
   ///
@@ -34,12 +35,39 @@ extension EffectRunner {
     return count
   }
 
+  /// Reads a log again, to its end, from the first offset at which it has something else than this store has read.
+  ///
+  /// - Parameter isLost: whether what was there cannot be put back. If it can be, it is not read while nothing is there.
+  func part(
+    _ zone: ZoneID, _ incarnation: IncarnationID, from offset: UInt64, isLost: Bool
+  ) async throws -> FoldOutcome {
+    // Up to there it must be the one that was read.
+    guard let before = try place(before: offset, of: zone, incarnation),
+      case .segments(let segments, _) = try await remote.segments(after: before, bytesMax: 1),
+      isLost || !segments.isEmpty
+    else {
+      throw RemoteError(
+        .wentBack, "the log of zone “\(zone)” is not the one that was read, from offset \(offset) on",
+        hint: "a round that may write puts back what was lost. If it does not, check the remote with `replay remote`",
+        offset: offset)
+    }
+    _ = askedRejections.take(of: zone, incarnation)
+    _ = try await store.part(zone, from: offset)
+    return try await readOn(zone)
+  }
+
+  /// The place before an offset of a log, as this store knows the log; nil if it does not know the chain there.
+  private func place(
+    before offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID
+  ) throws -> ChangeToken? {
+    offset > 1
+      ? try store.place(at: offset - 1, of: zone, incarnation) : ChangeToken.start(of: zone, incarnation)
+  }
+
   /// - Returns: whether the log has the entry now.
   private func putBack(_ offset: UInt64, of token: ChangeToken) async throws -> Bool {
     let (zone, incarnation) = (token.zone, token.incarnation)
-    let before =
-      offset > 1
-      ? try store.place(at: offset - 1, of: zone, incarnation) : ChangeToken.start(of: zone, incarnation)
+    let before = try place(before: offset, of: zone, incarnation)
     let copy = try store.read {
       try $0.segmentCopy(at: offset, of: zone, incarnation, isProven: true)
     }

@@ -79,6 +79,8 @@ package struct EffectRunner: Sendable {
       case .fetch(let token):
         return try await locatingParting(of: zone, token.incarnation) { try await fetch(zone, after: token) }
       case .putBack(let token, let offset): return .putBack(try await putBack(upTo: token, from: offset))
+      case .part(let incarnation, let offset, let isLost):
+        return .folded(try await part(zone, incarnation, from: offset, isLost: isLost))
       case .fold(let segments, let token, let isMoreToCome):
         return .folded(try await fold(segments, of: zone, after: token, isMoreToCome: isMoreToCome))
       case .prepare:

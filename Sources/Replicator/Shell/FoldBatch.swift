@@ -99,6 +99,7 @@ extension RemoteSegment {
       zone: zone, incarnation: header.incarnation, offset: stored.offset, hash: header.contentHash,
       receivedMilliseconds: stored.receivedMilliseconds, base: header.base, baseProof: header.baseProof,
       version: header.version, previousHash: header.previousHash, transactions: unpacked.transactions)
+    limit = header.limit
     statement = header.statement.hash
     statedChain = stored.chain
     writer = StoreIdentity(replica: header.replica, epoch: header.epoch)

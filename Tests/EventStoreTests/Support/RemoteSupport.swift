@@ -16,14 +16,15 @@ struct TestRemote {
 
   /// Appends a segment, and returns the remote's description of it.
   mutating func append(
-    _ transactions: [LogTransaction], receivedMilliseconds: UInt64? = nil
+    _ transactions: [LogTransaction], receivedMilliseconds: UInt64? = nil, limit: UInt64? = nil
   ) throws -> RemoteSegment {
     let bytes = try transactions.map { try $0.encoded() }
     var hasher = ContentHasher()
     for transaction in bytes { hasher.update(transaction.span.bytes) }
-    let segment = RemoteSegment(
+    var segment = RemoteSegment(
       zone: zone, incarnation: incarnation, offset: last + 1, hash: hasher.finish(),
       receivedMilliseconds: receivedMilliseconds, transactions: bytes)
+    segment.limit = limit
     segments.append(segment)
     return segment
   }

@@ -46,6 +46,7 @@ extension ZoneEffect {
     case .adopt(let incarnation): "adopt \(incarnation.text)"
     case .fetch(let token): "fetch after \(token.text(zone))"
     case .putBack(let token, let offset): "put back from \(offset) to \(token.text(zone))"
+    case .part(_, let offset, let isLost): "part from \(offset)\(isLost ? ", which is lost" : "")"
     case .fold(let segments, let token, let isMoreToCome):
       "fold \(segments.map { "\($0.offset)" }.joined(separator: ", ")) after \(token.text(zone))"
         + (isMoreToCome ? ", more to come" : "")

@@ -118,7 +118,12 @@ struct LaneRules {
       }
       if addition.contents.isEmpty { addition.firstNew = found.sequence }
       addition.contents.append(content)
-      let base = found.base.map { $0.incarnation == header.incarnation ? $0.offset : 0 } ?? 0
+      var base = found.base.map { $0.incarnation == header.incarnation ? $0.offset : 0 } ?? 0
+      if let limit = header.limit {
+        let parent = found.parent.flatMap { lanes[LaneID(replica: $0.replica, epoch: $0.epoch)] }
+        let inherited = max(before, parent?.base(through: found.parent?.sequence ?? 0) ?? 0)
+        base = min(base, max(limit, inherited))
+      }
       if base < before {
         return "its transaction \(found.sequence) had seen offset \(base), and the one before it \(before)"
       }

@@ -2,8 +2,9 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// An old copy of the remote takes its place for good. If nothing was written there since, what is lost is put back by a
-/// device that has it. Else every store reads the zone's log again and sends what it has of what is lost. All end equal.
+/// An old copy of the remote takes its place for good, and a new device may write there. What is lost, devices that have it
+/// put back, or send again where the logs part; or every store reads the zone's log again because its user asks for it. All
+/// end equal.
 struct OldRemote: AftermathEvent {
   unowned let world: SimulatedWorld
 
@@ -34,7 +35,8 @@ struct OldRemote: AftermathEvent {
       try write(device)
       try syncAlone(device)
     }
-    if choices.next(below: 2) == 1 { try write(choices.pick(writers)) }
+    let unsent = choices.next(below: 2) == 1 ? choices.pick(writers) : nil
+    if let unsent { try write(unsent) }
     let read = try devices.map { try token(of: zone, $0)?.offset ?? 0 }
     for device in devices { device.end() }
     executor.run()
@@ -58,9 +60,21 @@ struct OldRemote: AftermathEvent {
         try syncAlone(device)
       }
     }
-    for device in devices where device.store == nil { try SimulatedMachines(world).boot(device) }
-    if choices.next(below: 2) == 1 { try write(choices.pick(writers)) }
-    for device in devices where !isPutBack {
+    let isLeftAlone = !isPutBack && choices.next(below: 3) > 0
+    if isLeftAlone { world.count(.remotesParted) }
+    // Others have read all that such a device had sent. It may never come back.
+    let last = read.max()
+    let isKnown = { index in devices.indices.contains { $0 != index && read[$0] == last } }
+    let mayGo = devices.indices.filter { isKnown($0) && devices[$0] !== unsent && devices[$0] !== first }
+    let gone = mayGo.first { _ in choices.next(below: 3) == 0 }
+    for (index, device) in devices.enumerated() where device.store == nil {
+      if isLeftAlone, index == gone { continue }
+      try SimulatedMachines(world).boot(device)
+    }
+    if choices.next(below: 2) == 1, let writer = writers.first(where: { $0.store != nil }) {
+      try write(writer)
+    }
+    for device in devices where !isPutBack && !isLeftAlone {
       guard let store = device.store else { continue }
       let offset = choices.pick([1, end + 1])
       try act(device) { _ = try executor.wait { try await store.beginRereading(zone, from: offset) } }

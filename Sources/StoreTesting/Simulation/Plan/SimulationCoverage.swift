@@ -8,7 +8,7 @@ public struct SimulationCoverage: Sendable {
     case zonesParked, zonesPaused, zonesRemoved, zonesFailed, zonesUnfinished, zonesUnchanged
     case screensReadAgain, screensKept
     case undone, undoneInPart, undoRefused
-    case snapshotsEqual, historiesRetired, zonesBegunAgain, zonesBegun, logsTrimmed, remotesPutBack
+    case snapshotsEqual, historiesRetired, zonesBegunAgain, zonesBegun, logsTrimmed, remotesPutBack, remotesParted
     case readsHeld, reclaimed, verified, settlingRounds
   }
 

@@ -45,6 +45,7 @@ enum RoundText {
     case .adopt: "adopts it"
     case .fetch(let token): "fetches after \(token.offset)"
     case .putBack(let token, let offset): "puts back from \(offset) to \(token.offset)"
+    case .part(_, let offset, _): "parts at \(offset)"
     case .fold(let segments, let token, _): "folds \(segments.count) segments after \(token.offset)"
     case .prepare: "cuts"
     case .upload(let asset, _, _): "uploads asset \(asset.hash)"

@@ -1,0 +1,230 @@
+import EventStore
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+/// The remote is restored from an old copy, a device that has read less writes there, and nobody asks for anything.
+@Suite("A remote that was restored from an old copy, and to which others have written before anybody noticed")
+struct LogsThatPart {
+  private let shared = RecordID(zone: zone, name: "shared")
+
+  private func write(_ device: Device, _ number: Int) async throws {
+    try await device.store.write { tx in
+      try tx.createZone(zone)
+      try tx.attachZone(zone)
+      try tx.create(RecordID(zone: zone, name: Name("\(number)")), type: "note")
+      if try !tx.contains(shared) { try tx.create(shared, type: "note") }
+      try tx.set("milk", of: shared, to: .int(Int64(number)))
+      try tx.add(.int(1), to: "count", of: shared)
+      try tx.insertText("\(number),", at: 0, in: "body", of: shared)
+    }
+  }
+
+  /// Two devices that write in turn, and a third one that reads: all know 13 segments. A fourth one has read 7. The
+  /// remote goes back to its state after 7.
+  private func world(_ place: RemotePlace, _ parent: String) async throws -> [Device] {
+    let devices = try (1...4).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) }
+    var copy: [ObjectName: [UInt8]] = [:]
+    for number in 1...13 {
+      try await write(devices[number % 2], number)
+      try await devices[number % 2].sync(place.remote)
+      if number == 7 {
+        copy = try await place.copy()
+        try await devices[3].sync(place.remote)
+      }
+    }
+    try await settle(Array(devices[..<3]), place.remote)
+    try await place.restore(copy)
+    return devices
+  }
+
+  /// All end with the same records as a new device, which reads the log alone; and every write counts once.
+  private func expectSameAsNew(_ devices: [Device], _ place: RemotePlace, writes: Int) async throws {
+    try await settle(devices, place.remote)
+    let scratch = TemporaryDirectory()
+    let new = try Device(in: scratch.path, "new", seed: 99)
+    #expect(try await new.sync(place.remote).isInSync)
+    for device in devices {
+      let report = try await device.sync(place.remote)
+      #expect(report.isInSync, "\(report)")
+      #expect(try device.pending() == 0)
+      #expect(try device.digests() == new.digests())
+      let found = try device.store.verify()
+      #expect(found.isSound, "\(found)")
+    }
+    let read = try new.store.read { tx in
+      (try tx.counter("count", of: shared)?.value, try tx.text(of: "body", in: shared))
+    }
+    #expect(read.0 == .int(Int64(writes)))
+    #expect(read.1?.split(separator: ",").count == writes)
+    #expect(try new.recordNames().count == writes + 1)
+    new.store.close()
+  }
+
+  @Test(
+    "Who has read more sends what is lost, others' work too, and goes on",
+    arguments: [RemotePlace.Kind.memory, .folder], [1, 9])
+  func parted(kind: RemotePlace.Kind, others: Int) async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(kind, in: scratch.path)
+    let devices = try await world(place, scratch.path)
+    for number in 0..<others {
+      try await write(devices[3], 100 + number)
+      #expect(try await devices[3].sync(place.remote).isInSync)
+    }
+    // The one that only reads has it all. Those that wrote it may be gone.
+    let report = try await devices[2].sync(place.remote)
+    #expect(report.isInSync, "\(report)")
+    #expect(report.zones[0].partedAt == 8 && report.zones[0].putBack == 0 && report.zones[0].sent == 6)
+    let again = try await devices[2].sync(place.remote)
+    #expect(again.isInSync && !again.hasMoved && again.zones[0].partedAt == nil, "\(again)")
+    try await expectSameAsNew([devices[2], devices[3]], place, writes: 13 + others)
+    // They come back, and send nothing twice.
+    try await expectSameAsNew(devices, place, writes: 13 + others)
+    let audit = try await RemoteAudit(of: place.remote, objects: try await place.objects.list())
+    #expect(audit.problems.isEmpty, "\(audit.problems)")
+    try await write(devices[0], 200)
+    try await expectSameAsNew(devices, place, writes: 14 + others)
+    for device in devices { device.store.close() }
+  }
+
+  @Test("What had seen what is lost has seen the log up to where the two part, and no more")
+  func limits() async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try await world(place, scratch.path)
+    try await write(devices[3], 100)
+    try await devices[3].sync(place.remote)
+    // It has seen all 13 segments, and was not sent.
+    try await devices[2].set("milk", of: "shared", to: "unsent")
+    try await settle(devices, place.remote)
+    for device in devices {
+      let (conflicts, milk) = try device.store.read { tx in
+        (try tx.conflicts(in: zone), try tx.value(of: "milk", in: shared))
+      }
+      let lost = try #require(conflicts.first { $0.record == shared && $0.field == "milk" })
+      // The other device's write at the same offset was not seen by it.
+      #expect(milk == "unsent" || lost.losers.contains { $0.content.value == "unsent" })
+    }
+    try await expectSameAsNew(devices, place, writes: 14)
+    for device in devices { device.store.close() }
+  }
+
+  @Test("The log parts twice, and what was sent again is lost once more", arguments: [true, false])
+  func twice(isFirst: Bool) async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try await world(place, scratch.path)
+    try await write(devices[3], 100)
+    try await devices[3].sync(place.remote)
+    let copy = try await place.copy()
+    try await settle(devices, place.remote)
+    try await write(devices[1], 101)
+    try await settle(devices, place.remote)
+    try await place.restore(copy)
+    let late = try Device(in: scratch.path, "late", seed: 12)
+    try await late.sync(place.remote)
+    for number in 102..<110 {
+      try await write(late, number)
+      try await late.sync(place.remote)
+    }
+    try await expectSameAsNew([devices[isFirst ? 0 : 2], late], place, writes: 13 + 10)
+    try await expectSameAsNew(devices + [late], place, writes: 13 + 10)
+    for device in devices + [late] { device.store.close() }
+  }
+
+  @Test("Reading what others have written there is cut short at any segment", arguments: 0...4)
+  func cutShort(after count: Int) async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try await world(place, scratch.path)
+    for number in 0..<4 {
+      try await write(devices[3], 100 + number)
+      try await devices[3].sync(place.remote)
+    }
+    _ = try await devices[2].store.part(zone, from: 8)
+    // What is written meanwhile is kept too.
+    try await write(devices[2], 150)
+    try devices[2].reopen()
+    #expect(try devices[2].store.isRereading(zone))
+    if count > 0 {
+      let short = LimitedPages(remote: place.remote, through: 7 + UInt64(count))
+      _ = try? await devices[2].sync(short)
+    }
+    try await expectSameAsNew(devices, place, writes: 13 + 5)
+    for device in devices { device.store.close() }
+  }
+
+  @Test("A store exports its log, and another one continues with it")
+  func exported() async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try await world(place, scratch.path)
+    try await write(devices[3], 100)
+    try await devices[3].sync(place.remote)
+    // Its log has parted, and nothing is sent again yet.
+    let report = try await devices[2].sync(place.remote, .fetch)
+    #expect(report.zones[0].partedAt == 8)
+    #expect(try devices[2].pending() == 6)
+    let imported = try Device(in: scratch.path, "imported", seed: 31)
+    try await imported.importLog(of: devices[2])
+    devices[2].store.close()
+    try await expectSameAsNew([imported, devices[3]], place, writes: 14)
+    try await expectSameAsNew([imported, devices[0], devices[1], devices[3]], place, writes: 14)
+    for device in [imported, devices[0], devices[1], devices[3]] { device.store.close() }
+  }
+
+  @Test("Stores that have settled make the same snapshot, and a new one begins with it")
+  func snapshots() async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try await world(place, scratch.path)
+    try await write(devices[3], 100)
+    try await devices[3].sync(place.remote)
+    try await settle(devices, place.remote)
+    let manifests = try devices.map { try $0.store.makeSnapshot(of: zone) }
+    #expect(Set(manifests.map(\.content)).count == 1)
+    _ = try await devices[0].store.retireHistory(of: zone)
+    try await write(devices[0], 101)
+    try await expectSameAsNew(devices, place, writes: 15)
+    for device in devices { device.store.close() }
+  }
+
+  @Test("A store that has retired the history of what is lost says why it cannot go on, and keeps all")
+  func retired() async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try await world(place, scratch.path)
+    _ = try await devices[2].store.retireHistory(of: zone)
+    let before = try devices[2].digests()
+    try await write(devices[3], 100)
+    try await devices[3].sync(place.remote)
+    let report = try? await devices[2].sync(place.remote)
+    guard case .failed(let failure)? = report?.zones[0].status else {
+      Issue.record("\(report.map { "\($0)" } ?? "no report")")
+      return
+    }
+    #expect(failure.errorCode == .init(StoreError.Code.retired), "\(failure)")
+    #expect(try devices[2].digests() == before)
+    // The others have it.
+    try await expectSameAsNew([devices[0], devices[1], devices[3]], place, writes: 14)
+    for device in devices { device.store.close() }
+  }
+}
+
+/// Shows a log only up to an offset; what comes after it cannot be reached.
+private struct LimitedPages: ForwardingRemote {
+  let remote: any RemoteLog
+  let through: UInt64
+
+  init(remote: any RemoteLog, through: UInt64) { (self.remote, self.through) = (remote, through) }
+
+  func segments(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
+    guard token.offset < through else {
+      throw RemoteError(.unreachable, "there is no network", hint: "try again")
+    }
+    return try await remote.segments(after: token, bytesMax: 1)
+  }
+}
