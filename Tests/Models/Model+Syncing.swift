@@ -89,8 +89,7 @@ extension Model {
     if rules.flaw == .offersBackwards { lost.reverse() }
     if rules.flaw == .dropsOthers { lost.removeAll { world.transactions[$0.transaction].writer != replica } }
     if rules.flaw == .issuesAgain { lost = lost.map { issuedAgain($0, by: replica, in: &world) } }
-    let ahead = parting.ahead.filter { !tree.isPrefix($0, of: world.log) }.map(tree.entry)
-    parting.queue = (lost + ahead + parting.queue).map { entry in
+    parting.queue = (lost + parting.ahead.map(tree.entry) + parting.queue).map { entry in
       let base = world.transactions[entry.transaction].base
       let seen = rules.flaw == .raisesLimits ? base : min(base, entry.limit ?? base)
       return seen > shared ? Entry(transaction: entry.transaction, limit: shared) : entry
