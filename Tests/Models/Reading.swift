@@ -22,10 +22,16 @@ struct Reading {
       let entry = tree.entry(of: node)
       // The first place of a transaction decides.
       guard offsets[entry.transaction] == nil else { continue }
-      let base = transactions[entry.transaction].base
+      let transaction = transactions[entry.transaction]
+      bases[entry.transaction] = transaction.base
+      if let limit = entry.limit, flaw != .ignoresLimits {
+        // It has seen the one before it in its lane, and so all that that one had seen.
+        let before = order.last { transactions[$0].writer == transaction.writer }.flatMap { bases[$0] } ?? 0
+        let least = flaw == .limitsBelowLane ? 0 : before
+        bases[entry.transaction] = max(min(transaction.base, limit), least)
+      }
       order.append(entry.transaction)
       offsets[entry.transaction] = index + 1
-      bases[entry.transaction] = flaw == .ignoresLimits ? base : min(base, entry.limit ?? base)
     }
     if flaw == .keepsOwnLimits {
       for own in ownLimits {

@@ -13,6 +13,8 @@ struct Rules {
     case ignoresLimitsSomewhere
     /// The limits that a replica has set itself count for it, whatever the log says.
     case keepsOwnLimits
+    /// Takes a limit as it is, also if the log says that the transaction before it in its lane has seen more.
+    case limitsBelowLane
     /// Parting a second time replaces a lower limit by a higher one.
     case raisesLimits
     /// A replica that parts from the log writes with the base that it had, until it has read as far again.

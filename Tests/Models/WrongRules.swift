@@ -28,6 +28,14 @@ struct WrongRules {
         .write(0, .setAndAdd), .sync(0), .sync(1), .write(1, .setAndRemove), .write(2, .setAndAdd),
       ], kind: .unequal),
     Case(
+      flaw: .limitsBelowLane,
+      bounds: Bounds(replicas: 3, kinds: LogsThatWentBack.kinds, goingsBack: 2),
+      // A sets limits for its lane. Then B, which has read the first log, may put some of it back as it was.
+      beginning: [
+        .write(0, .setAndAdd), .sync(0), .write(0, .setAndRemove), .sync(0), .sync(1),
+        .write(0, .setAndAdd), .write(2, .setAndRemove), .goBack(0), .sync(2), .sync(0),
+      ], kind: .rejected),
+    Case(
       flaw: .raisesLimits,
       bounds: Bounds(replicas: 2, kinds: (0..<5).map { _ in [.setAndAdd] }, goingsBack: 2),
       // A has written with the base 2, and its limit is 0.
