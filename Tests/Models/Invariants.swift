@@ -9,8 +9,8 @@ struct Invariants {
   func violation(in world: World) -> Violation? {
     let reading = Reading(world.log, of: world, in: tree, flaw: canonicalFlaw)
     let isHonest = world.liesLeft == model.bounds.lies
-    return stuck(world) ?? lost(world, reading) ?? twice(world, reading) ?? unequal(world, reading)
-      ?? (isHonest ? rejected(world, reading) ?? causality(world, reading) : nil)
+    return stuck(world) ?? lost(world, reading) ?? twice(world, reading) ?? rejected(world, reading)
+      ?? (isHonest ? causality(world, reading) : nil) ?? unequal(world, reading)
   }
 
   /// The wrong rule of the reader that starts new: a flaw that only some have is not its.

@@ -22,7 +22,7 @@ struct LogsThatWentBack {
   static let wideBounds = [
     Bounds(replicas: 2, kinds: kinds, goingsBack: 1, grain: .steps),
     Bounds(replicas: 3, kinds: kinds, goingsBack: 1),
-    Bounds(replicas: 3, kinds: Array(kinds[..<3]), goingsBack: 2),
+    Bounds(replicas: 3, kinds: Array(kinds[..<3]), goingsBack: 3),
     Bounds(replicas: 3, kinds: Array(kinds[..<3]), goingsBack: 1, departures: 1),
     Bounds(replicas: 2, kinds: Array(kinds[..<3]), goingsBack: 2, grain: .entries),
     Bounds(
@@ -43,7 +43,7 @@ struct LogsThatWentBack {
   @Test("and further", .enabled(if: isWide, "`make test-wide` runs it"), arguments: wideBounds)
   func searchFurther(_ bounds: Bounds) throws { try search(bounds) }
 
-  @Test("after a stranger's lie about a limit, all replicas still agree")
+  @Test("after a stranger's lie about a limit, all replicas still agree, and no lane is closed")
   func lies() throws {
     let bounds = Bounds(replicas: 2, kinds: Array(Self.kinds[..<3]), goingsBack: 1, lies: 1)
     let beginning: [Step] = [
