@@ -127,6 +127,8 @@ let package = Package(
         "Tributary", "LiveQueries", "Models", "Replicator", "EventStore", "OperationFormat", "StoreTesting",
       ],
       swiftSettings: settings),
+    // A model of the rules by which logs that went back are filled again. It has nothing of the engine.
+    .testTarget(name: "ExhaustiveModels", path: "Tests/Models", swiftSettings: settings),
     // The code of the documentation's pages, built like an app: with only the public API, and without our settings.
     .testTarget(
       name: "PageExamples",
