@@ -11,6 +11,8 @@ enum SimulatedScreen {
     case hits([QueryHit])
     case number(Int)
     case zones([ZoneID])
+    case place(RecordPlace)
+    case holders([Holder])
   }
 
   /// The screens of an app that works with some zones.
@@ -29,6 +31,8 @@ enum SimulatedScreen {
       for name in records {
         let record = RecordID(zone: zone, name: name)
         try add { tx in try tx.hasZone(zone) ? .record(try tx.record(record)) : .nothing }
+        try add { tx in .place(try tx.place(of: record)) }
+        try add { tx in .holders(try tx.holders(of: record)) }
       }
     }
     return screens
