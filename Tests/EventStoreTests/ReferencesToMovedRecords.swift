@@ -314,7 +314,7 @@ struct ReferencesToMovedRecords {
       RecordQuery(zones: [noteZone], condition: .compare(title, .equal, "Target")),
       RecordQuery(
         types: ["note"], zones: [noteZone],
-        condition: .compare(.value(of: "f"), .equal, Self.to(.nullify, noteZone))),
+        condition: .compare(.value(of: "f"), .equal, Self.to(.none, noteZone))),
     ]
     func found() throws -> [[Name]] {
       try store.read { tx in try queries.map { try tx.records($0).map(\.name) } }

@@ -21,11 +21,7 @@ extension RecordReading where Self: ~Copyable {
   }
 
   /// Where a record is now: it, or where it was moved. Nil if it does not exist, or is not in this store: then
-  /// `place(of:)` of the record says more.
-  ///
-  /// ```swift
-  /// if let expense = try tx.current(expense) { tx[expense].amount = 12 }
-  /// ```
+  /// `place(of:)` of the record says more. A write changes a record by this identity.
   ///
   /// - Throws: `StoreError` `damaged`.
   public func current<M: Model>(_ ref: Ref<M>) throws -> Ref<M>? { try current(ref.record).map { Ref($0) } }

@@ -28,11 +28,12 @@ enum SimulatedScreen {
     for zone in zones {
       try add { tx in try tx.hasZone(zone) ? .number(try tx.pendingCount(in: zone)) : .nothing }
       try add { tx in try tx.hasZone(zone) ? .number(Int(try tx.token(of: zone)?.offset ?? 0)) : .nothing }
+      let target = RecordID(zone: zone, name: records[0])
+      try add { tx in .place(try tx.place(of: target)) }
+      try add { tx in .holders(try tx.holders(of: target)) }
       for name in records {
         let record = RecordID(zone: zone, name: name)
         try add { tx in try tx.hasZone(zone) ? .record(try tx.record(record)) : .nothing }
-        try add { tx in .place(try tx.place(of: record)) }
-        try add { tx in .holders(try tx.holders(of: record)) }
       }
     }
     return screens
