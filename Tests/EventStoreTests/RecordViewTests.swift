@@ -175,7 +175,9 @@ func checkViews(_ store: LocalStore, sourceLocation: SourceLocation = #_sourceLo
         var fields = heads.values { value in
           shown(value, isInside: false) { reference in
             let target = reference.target(from: zone)
-            return target.zone != zone || (try? tx.contains(target)) ?? false
+            guard target.zone == zone, let place = try? tx.place(of: target) else { return true }
+            if case .nowhere = place { return false }
+            return true
           }
         }
         // A clamped sum is more than the oracle can hold.

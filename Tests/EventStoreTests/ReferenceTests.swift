@@ -13,9 +13,10 @@ struct ReferenceTests {
   }
 
   private func holder(
-    _ record: String, _ field: Name, _ rule: ReferenceRule = .none, _ kind: FieldKind = .register
+    _ record: String, _ field: Name, _ rule: ReferenceRule = .none, _ kind: FieldKind = .register,
+    of target: String = "t"
   ) -> Holder {
-    Holder(record: note(record), field: field, kind: kind, rule: rule)
+    Holder(record: note(record), field: field, kind: kind, rule: rule, target: note(target))
   }
 
   private func names(_ store: LocalStore) throws -> [Name] {
@@ -80,7 +81,7 @@ struct ReferenceTests {
     }
     let left = [holder("r", "nested", .cascade), holder("r", "set", .nullify, .set)]
     #expect(try holders(store, "t") == left)
-    #expect(try holders(store, "s") == [holder("r", "list", .none, .list)])
+    #expect(try holders(store, "s") == [holder("r", "list", .none, .list, of: "s")])
     try await checkSound(store)
 
     try await store.write { tx in
@@ -120,7 +121,7 @@ struct ReferenceTests {
       transaction(2, 1, at: 20, [create("u"), set("r", "f", to("u", .cascade))])
     ])
     for segment in [first, second] { _ = try await store.ingest([segment]) }
-    #expect(try holders(store, "u") == [holder("r", "f", .cascade)])
+    #expect(try holders(store, "u") == [holder("r", "f", .cascade, of: "u")])
     #expect(try holders(store, "t") == [])
     try await store.write { try $0.delete(note("t")) }
     #expect(try contains(store, "r"))

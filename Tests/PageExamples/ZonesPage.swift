@@ -85,7 +85,8 @@ struct ZonesPage {
       return try tx.create(Expense.self, in: "household") { $0.payer = member }
     }
     let moved = try await move(expense, to: trip, in: ann)
-    #expect(try ann.fetch(expense) == nil)
+    #expect(try ann.fetch(expense)?.id == moved)
+    #expect(try !ann.read { try $0.contains(expense) })
     let member = try #require(try ann.fetch(moved)?.payer)
     #expect(moved.zone == trip && member.zone == "household")
     try await ann.write { try $0.delete(member) }

@@ -116,7 +116,13 @@ struct MovesTold {
           existence        moved to done:milk  ann  3f2a1b4c  2026-01-31T09:06:40.000Z  position 5
 
         """), "\(source)")
+    #expect(source.contains("\n\nIt is now done:milk.\n\nFor the whole history"), "\(source)")
+    let placed = try await page("explain", "shopping:milk", "--json", isEdited: false)
+    #expect(placed.contains(#""place":{"is":"here","record":"done:milk"}"#), "\(placed)")
+    let gone = try await page("explain", "shopping:milk", "--existence", isEdited: false)
+    #expect(gone.contains("The record is not there.\nIt is now done:milk.\n"), "\(gone)")
     let why = try await page("explain", "shopping:milk", "--existence")
+    #expect(!why.contains("It is now"), "\(why)")
     #expect(
       why.contains(
         """
@@ -141,6 +147,45 @@ struct MovesTold {
         """), "\(hidden)")
     let one = try await page("state", "shopping:milk", isEdited: false)
     #expect(one.hasPrefix("error: the record shopping:milk was moved to done:milk\n"), "\(one)")
+  }
+
+  @Test("the records that moved away are listed with where they are now")
+  func listed() async throws {
+    let shopping = try await makeStore(isEdited: false)
+    let path = shopping.path
+    func listed(_ arguments: String...) async -> String {
+      let result = await tool.run(["state", path, "--moved"] + arguments)
+      return result.output + result.errors
+    }
+    #expect(await listed() == "shopping:milk  done:milk\n")
+    #expect(await listed("done") == "no record has moved away\n")
+    #expect(
+      await listed("shopping", "--limit", "0") == "… and 1 more record: --limit 1 or --json shows all\n")
+    func write(_ body: @escaping @Sendable (inout WriteTransaction) throws -> Void) async throws {
+      let store = try ShoppingStore.open(path, TestClock(ShoppingStore.start + 500_000))
+      defer { store.close() }
+      try await store.write(body)
+    }
+    try await write { tx in
+      try tx.createZone(ZoneID(name: "past"))
+      _ = try tx.move(RecordID(zone: Self.done, name: "milk"), to: ZoneID(name: "past"))
+    }
+    #expect(
+      await listed() == """
+        done:milk      past:milk
+        shopping:milk  done:milk  now past:milk
+
+        """)
+    let json = #"{"movedTo":"done:milk","place":{"is":"here","record":"past:milk"},"record":"shopping:milk"}"#
+    #expect(await listed("shopping", "--json") == json + "\n")
+    try await write { try $0.delete(RecordID(zone: ZoneID(name: "past"), name: "milk")) }
+    #expect(await listed("shopping") == "shopping:milk  done:milk  now past:milk, does not exist\n")
+    let hidden = await tool.run(["state", path, "shopping", "--hidden", "--json"]).output
+    #expect(hidden.contains(#""place":{"is":"nowhere","record":"past:milk"}"#), "\(hidden)")
+    try await write { try $0.deleteZone(ZoneID(name: "past")) }
+    #expect(await listed("done") == "done:milk  past:milk  not in this store\n")
+    #expect(await tool.run(["state", path, "shopping", "--moved", "--hidden"]).exit != 0)
+    #expect(await tool.run(["state", path, "shopping:milk", "--moved"]).exit != 0)
   }
 
   @Test("names from other zones cannot control a terminal")

@@ -45,11 +45,29 @@ struct PagesOfReferences {
     #expect(all.exit == 0)
     #expect(all.output == "lists:best    posts  set       none\ntravel:photo  of     register  cascade\n")
     let one = await tool.run(["holders", path, "travel:post", "--zone", "lists", "--json"])
-    #expect(one.output == #"{"field":"posts","kind":"set","record":"lists:best","rule":"none"}"# + "\n")
+    #expect(
+      one.output
+        == #"{"field":"posts","kind":"set","record":"lists:best","rule":"none","target":"travel:post"}"#
+        + "\n")
     let none = await tool.run(["holders", path, "travel:photo"])
     #expect(none.exit == 0 && none.output == "nothing refers to it\n")
     let wrong = await tool.run(["holders", path, "travel:post", "--zone", "nowhere"])
     #expect(wrong.exit == 2 && wrong.errors.contains("nowhere"))
+  }
+
+  @Test("holders of a record that moved are listed with what they name")
+  func holdersOfMoved() async throws {
+    let path = try await makeStore()
+    let store = try ShoppingStore.open(path, TestClock(ShoppingStore.start))
+    try await store.write { _ = try $0.move(record("post"), to: ZoneID(name: "lists")) }
+    store.close()
+    let found = await tool.run(["holders", path, "lists:post"])
+    #expect(
+      found.output == """
+        lists:best    posts  set       none     as travel:post
+        travel:photo  of     register  cascade  as travel:post
+
+        """, "\(found)")
   }
 
   @Test("a hidden record is shown with the record that hides it")

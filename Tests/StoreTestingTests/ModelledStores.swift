@@ -12,6 +12,8 @@ final class ModelledStores {
     let store: LocalStore
     let replicator: LogReplicator
     var view = ZoneView()
+    /// Its own zones, to which records move.
+    var others: [ZoneID: (model: ZoneModel, view: ZoneView)] = [:]
     /// How far its log was read.
     var position = Position.start
   }
@@ -72,6 +74,7 @@ final class ModelledStores {
         Device(
           store: store,
           replicator: LogReplicator(store: store, remote: remote, configuration: replicatorConfiguration)))
+      for zone in Self.elsewhere { devices[index].others[zone] = (ZoneModel(zone: zone), ZoneView()) }
       try await store.write { tx in
         try tx.createZone(Self.zone)
         try tx.attachZone(Self.zone)
@@ -90,6 +93,7 @@ final class ModelledStores {
   func setPolicy(_ policy: ExistencePolicy, of type: Name, at device: Int) async throws {
     try await devices[device].store.setExistencePolicy(policy, of: type)
     devices[device].view.policies[type] = policy
+    for zone in Self.elsewhere { devices[device].others[zone]?.view.policies[type] = policy }
   }
 
   /// Writes at a store, adds it to the model, and compares the changed records.
@@ -101,7 +105,8 @@ final class ModelledStores {
     let fresh = try readLog(of: device)
     try devices[device].store.read { read in
       for number in fresh {
-        try model.compare(read, devices[device].view, records: model.records(touchedBy: number))
+        try model.compare(
+          read, devices[device].view, besides: others(of: device), records: model.records(touchedBy: number))
       }
     }
   }
@@ -161,7 +166,7 @@ final class ModelledStores {
   /// Compares a store with another model, or with another view.
   func compareAll(_ device: Int, _ model: ZoneModel, _ view: ZoneView) throws(OracleMismatch) {
     do {
-      try devices[device].store.read { read in try model.compareAll(read, view) }
+      try devices[device].store.read { read in try model.compareAll(read, view, besides: others(of: device)) }
     } catch let mismatch as OracleMismatch {
       throw mismatch
     } catch {
@@ -171,26 +176,42 @@ final class ModelledStores {
 
   // MARK: Helpers
 
-  /// Adds the unread part of a store's log to the model.
+  private func others(of device: Int) -> StoreModel {
+    var store = StoreModel()
+    for (model, view) in devices[device].others.values { store.add(model, view) }
+    return store
+  }
+
+  /// Adds the unread part of a store's log to the models.
   ///
   /// - Returns: its numbers.
   private func readLog(of device: Int) throws -> [Int] {
     var entries: [LogEntry] = []
     try devices[device].store.read { read in
-      try read.history(after: devices[device].position, zone: zone) { entry in
+      try read.history(after: devices[device].position) { entry in
         entries.append(entry)
         return true
       }
     }
     var numbers: [Int] = []
     for entry in entries {
+      devices[device].position = entry.position
+      guard entry.transaction.zone == zone else {
+        try add(entry.transaction, toOwnZoneOf: device)
+        continue
+      }
       if model.number(of: entry.transaction.id) == nil { facts.append(.made(entry.transaction)) }
       let number = try model.append(entry.transaction)
       devices[device].view.fold(number)
-      devices[device].position = entry.position
       numbers.append(number)
     }
     return numbers
+  }
+
+  private func add(_ transaction: LogTransaction, toOwnZoneOf device: Int) throws {
+    guard var other = devices[device].others[transaction.zone] else { return }
+    other.view.fold(try other.model.append(transaction))
+    devices[device].others[transaction.zone] = other
   }
 
   /// Adds the unread part of the remote's log to the model.

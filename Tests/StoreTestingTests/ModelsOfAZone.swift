@@ -41,14 +41,50 @@ struct ModelsOfAZone {
     #expect(record.fields[1].heads.map(\.content) == [.value(2), .value(1)])
     #expect(record.fields[1].heads[1].operation == OperationID(transaction: first.id, index: 1))
     #expect(record.existence.map(\.content) == [.alive(type: "task"), .alive(type: "note")])
+    var store = StoreModel()
+    store.add(model, view(2))
     #expect(
-      model.record(record, view(2))
+      store.record(record, in: zone)
         == Record(id: RecordID(zone: zone, name: "r"), type: "task", fields: ["b": 2]))
     // The two have different types, so they disagree about the record's existence too.
     #expect(record.conflicts.map(\.field) == [nil, "b"])
     #expect(model.heads(of: "b", in: "r", view(1)).map(\.content) == [.value(1)])
     #expect(model.heads(of: nil, in: "r", view(0)) == [])
     #expect(model.heads(of: "c", in: "r", view(2)) == [] && model.heads(of: nil, in: "s", view(2)) == [])
+  }
+
+  @Test("a record that moved is where its way ends: at a copy, at one that is to come, or at a deletion")
+  func moves() throws {
+    let trip = ZoneID(name: "trip")
+    let (home, away) = (RecordID(zone: zone, name: "r"), RecordID(zone: trip, name: "r"))
+    var model = ZoneModel(zone: zone)
+    let cascade = Value.reference(Reference(record: "r", rule: .cascade))
+    _ = try model.append(
+      transaction(
+        1, .create(record: "r", type: "note"), .create(record: "h", type: "note"),
+        .set(record: "h", type: "note", field: "f", value: cascade), .moveAway(record: "r", to: away)))
+    var store = StoreModel()
+    store.add(model, view(1))
+    func isShown() -> Bool { store.record(model.heads(of: "h", view(1)), in: zone) != nil }
+    #expect(store.place(of: home) == .elsewhere(away) && isShown())
+    var other = ZoneModel(zone: trip)
+    store.add(other, view(0))
+    #expect(store.place(of: home) == .elsewhere(away) && store.place(of: away) == .nowhere(away) && isShown())
+    for (operation, place) in [
+      (LogOperation.moveHere(record: "r", type: "note", from: home), RecordPlace.here(away)),
+      (.delete(record: "r"), .nowhere(away)), (.moveAway(record: "r", to: home), .elsewhere(home)),
+    ] {
+      _ = try other.append(
+        LogTransaction(
+          replica: ReplicaID(rawValue: 1), epoch: 0, sequence: UInt64(other.transactions.count) + 1,
+          zone: trip,
+          timestamp: Timestamp(rawValue: UInt64(other.transactions.count) + 5), operations: [operation]))
+      store.add(other, view(other.transactions.count))
+      #expect(store.place(of: home) == place)
+      #expect(isShown() == (place != .nowhere(away)))
+      #expect(store.forwardings(in: zone) == [Forwarding(from: home, to: away, place: store.place(of: away))])
+    }
+    #expect(store.holders(in: trip)["r"]?.map(\.target) == [home])
   }
 
   @Test("the policy of the winner's type decides whether a record exists")

@@ -90,6 +90,7 @@ struct Explainer: ~Copyable {
     _ record: RecordID, _ cells: [ExplainedCell], _ element: Value?
   ) throws -> [Explanation] {
     let (isVisible, missingTarget) = try (read.contains(record), read.missingTarget(of: record))
+    let place = try read.place(of: record)
     let (pasts, origin) = try past(of: record, cells, element)
     let retired = try read.retiredThrough(of: record.zone)
     // One transaction may have made very many heads: they share its entry.
@@ -114,8 +115,8 @@ struct Explainer: ~Copyable {
         policy: try field == nil ? policy(of: heads) : nil, isVisible: isVisible,
         missingTarget: missingTarget, heads: explained,
         reasons: isContested ? heads.dropFirst().map { Explanation.reason(heads[0], $0) } : [],
-        replaced: past.replaced, edits: element == nil ? past.edits : [], movedFrom: origin,
-        retiredThrough: retired)
+        replaced: past.replaced, edits: element == nil ? past.edits : [],
+        movedTo: place.record == record ? nil : place, movedFrom: origin, retiredThrough: retired)
     }
   }
 

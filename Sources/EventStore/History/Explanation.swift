@@ -93,6 +93,8 @@ public struct Explanation: Hashable, Sendable {
   public let replaced: [Replaced]
   /// The operations that removed, replaced or moved parts of a list or a text, in the order of the log.
   public let edits: [Edit]
+  /// Where the record is now, if it was moved away and does not exist here; else nil.
+  public let movedTo: RecordPlace?
   /// The place that the record was moved from, where its history continues; nil if it was created here.
   public let movedFrom: RecordID?
   /// The last position of the log of which the zone's history was retired: ``replaced``, ``edits`` and ``movedFrom``

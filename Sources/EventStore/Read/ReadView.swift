@@ -88,6 +88,11 @@ final class ReadView: TableReading {
     }
   }
 
+  /// As ``state(of:)``; nil if there is no such zone.
+  func stateIfThere(of zone: ZoneID) throws -> StateNumber? {
+    try zoneIndexIfThere(of: zone).map { self.zone(at: $0).state }
+  }
+
   /// The identity of a replica: most rows that are read have the same.
   func replica(_ number: ReplicaNumber) throws -> ReplicaID {
     if let lastReplica, lastReplica.number == number { return lastReplica.id }

@@ -12,8 +12,8 @@ struct RecordFates {
 
   enum Fate {
     case there
-    /// It is not alive, or hidden. Cascades lead from it to a missing record, which may be itself.
-    case gone(missing: [UInt8])
+    /// It is not alive, or hidden. Cascades and moves lead from it to a missing record, which may be itself.
+    case gone(missing: RecordKey)
   }
 
   /// About 10 MB of names.
@@ -30,16 +30,16 @@ struct RecordFates {
   subscript(key: RecordKey) -> Fate? { near[key] ?? milestones[key] }
 
   /// Caches one fate for the records of a chain, in its order.
-  mutating func remember(_ fate: Fate, of names: [[UInt8]], _ state: StateNumber) {
-    let nearCount = min(names.count, countMax / 4)
+  mutating func remember(_ fate: Fate, of chain: [RecordKey]) {
+    let nearCount = min(chain.count, countMax / 4)
     if near.count + nearCount > countMax / 2 { near.removeAll(keepingCapacity: true) }
-    for name in names[..<nearCount] { near[RecordKey(state: state, name: name)] = fate }
-    let rest = names[nearCount...]
+    for key in chain[..<nearCount] { near[key] = fate }
+    let rest = chain[nearCount...]
     guard !rest.isEmpty else { return }
     let step = rest.count / (countMax / 4) + 1
     if milestones.count + rest.count / step + 1 > countMax / 2 { milestones.removeAll(keepingCapacity: true) }
     for index in stride(from: rest.startIndex, to: rest.endIndex, by: step) {
-      milestones[RecordKey(state: state, name: rest[index])] = fate
+      milestones[rest[index]] = fate
     }
   }
 }

@@ -10,14 +10,21 @@ public struct Holder: Hashable, Sendable {
   public let kind: FieldKind
   /// What the reference does while its target does not exist.
   public let rule: ReferenceRule
+  /// What the reference names: the record, or a place from which moves lead to it.
+  public let target: RecordID
+
+  package init(record: RecordID, field: Name, kind: FieldKind, rule: ReferenceRule, target: RecordID) {
+    (self.record, self.field, self.kind) = (record, field, kind)
+    (self.rule, self.target) = (rule, target)
+  }
 }
 
 /// A record that a cascade hides.
 public struct HiddenRecord: Hashable, Sendable {
   /// The record as it would read.
   public let record: Record
-  /// The record that does not exist, and to which the cascades lead. Once it exists, and nothing else hides
-  /// this one, this one shows again.
+  /// The record that does not exist, and to which the cascades lead: in another zone if their target moved there.
+  /// Once it exists, and nothing else hides this one, this one shows again.
   public let missing: RecordID
 }
 
@@ -25,15 +32,21 @@ extension RecordReading where Self: ~Copyable {
   /// The records that refer to a record, which need not exist: each place once, in the order of the holders'
   /// zones, names and fields. A holder that a cascade hides is not listed: ``hiddenRecords(in:)`` lists those.
   ///
+  /// If the record was moved to where it is, those that name a former place of it are among them.
+  ///
   /// - Parameters:
   ///   - target: the record that is referred to.
   ///   - zone: only holders of this zone; nil for all zones of the store.
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the holders, those that do not exist included; logarithmic in all else, for each
-  ///   zone.
+  ///   zone of the store.
   public func holders(of target: RecordID, in zone: ZoneID? = nil) throws -> [Holder] {
-    let references = ReferenceReader(try reader.view)
-    return try (zone.map { [$0] } ?? zones()).flatMap { try references.holders(of: target, in: $0) }
+    let view = try reader.view
+    let places = try ForwardingReader(view).placesLeading(to: target)
+    let references = ReferenceReader(view)
+    return try (zone.map { [$0] } ?? view.visibleZones()).flatMap {
+      try references.holders(of: places, in: $0)
+    }
   }
 
   /// Calls a closure with each record of a zone that a cascade hides, in the order of their names, until it
@@ -49,8 +62,7 @@ extension RecordReading where Self: ~Copyable {
         let (type, fields) = try view.alive(row, state)
       else { return true }
       let record = try view.record(RecordID(zone: zone, name: name), type, in: row, from: fields, state)
-      let target = RecordID(zone: zone, name: try Name(utf8: missing.span.bytes))
-      return try body(HiddenRecord(record: record, missing: target))
+      return try body(HiddenRecord(record: record, missing: try references.record(missing)))
     }
   }
 
@@ -71,17 +83,16 @@ extension RecordReading where Self: ~Copyable {
   /// never existed.
   package func recordOrHidden(_ id: RecordID) throws -> Record? { try reader.recordOrHidden(id) }
 
-  /// The record that does not exist, and to which cascades lead from a record that was not deleted itself;
-  /// nil if nothing hides the record.
+  /// The record that does not exist, and to which cascades lead from a record that was not deleted itself, in
+  /// another zone if their target moved there; nil if nothing hides the record.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   public func missingTarget(of record: RecordID) throws -> RecordID? {
     let view = try reader.view
+    let references = ReferenceReader(view)
     return try view.withRow(of: record) { row, state in
-      guard try view.alive(row, state) != nil,
-        let name = try ReferenceReader(view).missingTarget(of: row, state)
-      else { return nil }
-      return RecordID(zone: record.zone, name: try Name(utf8: name.span.bytes))
+      guard try view.alive(row, state) != nil else { return nil }
+      return try references.missingTarget(of: row, state).map { try references.record($0) }
     }
   }
 }

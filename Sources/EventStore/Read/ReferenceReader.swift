@@ -6,6 +6,8 @@ import OperationFormat
 /// All of it follows from the records and from which of them are alive. What was found out is cached in the
 /// read view.
 struct ReferenceReader {
+  typealias RecordKey = RecordFates.RecordKey
+
   private let view: ReadView
 
   init(_ view: ReadView) { self.view = view }
@@ -13,68 +15,79 @@ struct ReferenceReader {
   /// The record that is not alive, and to which cascades lead from a row's record; nil if there is none.
   ///
   /// - Complexity: linear in the cascades on the way; a read view follows each record once.
-  func missingTarget(of row: StoredRow, _ state: StateNumber) throws -> [UInt8]? {
+  func missingTarget(of row: StoredRow, _ state: StateNumber) throws -> RecordKey? {
     guard row.flags.contains(.cascades) else { return nil }
-    let targets = try cascades(of: row, state)
+    return try firstMissing(from: cascades(of: row, state))
+  }
+
+  /// The record that a key of the cache is of.
+  func record(_ key: RecordKey) throws -> RecordID {
+    RecordID(zone: try view.zone(of: key.state), name: try Name(utf8: key.name.span.bytes))
+  }
+
+  /// The first record found that is not there, among some and those that they need.
+  private func firstMissing(from targets: [RecordKey]) throws -> RecordKey? {
     // Nearly always: the targets are cached.
-    if targets.allSatisfy({ isKnown(there: $0, state) }) { return nil }
+    if targets.allSatisfy({ isKnownThere($0) }) { return nil }
     var path = [Step(targets: targets)]
-    var met: Set<[UInt8]> = []
+    var met: Set<RecordKey> = []
     // As `met`, nearest first.
-    var order: [[UInt8]] = []
+    var order: [RecordKey] = []
     while let step = path.last {
       guard step.next < step.targets.count else {
         path.removeLast()
         continue
       }
       path[path.count - 1].next += 1
-      let name = step.targets[step.next]
-      guard met.insert(name).inserted else { continue }
-      order.append(name)
-      var missing: [UInt8]?
-      switch view.fates[.init(state: state, name: name)] {
+      let key = step.targets[step.next]
+      guard met.insert(key).inserted else { continue }
+      order.append(key)
+      var missing: RecordKey?
+      switch view.fates[key] {
       case .there: continue
       case .gone(let found): missing = found
       case nil:
-        if let targets = try cascadesIfAlive(of: name, state) {
-          path.append(Step(name: name, targets: targets))
+        if let targets = try needs(of: key) {
+          path.append(Step(key: key, targets: targets))
         } else {
-          missing = name
+          missing = key
         }
       }
       guard let missing else { continue }
-      // Cascades lead there from all records on the way.
-      view.fates.remember(.gone(missing: missing), of: path.compactMap(\.name) + [name], state)
+      // All records on the way need it.
+      view.fates.remember(.gone(missing: missing), of: path.compactMap(\.key) + [key])
       return missing
     }
-    view.fates.remember(.there, of: order, state)
+    view.fates.remember(.there, of: order)
     return nil
   }
 
-  private func isKnown(there name: [UInt8], _ state: StateNumber) -> Bool {
-    if case .there = view.fates[.init(state: state, name: name)] { return true }
+  private func isKnownThere(_ key: RecordKey) -> Bool {
+    if case .there = view.fates[key] { return true }
     return false
   }
 
   private struct Step {
     /// Nil for the first record.
-    var name: [UInt8]?
-    var targets: [[UInt8]]
+    var key: RecordKey?
+    var targets: [RecordKey]
     var next = 0
   }
 
   /// The direct targets of a row's cascades in the zone.
-  private func cascades(of row: StoredRow, _ state: StateNumber) throws -> [[UInt8]] {
+  private func cascades(of row: StoredRow, _ state: StateNumber) throws -> [RecordKey] {
     guard row.flags.contains(.cascades) else { return [] }
     let prefix = ReferenceKey.cascades(of: state, record: try row.recordNumber())
-    var targets: [[UInt8]] = []
+    var targets: [RecordKey] = []
     var isIndexed = false
     try view.rows.forEachReference(under: prefix) { _, row in
       isIndexed = true
       var reader = ByteReader(row)
       while let (rule, target) = try PlacedReferences.next(&reader) {
         guard rule == .cascade else { continue }
-        if let name = try localName(row.extracting(target), state) { targets.append(name) }
+        if let name = try localName(row.extracting(target), state) {
+          targets.append(RecordKey(state: state, name: name))
+        }
       }
       return true
     }
@@ -86,14 +99,25 @@ struct ReferenceReader {
     return targets
   }
 
-  /// The direct targets of a record's cascades, by its name; nil if the record is not alive.
-  private func cascadesIfAlive(of name: [UInt8], _ state: StateNumber) throws -> [[UInt8]]? {
-    let key = TableKey.record(state, name.span.bytes)
-    view.footprint?.note(record: key.span)
-    return try view.transaction.withValue(of: key.span, in: view.tables.records) { row in
+  /// What must be there for a record to be there: the direct targets of its cascades if it is alive; where it went
+  /// if it moved. Nil if it was deleted, or never made.
+  private func needs(of key: RecordKey) throws -> [RecordKey]? {
+    let bytes = TableKey.record(key.state, key.name.span.bytes)
+    view.footprint?.note(record: bytes.span)
+    return try view.transaction.withValue(of: bytes.span, in: view.tables.records) { row in
       let row = StoredRow(row)
-      return try view.alive(row, state) == nil ? nil : try cascades(of: row, state)
+      if try view.alive(row, key.state) != nil { return try cascades(of: row, key.state) }
+      let name = try Name(utf8: key.name.span.bytes)
+      let copy = try ForwardingReader(view).destination(of: row, named: name, key.state)
+      return try copy.map { try held($0) }
     } ?? nil
+  }
+
+  /// A record, if the store has its zone and has had it there. What is absent is not deleted.
+  private func held(_ record: RecordID) throws -> [RecordKey] {
+    guard let state = try view.stateIfThere(of: record.zone) else { return [] }
+    let hasArrived = try view.withStoredRow(named: record.name, in: state) { _ in true } ?? false
+    return hasArrived ? [RecordKey(state: state, name: Array(record.name.rawValue.utf8))] : []
   }
 
   /// The name of a target in the holder's zone; nil for a target in another zone.
@@ -115,25 +139,15 @@ struct ReferenceReader {
     return try zone == view.zone(of: state)
   }
 
-  /// Whether a record is visible in a state, by its name's UTF-8.
+  /// Whether a record of a zone is there for the references in it: it exists, or is where moves lead from it, as far
+  /// as the store knows.
+  func isThere(_ name: Name, in zone: ZoneID) throws -> Bool {
+    try isThere(Array(name.rawValue.utf8), view.state(of: zone))
+  }
+
+  /// As ``isThere(_:in:)``, by the name's UTF-8.
   private func isThere(_ name: [UInt8], _ state: StateNumber) throws -> Bool {
-    switch view.fates[.init(state: state, name: name)] {
-    case .there: return true
-    case .gone: return false
-    case nil: break
-    }
-    let key = TableKey.record(state, name.span.bytes)
-    view.footprint?.note(record: key.span)
-    let found = try view.transaction.withValue(of: key.span, in: view.tables.records) {
-      row -> RecordFates.Fate? in
-      let row = StoredRow(row)
-      guard try view.alive(row, state) != nil else { return nil }
-      return try missingTarget(of: row, state).map { .gone(missing: $0) } ?? .there
-    }
-    let fate = (found ?? nil) ?? .gone(missing: name)
-    view.fates.remember(fate, of: [name], state)
-    if case .there = fate { return true }
-    return false
+    try firstMissing(from: [RecordKey(state: state, name: name)]) == nil
   }
 
   // MARK: Values
@@ -157,41 +171,43 @@ struct ReferenceReader {
 
   // MARK: Holders
 
-  /// The references to a record from visible records of a zone, in the order of names, fields, kinds and
-  /// rules.
-  func holders(of target: RecordID, in zone: ZoneID) throws -> [Holder] {
+  /// The references to a record, and to places from which moves lead to it, from visible records of a zone: in the
+  /// order of names, fields, kinds, rules and what they name.
+  ///
+  /// - Parameter places: the record and these places.
+  func holders(of places: [RecordID], in zone: ZoneID) throws -> [Holder] {
     let state = try view.state(of: zone)
     view.footprint?.note(allOf: state)
-    var found: [(name: [UInt8], field: Name, cell: CellNumber, rule: ReferenceRule)] = []
-    // A reference within the zone may name it, or not.
-    for named in zone == target.zone ? [nil, zone] : [target.zone] {
-      let reference = Reference(zone: named, record: target.name)
-      // The zone's log has no reference that it cannot name.
-      guard let bytes = try? reference.stated(inLogOf: zone).encodedTarget() else { continue }
-      let prefix = ReferenceKey.holders(of: bytes.span.bytes, in: state)
-      try view.rows.forEachReference(under: prefix) { key, row in
-        let name = row.bytes
-        guard try isThere(name, state) else { return true }
-        let (rule, cell) = try ReferenceKey.holder(in: key, after: prefix)
-        found.append((name, try view.name(cell.field), cell, rule))
-        return true
+    var found: [Holder] = []
+    for place in places {
+      // A reference within the zone may name it, or not.
+      for named in zone == place.zone ? [nil, zone] : [place.zone] {
+        let reference = Reference(zone: named, record: place.name)
+        // The zone's log has no reference that it cannot name.
+        guard let bytes = try? reference.stated(inLogOf: zone).encodedTarget() else { continue }
+        let prefix = ReferenceKey.holders(of: bytes.span.bytes, in: state)
+        try view.rows.forEachReference(under: prefix) { key, row in
+          let (rule, cell) = try ReferenceKey.holder(in: key, after: prefix)
+          let name = try Name(utf8: row)
+          guard let kind = cell.kind, try isVisible(name, state) else { return true }
+          let record = RecordID(zone: zone, name: name)
+          found.append(
+            Holder(record: record, field: try view.name(cell.field), kind: kind, rule: rule, target: place))
+          return true
+        }
       }
     }
     found.sort { a, b in
-      if a.name != b.name { return a.name.lexicographicallyPrecedes(b.name) }
+      if a.record != b.record { return a.record < b.record }
       if a.field != b.field { return a.field < b.field }
-      return (a.cell, a.rule.rawValue) < (b.cell, b.rule.rawValue)
+      return (a.kind.rawValue, a.rule.rawValue, a.target) < (b.kind.rawValue, b.rule.rawValue, b.target)
     }
-    var holders: [Holder] = []
-    holders.reserveCapacity(found.count)
-    for (index, one) in found.enumerated() {
-      // A list may name one record in several elements.
-      if index > 0, found[index - 1] == one { continue }
-      guard let kind = one.cell.kind else { continue }
-      let name = try Name(utf8: one.name.span.bytes)
-      holders.append(
-        Holder(record: RecordID(zone: zone, name: name), field: one.field, kind: kind, rule: one.rule))
-    }
-    return holders
+    // A list may name one record in several elements.
+    return found.indices.compactMap { $0 > 0 && found[$0 - 1] == found[$0] ? nil : found[$0] }
+  }
+
+  /// Whether a record exists. One that moved away does not.
+  private func isVisible(_ name: Name, _ state: StateNumber) throws -> Bool {
+    try view.withStoredRow(named: name, in: state) { try view.visible($0, state)?.type } != nil
   }
 }

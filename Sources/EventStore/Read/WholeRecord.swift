@@ -27,6 +27,15 @@ extension RecordReader {
   }
 }
 
+extension RecordReader {
+  /// As ``wholeRecord(_:)``, of the record where moves lead from the one that is named.
+  package func currentWholeRecord(_ id: RecordID) throws -> WholeRecord? {
+    if let found = try wholeRecord(id) { return found }
+    guard case .here(let place) = try ForwardingReader(view).place(of: id) else { return nil }
+    return try wholeRecord(place)
+  }
+}
+
 extension RecordView {
   /// A copy of the record with its system fields.
   ///

@@ -7,7 +7,8 @@ struct UndoPlan {
   struct Step {
     enum Content {
       case revive(type: Name)
-      case delete
+      /// A head of the record's existence says how: deleted, or moved away.
+      case end(CellHead.Content)
       case change(Name, FieldChange)
     }
 
@@ -168,7 +169,8 @@ struct UndoPlan {
     }
     switch try (now.aliveType(of: record), aim.aliveType(of: record)) {
     case (_?, nil):
-      steps.append(Step(record: record, content: .delete, expected: expected))
+      let end = aimHeads.map(\.content).first { if case .alive = $0 { false } else { true } } ?? .dead
+      steps.append(Step(record: record, content: .end(end), expected: expected))
       return .nothing
     case (nil, let type?) where makes || deletes:
       steps.append(Step(record: record, content: .revive(type: type), expected: expected))

@@ -234,9 +234,9 @@ struct UndoRun {
     case .revive(let type):
       if try write.aliveType(of: step.record) == type { return false }
       try write.revive(step.record, type: type)
-    case .delete:
+    case .end(let content):
       if !isAlive { return false }
-      try write.delete(step.record)
+      try write.restoreExistence(content, of: step.record)
     case .change(let field, let change):
       if !isAlive { return false }
       try write.takingAnyKind { try write.change(field, of: step.record, change) }

@@ -1,11 +1,11 @@
 package import OperationFormat
 
 extension LocalWrite {
-  /// Makes a losing head of a record's existence the winner.
-  func restoreExistence(_ loser: CellHead, of record: RecordID) throws {
+  /// Makes what a head of a record's existence says so again.
+  func restoreExistence(_ content: CellHead.Content, of record: RecordID) throws {
     let draft = try draft(for: record.zone)
     try record.name.withBytes { name in
-      switch loser.content {
+      switch content {
       case .alive(let type): try revive(name, type: type, in: draft)
       case .moved(let destination):
         var bytes = ByteWriter()

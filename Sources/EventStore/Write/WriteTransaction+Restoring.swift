@@ -26,7 +26,7 @@ extension WriteTransaction {
     guard let field else {
       let found = try reader.heads(of: .existence, record).first { $0.operation == loser }
       guard let found else { throw StoreError.unknown(loser, "the existence of \(record)") }
-      return try write.restoreExistence(found, of: record)
+      return try write.restoreExistence(found.content, of: record)
     }
     for kind in FieldKind.allCases where kind.with({ $0.showsGreatest }) {
       for head in try reader.heads(of: field, kind, record) where head.operation == loser {

@@ -14,7 +14,7 @@ extension WriteTransaction {
   /// - Throws: `StoreError` `valueInvalid` for a property that stands for no field, or says something that
   ///   its field cannot have; `recordUnknown`; what encoding throws.
   public mutating func update<M: Model>(_ ref: Ref<M>, with values: some Encodable) throws {
-    guard let row = try fetch(ref) else {
+    guard let row = try fetch(ref, M.schema) else {
       throw StoreError(
         .recordUnknown, "there is no \(ref)", hint: "create it first, or check its zone and name")
     }

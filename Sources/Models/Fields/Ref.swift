@@ -1,6 +1,7 @@
 public import OperationFormat
 
-/// Refers to a record of a model, and is its identity. The record need not exist.
+/// Refers to a record of a model, and is its identity. The record need not exist. If it is moved to another zone, its
+/// identity there is another; `fetch` finds it by this one too.
 public struct Ref<M: Model>: Hashable, Sendable {
   /// The record's zone and name.
   public let record: RecordID

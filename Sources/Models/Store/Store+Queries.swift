@@ -18,7 +18,7 @@ extension PinnedRead: ModelReading {}
 /// Each throws `StoreError` `closed`, `damaged`, `system`; `valueInvalid` for a query that compares with what
 /// cannot be stored.
 extension ModelReading {
-  /// A record; nil if it does not exist, or is of another type.
+  /// A record; nil if it does not exist, or is of another type. If it was moved to another zone, it is found there.
   public func fetch<M: Model>(_ ref: Ref<M>) throws -> Row<M>? { try read { try $0.fetch(ref) } }
 
   /// The records of a model in a zone, in the order of their names.

@@ -6,7 +6,8 @@ struct HoldersCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "holders", abstract: "Lists the records that refer to a record.",
     discussion: """
-      The record itself need not exist. Holders that a cascade hides are not listed: `replay state --hidden` shows them.
+      The record itself need not exist. If it was moved to its zone, those that name a former place of it are listed \
+      too, with what they name. Holders that a cascade hides are not listed: `replay state --hidden` shows them.
 
       Example: replay holders notes.store travel:post-1
       """)
@@ -40,6 +41,7 @@ struct HoldersCommand: StoreCommand {
         try columns.add([
           .init(Display.record(holder.record)), .init(Display.name(holder.field)),
           .init("\(holder.kind)", .quiet), .init("\(holder.rule)", .quiet),
+          .init(holder.target == record ? "" : "as \(Display.record(holder.target))", .quiet),
         ])
       }
     }
@@ -49,11 +51,11 @@ struct HoldersCommand: StoreCommand {
 }
 
 extension Holder {
-  /// `{"field":"…","kind":"…","record":"zone:name","rule":"…"}`.
+  /// `{"field":"…","kind":"…","record":"zone:name","rule":"…","target":"zone:name"}`.
   fileprivate var json: JSON {
     .object([
       "record": .text(record), "field": .text(field), "kind": .string("\(kind)"),
-      "rule": .string("\(rule)"),
+      "rule": .string("\(rule)"), "target": .text(target),
     ])
   }
 }

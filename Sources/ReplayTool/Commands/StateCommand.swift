@@ -27,6 +27,9 @@ struct StateCommand: StoreCommand {
   @Flag(help: "Also show records that were deleted or that a cascade hides, with their fields.")
   var hidden = false
 
+  @Flag(help: "Only list the records that moved to other zones, and where they are now.")
+  var moved = false
+
   @Option(
     parsing: .unconditional,
     help: ArgumentHelp(
@@ -37,6 +40,10 @@ struct StateCommand: StoreCommand {
   private static let recordsShown = 100
 
   func validate() throws {
+    if moved, hidden || subject?.contains(":") == true {
+      throw ValidationError(
+        "--moved lists zones, without --hidden: `replay explain` tells where one record is.")
+    }
     if let limit, limit < 0 { throw ValidationError("--limit must not be negative.") }
   }
 
@@ -57,15 +64,20 @@ struct StateCommand: StoreCommand {
     }
     func show(_ transaction: borrowing ReadTransaction) throws {
       if let zone { try Inputs.check(zone, in: transaction) }
+      let zones = try zone.map { [$0] } ?? transaction.zones()
+      let limit = limit ?? (store.json ? .max : Self.recordsShown)
+      if moved {
+        let page = ForwardingsPage(
+          output: console.output, printsJSON: store.json, isInterrupted: console.isInterrupted, limit: limit)
+        return try page.print(zones, transaction)
+      }
       var page = StatePage(
         output: console.output, printsJSON: store.json, isWhole: record != nil, at: at,
-        limit: limit ?? (store.json ? .max : Self.recordsShown), declared: try transaction.declaredFields(),
-        isInterrupted: console.isInterrupted)
+        limit: limit, declared: try transaction.declaredFields(), isInterrupted: console.isInterrupted)
       if let record {
         try page.print(record, showsHidden: hidden, transaction)
         return try page.end()
       }
-      let zones = try zone.map { [$0] } ?? transaction.zones()
       for zone in zones where !page.isFull {
         // A walk over a zone's records skips hidden records.
         try page.print(zone, hidden: hidden ? transaction.allRecordNames(in: zone) : [], transaction)

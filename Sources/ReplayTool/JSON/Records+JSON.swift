@@ -27,6 +27,19 @@ extension CellHead.Content {
   }
 }
 
+extension RecordPlace {
+  /// `{"is":"here","record":"zone:name"}`; `elsewhere` and `nowhere` are the others.
+  var json: JSON {
+    let word =
+      switch self {
+      case .here: "here"
+      case .elsewhere: "elsewhere"
+      case .nowhere: "nowhere"
+      }
+    return .object(["is": .string(word), "record": .text(record)])
+  }
+}
+
 extension Conflict {
   var json: JSON {
     .members([

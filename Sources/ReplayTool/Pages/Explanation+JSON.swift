@@ -26,6 +26,7 @@ extension Explanation {
       "isClamped": counter.map { .bool($0.isClamped) },
       "policy": policy.map { .string("\($0)") }, "isVisible": .bool(isVisible),
       "hiddenWith": missingTarget.map { .text($0) },
+      "place": field == nil ? movedTo?.json : nil,
       "readsAsMissing": nullified.isEmpty ? nil : .array(nullified.map { .text($0) }),
       "heads": .array(heads.map { .object($0) }),
       "replaced": .array(

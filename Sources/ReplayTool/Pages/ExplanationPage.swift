@@ -217,6 +217,7 @@ struct ExplanationPage {
     }
     let isAlone = explanation.heads.count == 1 || explanation.agrees
     try output.line(isAlone ? "\(state)." : "\(state): \(reason).")
+    if let place = explanation.movedTo { try output.line(Display.moved(to: place)) }
   }
 
   private func printLosers(_ output: Output) throws {

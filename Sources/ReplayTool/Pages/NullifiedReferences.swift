@@ -19,7 +19,7 @@ extension ReadTransaction {
     var targets: [RecordID] = []
     for reference in references where reference.rule == .nullify && reference.zone ?? zone == zone {
       let target = RecordID(zone: zone, name: reference.record)
-      guard seen.insert(target).inserted, try !contains(target) else { continue }
+      guard seen.insert(target).inserted, case .nowhere = try place(of: target) else { continue }
       targets.append(target)
     }
     return targets

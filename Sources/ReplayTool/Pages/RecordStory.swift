@@ -51,6 +51,10 @@ struct RecordStory {
     }
     try columns.flush()
     try output.line()
+    if let place = existence.movedTo {
+      try output.line(Display.moved(to: place))
+      try output.line()
+    }
     if let origin = existence.movedFrom {
       try output.line("It was moved here from \(Display.record(origin)), where its story begins.")
       try output.line()

@@ -114,10 +114,12 @@ struct StatePage {
     let fields =
       try transaction.recordOrHidden(id).map { try declared.shownFields(of: $0, transaction) } ?? []
     let missing = try transaction.missingTarget(of: id)
+    let place = try transaction.place(of: id)
     if printsJSON {
       return try output.line(
         .members([
           "record": .text(id), "hidden": .bool(true), "hiddenWith": missing.map { .text($0) },
+          "place": place.record == id ? nil : place.json,
           "existence": .array(existence.map(\.json)), "fields": fields.json, "also": fields.othersJSON,
         ]))
     }

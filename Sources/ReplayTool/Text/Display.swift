@@ -42,6 +42,15 @@ enum Display {
     "is hidden: cascades lead from it to \(record(missing)), which is not there"
   }
 
+  /// Where a record is that was moved away from where it was asked for.
+  static func moved(to place: RecordPlace) -> String {
+    switch place {
+    case .here(let record): "It is now \(Self.record(record))."
+    case .elsewhere(let record): "Moves lead to \(Self.record(record)), which this store does not have."
+    case .nowhere(let record): "Moves lead to \(Self.record(record)), which does not exist."
+    }
+  }
+
   /// The first digits of an identity: enough to distinguish the replicas of a zone.
   static func short(_ replica: ReplicaID) -> String { String(replica.description.prefix(8)) }
 

@@ -1,6 +1,6 @@
 import EventStore
 
-/// Checks by the oracle whether a record is visible under the store's policies.
+/// Checks by the oracle whether a record is visible under the store's policies, and where it went if it is not.
 enum FoldVisibility {
   /// Compares under one of the three policies, or under two that differ by type. Each call uses other ones.
   ///
@@ -15,6 +15,15 @@ enum FoldVisibility {
       throw FoldMismatch(
         place: "visibility of record r\(record) under policies \(policies)",
         expected: [wanted.map { "type \($0)" } ?? "hidden"], found: [found.map { "type \($0)" } ?? "hidden"])
+    }
+    guard wanted == nil else { return }
+    let last = expected.map(\.content).first(where: FoldExistence.isDead)
+    let place = last.flatMap(FoldExistence.place).map { FoldExistence.places[$0] }
+    let destination = Existence.destination(of: heads)
+    guard place == destination else {
+      throw FoldMismatch(
+        place: "where record r\(record) went", expected: [place.map { "\($0)" } ?? "nowhere"],
+        found: [destination.map { "\($0)" } ?? "nowhere"])
     }
   }
 

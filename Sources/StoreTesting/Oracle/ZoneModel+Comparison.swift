@@ -9,27 +9,44 @@ extension ZoneModel {
   /// - Parameters:
   ///   - read: the store.
   ///   - view: what the store has of the zone.
+  ///   - others: the other zones that the store has.
   ///   - records: which records; also ones that nobody wrote about.
   /// - Throws: ``OracleMismatch`` for the first difference.
   /// - Complexity: that of finding the heads of each cell, and a few reads each.
   func compare(
-    _ read: borrowing ReadTransaction, _ view: ZoneView, records: some Sequence<Name>
+    _ read: borrowing ReadTransaction, _ view: ZoneView, besides others: StoreModel = StoreModel(),
+    records: some Sequence<Name>
   ) throws(OracleMismatch) {
-    for record in records { try compare(read, heads(of: record, view), view) }
+    let store = store(view, others)
+    for record in records { try compare(read, heads(of: record, view), store) }
+  }
+
+  private func store(_ view: ZoneView, _ others: StoreModel) -> StoreModel {
+    var store = others
+    store.add(self, view)
+    return store
   }
 
   /// Compares the whole zone of a store with what must be there: as ``compare(_:_:records:)`` does for every
-  /// record that either of them has, then the list of its records, its conflicts and its digest.
+  /// record that either of them has, then the list of its records, their holders, the records that moved away, its
+  /// conflicts and its digest.
   ///
   /// - Parameters:
   ///   - read: the store.
   ///   - view: what the store has of the zone.
+  ///   - others: the other zones that the store has.
   /// - Throws: ``OracleMismatch`` for the first difference.
-  func compareAll(_ read: borrowing ReadTransaction, _ view: ZoneView) throws(OracleMismatch) {
-    let expected = recordNames.map { heads(of: $0, view) }.filter { !$0.existence.isEmpty }
+  func compareAll(
+    _ read: borrowing ReadTransaction, _ view: ZoneView, besides others: StoreModel = StoreModel()
+  ) throws(OracleMismatch) {
+    let store = store(view, others)
+    let expected = store.allHeads(in: zone)
     try compareNames(read, expected)
-    for record in expected { try compare(read, record, view) }
-    try compareRecords(read, expected.compactMap { record($0, view) })
+    for record in expected { try compare(read, record, store) }
+    try compareRecords(read, expected.compactMap { store.record($0, in: zone) })
+    let holders = store.holders(in: zone)
+    for record in expected { try compareHolders(read, of: record.name, holders[record.name] ?? []) }
+    try compareForwardings(read, store)
     try compareConflicts(read, expected)
     let digest: ContentHash
     do { digest = try read.digest(of: zone) } catch { throw failure("digest", error) }
@@ -39,10 +56,14 @@ extension ZoneModel {
   // MARK: One record
 
   private func compare(
-    _ read: borrowing ReadTransaction, _ expected: RecordHeads, _ view: ZoneView
+    _ read: borrowing ReadTransaction, _ expected: RecordHeads, _ store: StoreModel
   ) throws(OracleMismatch) {
     let id = RecordID(zone: zone, name: expected.name)
-    let found: (existence: [CellHead], fields: [RecordHeads.Field], contains: Bool, record: Record?)
+    let found:
+      (
+        existence: [CellHead], fields: [RecordHeads.Field], contains: Bool, record: Record?,
+        place: RecordPlace
+      )
     do {
       let fields = try read.fieldsWithEmptied(of: id).flatMap { field in
         try FieldKind.allCases.map { kind in
@@ -51,7 +72,9 @@ extension ZoneModel {
             parts: kind.model.shape == .units ? try read.parts(of: field, in: id, as: kind) : [])
         }.filter { !$0.heads.isEmpty || !$0.parts.isEmpty }
       }
-      found = (try read.existence(of: id), fields, try read.contains(id), try read.record(id))
+      found = (
+        try read.existence(of: id), fields, try read.contains(id), try read.record(id), try read.place(of: id)
+      )
     } catch { throw failure("a reading", error, of: id) }
     try check(found.existence, expected.existence, "existence", of: id)
     try check(found.fields.map(\.name), expected.fields.map(\.name), "fields with heads", of: id)
@@ -59,8 +82,9 @@ extension ZoneModel {
       try check(found.heads, expected.heads, "heads", of: id, field: expected.name)
       try check(found.parts, expected.parts, "parts", of: id, field: expected.name)
     }
-    let record = record(expected, view)
+    let record = store.record(expected, in: zone)
     try check(found.contains, record != nil, "visibility", of: id)
+    try check(found.place, store.place(of: id), "place", of: id)
     if record != nil { try compareSystem(read, expected, of: id) }
     try check(found.record, record, "values", of: id)
   }
@@ -103,6 +127,23 @@ extension ZoneModel {
     let found: [Record]
     do { found = try read.records(in: zone) } catch { throw failure("records", error) }
     try check(found, expected, "records of zone \(zone)")
+  }
+
+  private func compareHolders(
+    _ read: borrowing ReadTransaction, of name: Name, _ expected: [Holder]
+  ) throws(OracleMismatch) {
+    let id = RecordID(zone: zone, name: name)
+    let found: [Holder]
+    do { found = try read.holders(of: id) } catch { throw failure("holders", error, of: id) }
+    try check(found, expected, "holders", of: id)
+  }
+
+  private func compareForwardings(
+    _ read: borrowing ReadTransaction, _ store: StoreModel
+  ) throws(OracleMismatch) {
+    let found: [Forwarding]
+    do { found = try read.forwardings(in: zone) } catch { throw failure("records that moved away", error) }
+    try check(found, store.forwardings(in: zone), "records that moved away from zone \(zone)")
   }
 
   private func compareConflicts(

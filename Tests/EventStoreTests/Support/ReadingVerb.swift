@@ -14,6 +14,7 @@ enum ReadingVerb: String, CaseIterable, Hashable {
   case count = "count(of:in:as:)"
   case countOfQuery = "count(_:)"
   case counter = "counter(_:of:)"
+  case current = "current(_:)"
   case digest = "digest(of:)"
   case element = "element(at:of:in:)"
   case elements = "elements(of:in:)"
@@ -24,9 +25,11 @@ enum ReadingVerb: String, CaseIterable, Hashable {
   case existencePolicy = "existencePolicy(of:)"
   case fields = "fields(of:)"
   case forEachConflict = "forEachConflict(in:_:)"
+  case forEachForwarding = "forEachForwarding(in:_:)"
   case forEachHiddenRecord = "forEachHiddenRecord(in:_:)"
   case forEachRecord = "forEachRecord(in:type:after:_:)"
   case forEachRecordOfType = "forEachRecord(ofType:_:)"
+  case forwardings = "forwardings(in:)"
   case heads = "heads(of:in:as:)"
   case hiddenRecords = "hiddenRecords(in:)"
   case duplicates = "duplicates(in:)"
@@ -35,6 +38,7 @@ enum ReadingVerb: String, CaseIterable, Hashable {
   case items = "items(of:in:)"
   case list = "list(_:of:)"
   case missingTarget = "missingTarget(of:)"
+  case place = "place(of:)"
   case record = "record(_:)"
   case records = "records(in:type:)"
   case scan = "scan(_:type:after:_:)"
@@ -96,11 +100,11 @@ enum ReadingVerb: String, CaseIterable, Hashable {
           }
         }
       ]
-    case .assetPolicy, .attachment, .conflictsInZone, .digest, .forEachConflict, .forEachHiddenRecord,
-      .forEachRecord, .hiddenRecords, .records, .scan, .survivingSources:
+    case .assetPolicy, .attachment, .conflictsInZone, .digest, .forEachConflict, .forEachForwarding,
+      .forEachHiddenRecord, .forEachRecord, .forwardings, .hiddenRecords, .records, .scan, .survivingSources:
       try subject.zones.flatMap { try zoneAnswers($0, tx) }
-    case .conflictsOfRecord, .containsRecord, .existence, .fields, .holders, .missingTarget, .record,
-      .withRecord:
+    case .conflictsOfRecord, .containsRecord, .current, .existence, .fields, .holders, .missingTarget, .place,
+      .record, .withRecord:
       try subject.records.flatMap { try recordAnswers($0, subject.zones, tx) }
     case .containsElement, .contributions, .count, .counter, .element, .elements, .entries, .heads, .items,
       .list,
@@ -131,6 +135,18 @@ enum ReadingVerb: String, CaseIterable, Hashable {
           }
         }
       ]
+    case .forEachForwarding:
+      try [
+        answer {
+          try collecting { found in
+            try tx.forEachForwarding(in: zone) {
+              found.append($0)
+              return true
+            }
+          }
+        }
+      ]
+    case .forwardings: try [answer { try tx.forwardings(in: zone) }]
     case .forEachHiddenRecord:
       try [
         answer {
@@ -179,12 +195,14 @@ enum ReadingVerb: String, CaseIterable, Hashable {
     switch self {
     case .conflictsOfRecord: try [answer { try tx.conflicts(of: record) }]
     case .containsRecord: try [answer { try tx.contains(record) }]
+    case .current: try [answer { try tx.current(record) }]
     case .existence: try [answer { try tx.existence(of: record) }]
     case .fields: try [answer { try tx.fields(of: record) }]
     case .holders:
       try [answer { try tx.holders(of: record) }]
         + zones.map { zone in try answer { try tx.holders(of: record, in: zone) } }
     case .missingTarget: try [answer { try tx.missingTarget(of: record) }]
+    case .place: try [answer { try tx.place(of: record) }]
     case .record: try [answer { try tx.record(record) }]
     case .withRecord:
       try [

@@ -25,6 +25,19 @@ package enum Existence: Hashable, Sendable {
     }
   }
 
+  /// Where a record went that is not alive, by the heads of its existence, greatest first: the greatest of those
+  /// that let it be dead decides. Nil if that one is a deletion.
+  package static func destination(of heads: some Sequence<Existence>) -> RecordID? {
+    for head in heads {
+      switch head {
+      case .alive: continue
+      case .dead: return nil
+      case .moved(let place): return place
+      }
+    }
+    return nil
+  }
+
   package init(payload: RawSpan) throws(FormatError) {
     var reader = ByteReader(payload)
     switch try reader.readUInt8("row") {

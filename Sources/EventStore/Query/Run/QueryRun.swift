@@ -296,7 +296,7 @@ private struct EntryTest: ~Escapable {
     // What is nullified reads as nothing, and the index does not know.
     var isNullified = false
     for case .reference(let reference) in use.equal.joined() where (reference.zone ?? zone) == zone {
-      if try !reader.contains(reference.target(from: zone)) { isNullified = true }
+      if try !ReferenceReader(reader.view).isThere(reference.record, in: zone) { isNullified = true }
     }
     self.use = use
     rest = isNullified ? query.condition : use.rest

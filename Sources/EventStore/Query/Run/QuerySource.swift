@@ -130,18 +130,14 @@ extension RecordView: QuerySource {
   }
 
   /// Runs a closure on the record that the first step of a field's path leads to, with the field as seen from
-  /// there; nil if there is no such record, or not even its zone.
+  /// there; nil if there is no such record, or not even its zone. One that moved is followed.
   private func follow<R>(
     _ field: QueryField, _ reader: RecordReader, _ body: (borrowing RecordView, QueryField) throws -> R
   ) throws -> R? {
     guard case .reference(let reference)? = try value(of: field.path[0]) else { return nil }
     var rest = field
     rest.path.removeFirst()
-    do {
-      return try reader.withRecord(reference.target(from: id.zone)) { try body($0, rest) }
-    } catch let error as StoreError where error.code == .zoneUnknown {
-      return nil
-    }
+    return try reader.withCurrent(reference.target(from: id.zone)) { try body($0, rest) }
   }
 
   /// What is stored of a field; nil if that is nothing.

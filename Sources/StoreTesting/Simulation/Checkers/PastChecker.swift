@@ -35,6 +35,7 @@ struct PastChecker: WorldPart {
       lines.append("\(zone) \(try transaction.digest(of: zone))")
       lines += try transaction.records(in: zone).map { "\($0)" }
       lines.append("\(try transaction.conflicts(in: zone).count) conflicts")
+      lines += try transaction.forwardings(in: zone).map { "\($0)" }
     }
     return lines
   }

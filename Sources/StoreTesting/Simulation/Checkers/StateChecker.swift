@@ -4,12 +4,14 @@ import OperationFormat
 /// Checks that a zone's state is the oracle's, and that stores with the same transactions have the same
 /// digest: invariants 3 and 4.
 enum StateChecker {
-  /// - Parameter records: the records that changed since the last check.
+  /// - Parameters:
+  ///   - store: what the store has of all its zones.
+  ///   - records: the records that changed since the last check.
   static func check(
-    _ zone: DeviceZone, _ records: [Name], _ transaction: borrowing ReadTransaction
+    _ zone: DeviceZone, in store: StoreModel, _ records: [Name], _ transaction: borrowing ReadTransaction
   ) throws {
     do {
-      try zone.facts.model.compare(transaction, zone.view, records: records)
+      try zone.facts.model.compare(transaction, zone.view, besides: store, records: records)
     } catch {
       throw SimulationFailure(.stateIsOracles, "zone \(zone.facts.zone): \(error)")
     }

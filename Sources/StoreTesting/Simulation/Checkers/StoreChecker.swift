@@ -35,12 +35,13 @@ struct StoreChecker {
     _ state: StoreSyncState, _ transaction: borrowing ReadTransaction, _ view: DeviceView
   ) throws {
     var hasChanged = false
+    let model = view.model
     for zone in view.zones {
       try ShipmentChecker.check(zone, state, transaction)
       let records = zone.takeTouched()
       guard !records.isEmpty else { continue }
       hasChanged = true
-      try StateChecker.check(zone, records, transaction)
+      try StateChecker.check(zone, in: model, records, transaction)
     }
     guard hasChanged else { return }
     for workload in workloads where workload.zones.allSatisfy({ view.zone($0) != nil }) {

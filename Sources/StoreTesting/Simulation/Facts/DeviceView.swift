@@ -19,5 +19,12 @@ struct DeviceView {
   var loggedBytes = 0
   var databaseToken: DatabaseToken?
 
+  /// What its store has, by the models of its zones.
+  var model: StoreModel {
+    var model = StoreModel()
+    for zone in zones { model.add(zone.facts.model, zone.view) }
+    return model
+  }
+
   func zone(_ id: ZoneID) -> DeviceZone? { zones.first { $0.facts.zone == id } }
 }

@@ -6,7 +6,7 @@ public struct SimulationCoverage: Sendable {
     case rounds, roundsFailed, appended, appendedAlreadyThere, appendedToClosed
     case folded, foldedKnown, foldedBeside, conflicts, retimed
     case zonesParked, zonesPaused, zonesRemoved, zonesFailed, zonesUnfinished, zonesUnchanged
-    case screensReadAgain, screensKept
+    case screensReadAgain, screensKept, forwardings
     case undone, undoneInPart, undoRefused
     case snapshotsEqual, historiesRetired, zonesBegunAgain, zonesBegun, logsTrimmed, remotesPutBack, remotesParted
     case readsHeld, reclaimed, verified, settlingRounds

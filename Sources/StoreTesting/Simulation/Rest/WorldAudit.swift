@@ -68,10 +68,11 @@ struct WorldAudit: WorldPart {
     }
     try store.read { transaction in
       do {
-        try life.model.compareAll(transaction, zone.view)
+        try life.model.compareAll(transaction, zone.view, besides: device.view.model)
       } catch {
         throw SimulationFailure(.stateIsOracles, "\(name): \(error)")
       }
+      world.count(.forwardings, try transaction.forwardings(in: life.zone).count)
     }
   }
 }

@@ -3,7 +3,7 @@ public import OperationFormat
 
 /// Random changes of few records and fields, which make the most conflicts. Operations are drawn as in
 /// ``FoldCheck``. A set of the last field becomes a change of one of its cells that merge, and some deletions
-/// become moves to the other zone.
+/// become moves to the other zone. Some writes let a record refer to another one, and move that.
 public struct CellWorkload: SimulationWorkload {
   public let name = "cells"
   public let zones: [ZoneID] = [ZoneID(name: "cells"), ZoneID(name: "more")]
@@ -40,6 +40,26 @@ public struct CellWorkload: SimulationWorkload {
         throw SimulationFailure(.transactionsAreAtomic, "a write does not read what it wrote: \(operation)")
       }
     }
+    if choices.next(below: 8) == 7, made + 3 <= Self.makingsMax {
+      try moveTarget(zones[0] == self.zones[0] ? self.zones : self.zones.reversed(), &transaction, &choices)
+    }
+  }
+
+  /// Lets a record of the first zone refer to one there, which then moves to the other, unless that has one.
+  private func moveTarget(
+    _ zones: [ZoneID], _ transaction: inout WriteTransaction, _ choices: inout SimulationChoices
+  ) throws {
+    let holder = RecordID(zone: zones[0], name: Name("r\(choices.next(below: records))"))
+    let target = RecordID(zone: zones[0], name: Name("r\(choices.next(below: records))"))
+    for record in [target, holder] where try !transaction.contains(record) {
+      try transaction.create(record, type: "t0")
+    }
+    let rule = choices.pick([ReferenceRule.cascade, .nullify])
+    try transaction.set("f0", of: holder, to: .reference(Reference(record: target.name, rule: rule)))
+    let copy = RecordID(zone: zones[1], name: target.name)
+    // A holder that was made again may have shown a cascade that hides the target.
+    guard try transaction.contains(target), try !transaction.contains(copy) else { return }
+    try transaction.move(target, to: copy.zone)
   }
 
   private static let makingsMax = Limits.foldStepsMax / FoldWork.stepsOfMakingAgain - 1

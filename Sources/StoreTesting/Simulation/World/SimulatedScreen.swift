@@ -11,6 +11,8 @@ enum SimulatedScreen {
     case hits([QueryHit])
     case number(Int)
     case zones([ZoneID])
+    case place(RecordPlace)
+    case holders([Holder])
   }
 
   /// The screens of an app that works with some zones.
@@ -26,6 +28,9 @@ enum SimulatedScreen {
     for zone in zones {
       try add { tx in try tx.hasZone(zone) ? .number(try tx.pendingCount(in: zone)) : .nothing }
       try add { tx in try tx.hasZone(zone) ? .number(Int(try tx.token(of: zone)?.offset ?? 0)) : .nothing }
+      let target = RecordID(zone: zone, name: records[0])
+      try add { tx in .place(try tx.place(of: target)) }
+      try add { tx in .holders(try tx.holders(of: target)) }
       for name in records {
         let record = RecordID(zone: zone, name: name)
         try add { tx in try tx.hasZone(zone) ? .record(try tx.record(record)) : .nothing }
