@@ -110,7 +110,7 @@ let package = Package(
       name: "ReplicatorTests",
       dependencies: [
         "ChildProcesses", "Replicator", "EventStore", "LMDB", "OperationFormat", "StoreTesting",
-        "RemoteWriter",
+        "RemoteWriter", .product(name: "Logging", package: "swift-log"),
       ],
       exclude: ["Golden", "Scripts"], swiftSettings: settings),
     // The replicator's tests start it as separate processes: many at one remote, some of which they kill.

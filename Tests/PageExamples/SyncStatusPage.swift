@@ -51,6 +51,14 @@ struct SyncStatusPage {
   }
 
   // page
+  /// What to show about clocks; nil if there is nothing to tell.
+  func clockWarning(for status: ReplicatorStatus) -> String? {
+    guard let offset = status.clockOffset, offset.isNotable else { return nil }
+    return "\(offset). \(offset.hint)."
+  }
+  // page end
+
+  // page
   /// Sends a message, and returns when the remote has it.
   func send(_ text: String, in store: Store) async throws {
     let written = try await store.write { tx in

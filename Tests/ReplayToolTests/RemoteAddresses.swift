@@ -24,11 +24,13 @@ struct RemoteAddresses {
   @Test("open an existing remote, and create a missing one if requested")
   func open() async throws {
     let directory = TemporaryDirectory()
+    let sink = Output(CapturedSink(), isTerminal: false, usesColor: false)
+    let console = Console(output: sink, errors: sink, input: { MemorySource([]) })
     let address = try RemoteAddress("folder:\(directory.path)/remote")
-    let missing = await #expect(throws: RemoteError.self) { try await address.open(creates: false) }
+    let missing = await #expect(throws: RemoteError.self) { try await address.open(creates: false, console) }
     #expect(missing?.code == .unreachable)
-    let made = try await address.open(creates: true)
-    let opened = try await address.open(creates: false)
+    let made = try await address.open(creates: true, console)
+    let opened = try await address.open(creates: false, console)
     let (first, second) = (try await made.zoneEvents(after: nil), try await opened.zoneEvents(after: nil))
     #expect(first == second)
   }

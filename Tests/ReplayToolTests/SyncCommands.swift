@@ -216,6 +216,26 @@ struct SyncCommands {
     #expect(second.output.contains(#""createdZones":["notes"]"#) && second.output.contains(#""received":2"#))
   }
 
+  @Test("clocks that differ by more than a minute are told, as text and as data")
+  func tellsClocks() async throws {
+    try await makeStore("a", zones: ["notes"], seed: 10)
+    var behind = tool()
+    behind.folderAhead = 7_500_000
+    let result = await behind.run(
+      "sync", path("a"), "--remote", remote, "--create-remote", "--attach", "notes")
+    #expect(result.exit == 0)
+    #expect(
+      result.lines.first?.hasPrefix("this device's clock is 2 hours behind the remote's: set ") == true,
+      "\(result.output)")
+    try await makeStore("b", zones: ["other"], seed: 11)
+    var near = tool(2)
+    near.folderAhead = -60_000
+    let json = await near.run("sync", path("b"), "--remote", remote, "--attach", "other", "--json")
+    #expect(json.output.contains(#""clockOffsetMilliseconds":-60000"#), "\(json.output)")
+    let again = await near.run("sync", path("b"), "--remote", remote)
+    #expect(!again.output.contains("clock"), "\(again.output)")
+  }
+
   @Test("a zone that cannot be synced is reported with its reason, with exit code 1; after a repair it is 0")
   func parkedZone() async throws {
     try await makeStore("a", zones: ["notes", "other"], seed: 10)

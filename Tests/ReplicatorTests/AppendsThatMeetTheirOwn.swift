@@ -24,7 +24,7 @@ struct AppendsThatMeetTheirOwn {
     remote.objects.replace(name, with: bytes)
     // It is put again at the end, where readers find it.
     let outcome = try await remote.append(segment, after: 0)
-    #expect(outcome.withoutChain == .appended(SegmentPlace(offset: 2)))
+    #expect(outcome.withOffsetOnly == .appended(SegmentPlace(offset: 2)))
   }
 
   @Test("Some of the same sequences in another cut overlap: no body is unpacked")
@@ -34,7 +34,7 @@ struct AppendsThatMeetTheirOwn {
     _ = try await remote.append(try maker.next(transactions: 3), after: 0)
     for segment in [try copy.fork(99), try copy.next(), try copy.next(transactions: 3)] {
       let outcome = try await remote.append(segment, after: 0)
-      #expect(outcome.withoutChain == .overlaps(SegmentPlace(offset: 1)))
+      #expect(outcome.withOffsetOnly == .overlaps(SegmentPlace(offset: 1)))
     }
     #expect(try await remote.objects.list().filter { $0.name?.incarnation != nil }.count == 1)
   }
@@ -85,7 +85,7 @@ struct AppendsThatMeetTheirOwn {
     let empty = await #expect(throws: RemoteError.self) { try await remote.append(second, after: 1) }
     #expect(empty?.code == .notARemote)
     remote.objects.contents = contents
-    #expect(try await remote.append(second, after: 1).withoutChain == .appended(SegmentPlace(offset: 2)))
+    #expect(try await remote.append(second, after: 1).withOffsetOnly == .appended(SegmentPlace(offset: 2)))
   }
 
   @Test("A wrong remote that was there first is not mistaken for the right one permanently")

@@ -46,7 +46,7 @@ struct FolderArrivals {
       #expect(after == before)
     }
     let outcome = try await folder.append().get()
-    #expect(outcome.withoutChain == .appended(SegmentPlace(offset: 4)))
+    #expect(outcome.withOffsetOnly == .appended(SegmentPlace(offset: 4)))
   }
 
   @Test(
@@ -65,7 +65,7 @@ struct FolderArrivals {
     let counts = (await folder.count(HostileFolder.notes), await folder.count(HostileFolder.lists))
     #expect(counts.0 == 3 && counts.1 == 2)
     let outcome = try await folder.append().get()
-    #expect(outcome.withoutChain == .appended(SegmentPlace(offset: 4)))
+    #expect(outcome.withOffsetOnly == .appended(SegmentPlace(offset: 4)))
     let after = try await folder.contents()
     #expect(after.filter { before[$0.key] != nil } == before && after.count == before.count + 1)
   }
@@ -95,7 +95,7 @@ struct FolderArrivals {
     let counts = (await folder.count(HostileFolder.notes), await folder.count(HostileFolder.lists))
     #expect(counts.0 == 3 && counts.1 == 2)
     let outcome = try await folder.append().get()
-    #expect(outcome.withoutChain == .appended(SegmentPlace(offset: 4)))
+    #expect(outcome.withOffsetOnly == .appended(SegmentPlace(offset: 4)))
     let after = try await folder.contents()
     #expect(after.filter { before[$0.key] != nil } == before && before.count + 1 == after.count)
   }

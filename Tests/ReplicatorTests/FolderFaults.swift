@@ -56,10 +56,10 @@ struct FolderFaults {
       plan.fail(0, isAfter: false)
       let again = try await remote.append(segment, after: offset)
       offset += 1
-      if let outcome { #expect(outcome.withoutChain == .appended(SegmentPlace(offset: offset))) }
+      if let outcome { #expect(outcome.withOffsetOnly == .appended(SegmentPlace(offset: offset))) }
       #expect(
-        again.withoutChain == .alreadyThere(SegmentPlace(offset: offset))
-          || outcome == nil && again.withoutChain == .appended(SegmentPlace(offset: offset)))
+        again.withOffsetOnly == .alreadyThere(SegmentPlace(offset: offset))
+          || outcome == nil && again.withOffsetOnly == .appended(SegmentPlace(offset: offset)))
       if !wasReached { break }
       number += 1
     }

@@ -191,7 +191,7 @@ struct FolderHostile {
     }
     #expect(error.code == hostile.code, "\(error)")
     let outcome = try await folder.append().get()
-    #expect(outcome.withoutChain == .appended(SegmentPlace(offset: 4)))
+    #expect(outcome.withOffsetOnly == .appended(SegmentPlace(offset: 4)))
     let others = await folder.count(HostileFolder.lists)
     #expect(others == 2, "the other zone is read")
     unlink(folder.entry(4))
@@ -230,7 +230,7 @@ struct FolderHostile {
     #expect(notes == 3)
     #expect(lists == 2)
     let outcome = try await folder.append().get()
-    #expect(outcome.withoutChain == .appended(SegmentPlace(offset: 4)))
+    #expect(outcome.withOffsetOnly == .appended(SegmentPlace(offset: 4)))
   }
 
   static let rootCases: [HostileCase] = [
@@ -318,7 +318,7 @@ struct FolderHostile {
     let notes = await folder.count(HostileFolder.notes)
     #expect(notes == 3)
     let outcome = try await folder.append().get()
-    #expect(outcome.withoutChain == .appended(SegmentPlace(offset: 4)))
+    #expect(outcome.withOffsetOnly == .appended(SegmentPlace(offset: 4)))
   }
 
   @Test("an open remote notices that its disk is removed, replaced, and back again")
@@ -341,7 +341,7 @@ struct FolderHostile {
     rename(folder.path, folder.path + "-other")
     rename(folder.path + "-away", folder.path)
     let outcome = try await remote.append(segment, after: 3)
-    #expect(outcome.withoutChain == .appended(SegmentPlace(offset: 4)))
+    #expect(outcome.withOffsetOnly == .appended(SegmentPlace(offset: 4)))
   }
 
   @Test("a hole in a log is not its end: reading reports it, and nothing is written there")
@@ -354,7 +354,7 @@ struct FolderHostile {
     }
     #expect(error.code == .missingSegment)
     let outcome = try await folder.append().get()
-    #expect(outcome.withoutChain == .appended(SegmentPlace(offset: 4)))
+    #expect(outcome.withOffsetOnly == .appended(SegmentPlace(offset: 4)))
   }
 
   @Test("a file in the place of a log's next directory affects only that log")

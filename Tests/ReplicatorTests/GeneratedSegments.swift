@@ -27,7 +27,7 @@ struct GeneratedSegments {
       #expect(try again.next().packed.bytes == segment.packed.bytes)
       kinds.insert(segment.kind)
       let outcome = try await remote.append(segment.packed, after: offset)
-      #expect(outcome.withoutChain == .appended(SegmentPlace(offset: offset + 1)))
+      #expect(outcome.withOffsetOnly == .appended(SegmentPlace(offset: offset + 1)))
     }
     #expect(kinds == Set(SegmentGenerator.Kind.allCases))
     let devices = try (1...2).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }

@@ -149,7 +149,7 @@ private struct AssetTransfers {
     let address = try RemoteAddress(remote)
     let opened = try store.openForWriting(console, creates: false)
     defer { opened.close() }
-    let log = try await address.open(creates: false, makeRandom: console.makeRandom)
+    let log = try await address.open(creates: false, console)
     // Throws if this is not the store's own remote.
     _ = try await log.zoneEvents(after: try opened.syncState().databaseToken)
     let replicator = LogReplicator(store: opened, remote: log)

@@ -52,7 +52,7 @@ struct LockHoldsCommand: ReplayCommand {
     let now: @Sendable () -> UInt64 = { DispatchTime.now().uptimeNanoseconds }
     let holds: WriteLockHolds
     if let remote {
-      let opened = try await RemoteAddress(remote).open(creates: false)
+      let opened = try await RemoteAddress(remote).open(creates: false, console)
       holds = try await .fetching(opened, in: store, now: now)
     } else {
       let generator = SegmentGenerator(

@@ -152,7 +152,7 @@ struct SyncCommand: StoreCommand {
     _ address: RemoteAddress, own: RemoteID?, _ console: Console
   ) async throws -> any RemoteLog {
     do {
-      return try await address.open(creates: createRemote && own == nil, makeRandom: console.makeRandom)
+      return try await address.open(creates: createRemote && own == nil, console)
     } catch {
       if own == nil, !createRemote, [.unreachable, .notARemote].contains(error.code) {
         let told = ToolError(error)
@@ -183,7 +183,7 @@ struct SyncCommand: StoreCommand {
     var hasTold = false
     while watch, own != nil {
       do {
-        return try await address.open(creates: false, makeRandom: console.makeRandom)
+        return try await address.open(creates: false, console)
       } catch {
         guard [.unreachable, .notARemote, .later].contains(error.code) else { break }
         if !hasTold {

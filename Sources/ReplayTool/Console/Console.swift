@@ -12,6 +12,8 @@ struct Console: Sendable {
   var isInterrupted: @Sendable () -> Bool = { false }
   /// The wall clock, in milliseconds since 1970.
   var wallMilliseconds: @Sendable () -> Int64 = SystemEnvironment.wallMilliseconds
+  /// The clock of a remote's file system, in milliseconds since 1970; nil for its own.
+  var folderMilliseconds: (@Sendable () -> UInt64)?
   /// Random bits, for the identity of a new store.
   var makeRandom: @Sendable () -> UInt64 = SystemEnvironment.makeRandom
 }

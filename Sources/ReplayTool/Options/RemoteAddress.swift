@@ -31,10 +31,11 @@ struct RemoteAddress: Hashable {
   ///
   /// - Parameter creates: whether to create it if it does not exist.
   /// - Throws: ``RemoteError`` as ``FolderRemote``.
-  func open(
-    creates: Bool, makeRandom: @escaping @Sendable () -> UInt64 = SystemEnvironment.makeRandom
-  ) async throws(RemoteError) -> any RemoteLog {
-    if creates { return try await FolderRemote.create(directory: directory, makeRandom: makeRandom) }
-    return try await FolderRemote.open(directory: directory)
+  func open(creates: Bool, _ console: Console) async throws(RemoteError) -> any RemoteLog {
+    let objects = FolderObjects(
+      directory: directory, milliseconds: console.folderMilliseconds,
+      makeRandom: creates ? console.makeRandom : SystemEnvironment.makeRandom)
+    let remote = FolderRemote(objects, wallMilliseconds: console.wallMilliseconds)
+    return creates ? try await remote.make(console.makeRandom) : try await remote.checked()
   }
 }

@@ -17,6 +17,9 @@ struct SyncPage: Sendable {
         output.styled("the list of zones waits at event \(problem.offset)", .warning) + ": "
           + Self.problem(problem.failure, places))
     }
+    if let offset = report.clockOffset, offset.isNotable {
+      try output.line("\(output.styled("\(offset)", .warning)): \(offset.hint)")
+    }
     var columns = Columns(output)
     for zone in report.zones {
       try columns.add(
@@ -190,6 +193,7 @@ extension SyncReport {
   func json(_ places: HintPlaces = HintPlaces()) -> JSON {
     .members([
       "isInSync": .bool(isInSync), "failure": failure.map { $0.json(places) },
+      "clockOffsetMilliseconds": clockOffset.map { .number($0.milliseconds) },
       "createdZones": .array(createdZones.map { .text($0) }),
       "listProblems": .array(
         listProblems.map {

@@ -102,6 +102,13 @@ public protocol RemoteLog: Sendable {
   /// - Throws: ``RemoteError``, as ``append(_:after:)``.
   func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool
 
+  /// What the remote's clock showed when this client last appended something, in milliseconds since 1970; nil if that
+  /// is not known. Without an implementation it is nil.
+  ///
+  /// It only tells users of clocks that are wrong. It may differ from the receive time that an entry states: a remote
+  /// may know that its clock cannot be believed.
+  func lastClockMilliseconds() -> UInt64?
+
   // MARK: Assets
 
   /// Says how much of an asset the remote has.
@@ -202,6 +209,8 @@ extension RemoteLog {
   ) async throws(RemoteError) -> RemoteHeads? { nil }
 
   public func announce() async {}
+
+  public func lastClockMilliseconds() -> UInt64? { nil }
 
   public func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
     false

@@ -10,6 +10,9 @@ public struct SyncReport: Hashable, Sendable {
   public package(set) var listProblems: [ZoneListProblem] = []
   /// Why the round ended early; nil if it did not.
   public package(set) var failure: SyncFailure?
+  /// How far the remote's clock and this device's differ, as the round found; nil if it did not see the remote's. A round
+  /// that only received sees it where an entry was received later than this device's clock shows.
+  public package(set) var clockOffset: ClockOffset?
 
   init() {}
 

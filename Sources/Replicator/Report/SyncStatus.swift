@@ -100,4 +100,8 @@ public struct ReplicatorStatus: Hashable, Sendable {
   /// When a round of all steps last found all of them in sync, in milliseconds since 1970; nil if none did since the replicator was
   /// made.
   public let lastSyncedMilliseconds: Int64?
+  /// How far the remote's clock and this device's differ, as the last round found that saw the remote's; nil if none
+  /// did since the replicator was made. Tell the user if it ``ClockOffset/isNotable``: no sync waits for it, so
+  /// ``whole`` does not show it.
+  public let clockOffset: ClockOffset?
 }

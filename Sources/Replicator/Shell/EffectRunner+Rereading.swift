@@ -41,6 +41,7 @@ extension EffectRunner {
       return .folded(began)
     }
     if case .gone(let fate) = outcome { try await endRereading(zone, before: fate) }
+    clock.note(outcome, wall: store.wallMilliseconds())
     return .fetched(outcome)
   }
 

@@ -16,6 +16,8 @@ package struct EffectRunner: Sendable {
   let pageBytesMax: Int
   let makeRandom: @Sendable () -> UInt64
   let askedRejections = AskedRejections()
+  /// What was seen of the remote's clock.
+  let clock = ClockReading()
   private let assets: AssetRunner
 
   package init(
@@ -102,7 +104,7 @@ package struct EffectRunner: Sendable {
       case .append(let segment, let offset):
         let token = try store.place(before: segment.header, of: zone, atLeast: offset)
         return try await locatingParting(of: zone, token.incarnation) {
-          .appended(try await remote.append(segment, after: token))
+          .appended(try await append(segment, after: token))
         }
       case .acknowledge(let header, let place):
         return .acknowledged(try await acknowledge(header, of: zone, place))
@@ -154,6 +156,17 @@ package struct EffectRunner: Sendable {
     throw StoreError(
       .outOfOrder, "other processes ship zone “\(zone)” of this store all the time",
       hint: "let only one process sync a store; the rounds of the others continue where it ends")
+  }
+
+  private func append(_ segment: PackedSegment, after token: ChangeToken) async throws -> AppendOutcome {
+    let before = store.wallMilliseconds()
+    let outcome = try await remote.append(segment, after: token)
+    if case .appended(let place) = outcome {
+      clock.note(
+        remote.lastClockMilliseconds() ?? place.receivedMilliseconds,
+        between: (before, store.wallMilliseconds()))
+    }
+    return outcome
   }
 
   private func acknowledge(

@@ -14,7 +14,7 @@ extension LogReplicator {
       let problem = SyncProblem(zone: nil, reason: .failed(failure))
       return ReplicatorStatus(
         whole: failure.answer == .wait ? .offline(outage) : .needsAttention([problem]), zones: [:],
-        lastSyncedMilliseconds: nil)
+        lastSyncedMilliseconds: nil, clockOffset: nil)
     }
   }
 

@@ -20,6 +20,8 @@ public final class LogReplicator: Sendable {
   let configuration: ReplicatorConfiguration
   /// What its rounds have found.
   let board = StatusBoard()
+  /// Whether the log was told that a clock is wrong, since it was last right.
+  private let hasWarnedOfClock = Mutex(false)
   /// The events of each ``run(_:)`` that runs.
   private let running = Mutex<[UInt64: AsyncStream<ReplicatorEvent>.Continuation]>([:])
 
@@ -114,7 +116,8 @@ public final class LogReplicator: Sendable {
             timers[timer] = startTimer(timer, milliseconds, feed)
           case .announce:
             if isRunning { group.addTask { await runner.announce() } } else { await runner.announce() }
-          case .report(let report):
+          case .report(var report):
+            report.clockOffset = runner.clock.take()
             log(report)
             if isInRound { board.endRound() }
             isInRound = false
@@ -226,10 +229,21 @@ public final class LogReplicator: Sendable {
     }
   }
 
+  /// Whether clocks differ by much, and did not when they were last compared.
+  private func isNews(_ offset: ClockOffset) -> Bool {
+    hasWarnedOfClock.withLock { hasWarned in
+      defer { hasWarned = offset.isNotable }
+      return offset.isNotable && !hasWarned
+    }
+  }
+
   private func log(_ report: SyncReport) {
     guard let logger = configuration.logger else { return }
     if let failure = report.failure {
       logger.warning("round failed: \(failure)", metadata: ["remote": "\(remote.name)"])
+    }
+    if let offset = report.clockOffset, isNews(offset) {
+      logger.warning("\(offset): \(offset.hint)", metadata: ["remote": "\(remote.name)"])
     }
     for problem in report.listProblems {
       logger.warning("\(problem)", metadata: ["remote": "\(remote.name)"])

@@ -18,6 +18,7 @@ final class StatusBoard: Sendable {
     var failedSince: [ZoneID?: Int64] = [:]
     var retry: Int64?
     var lastSynced: Int64?
+    var clockOffset: ClockOffset?
     var lastListener: UInt64 = 0
     var listeners: [UInt64: AsyncStream<Void>.Continuation] = [:]
   }
@@ -84,7 +85,7 @@ final class StatusBoard: Sendable {
       let deleted = chosen.filter { $0.attachment == .deleting }.map { state.status(of: $0) }
       return ReplicatorStatus(
         whole: state.whole(synced.map { $0.1 } + deleted), zones: Dictionary(synced) { $1 },
-        lastSyncedMilliseconds: state.lastSynced)
+        lastSyncedMilliseconds: state.lastSynced, clockOffset: state.clockOffset)
     }
   }
 
@@ -118,6 +119,7 @@ extension StatusBoard.State {
     failure = report.failure
     note(failure, of: nil, now)
     if report.failure == nil { listProblems = report.listProblems }
+    clockOffset = report.clockOffset ?? clockOffset
     var failed: Set<ZoneID> = []
     for zone in report.zones {
       // A name may be that of a zone that is to be deleted, and of a new one that waits for it.

@@ -35,6 +35,8 @@ extension ForwardingRemote {
     try await remote.segments(after: token, bytesMax: bytesMax)
   }
 
+  package func lastClockMilliseconds() -> UInt64? { remote.lastClockMilliseconds() }
+
   package func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
     try await remote.putBack(entry, after: token)
   }

@@ -15,11 +15,9 @@ extension RemoteLog {
 }
 
 extension AppendOutcome {
-  /// The same without the chain of its place.
-  package var withoutChain: AppendOutcome {
-    func bare(_ place: SegmentPlace) -> SegmentPlace {
-      SegmentPlace(offset: place.offset, receivedMilliseconds: place.receivedMilliseconds)
-    }
+  /// The same with no more of its place than the offset.
+  package var withOffsetOnly: AppendOutcome {
+    func bare(_ place: SegmentPlace) -> SegmentPlace { SegmentPlace(offset: place.offset) }
     return switch self {
     case .appended(let place): .appended(bare(place))
     case .alreadyThere(let place): .alreadyThere(bare(place))

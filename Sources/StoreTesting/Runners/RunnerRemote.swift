@@ -1,3 +1,4 @@
+import EventStore
 import Replicator
 
 #if canImport(FoundationEssentials)
@@ -35,7 +36,11 @@ public enum RunnerRemote: Sendable, Hashable {
       return { remote.reopened() }
     case .folder(let directory):
       _ = try await FolderRemote.create(directory: directory, makeRandom: { random.next() })
-      return { try await FolderRemote.open(directory: directory) }
+      return {
+        // Without receive times: those of the machine's clock would make each run another.
+        let objects = FolderObjects(directory: directory, makeRandom: SystemEnvironment.makeRandom)
+        return try await FolderRemote(objects, wallMilliseconds: nil).checked()
+      }
     }
   }
 

@@ -47,6 +47,9 @@ final class SimulationRun {
     world.note(
       "a world of \(world.devices.count) devices over \(configuration.place.rawValue), "
         + "\(configuration.steps) steps")
+    for fault in [SimulationFault.remoteClockOff, .remoteClockJump] where configuration.has(fault) {
+      world.mark(fault)
+    }
     for device in world.devices {
       if abs(device.clockOffset) > 2000 { world.mark(.clockOff) }
       if device.configuration.replicators > 1 { world.mark(.secondReplicator) }

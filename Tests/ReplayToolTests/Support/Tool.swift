@@ -23,6 +23,9 @@ struct Tool {
   var sink: CapturedSink?
   /// How many bytes a sink takes before it closes.
   var outputBytesMax = Int.max
+  /// By how much the clock of a remote's file system is ahead, in milliseconds.
+  var folderAhead: Int64 = 0
+  private static let now = ShoppingStore.start + 3_600_000
 
   init() {}
 
@@ -39,7 +42,8 @@ struct Tool {
     let console = Console(
       output: Output(output, isTerminal: isTerminal, usesColor: usesColor),
       errors: Output(errors, isTerminal: isTerminal, usesColor: usesColor), input: { MemorySource(input) },
-      isInterrupted: isInterrupted, wallMilliseconds: { ShoppingStore.start + 3_600_000 },
+      isInterrupted: isInterrupted, wallMilliseconds: { Self.now },
+      folderMilliseconds: { [folderAhead] in UInt64(Self.now + folderAhead) },
       makeRandom: makeRandom)
     let exit = await Replay.run(arguments, console: console)
     return Result(output: output.text, errors: errors.text, exit: exit)

@@ -12,16 +12,23 @@ internal import EventStore
 struct FolderCalls: Sendable {
   /// Called before each call with its C name; nil lets it run. Only in debug builds.
   var fault: (@Sendable (StaticString) -> FileFault?)?
+  /// The file system's clock in a simulation, in milliseconds since 1970; nil for its own.
+  var milliseconds: (@Sendable () -> UInt64)?
 
-  init(fault: (@Sendable (StaticString) -> FileFault?)? = nil) { self.fault = fault }
+  init(
+    fault: (@Sendable (StaticString) -> FileFault?)? = nil, milliseconds: (@Sendable () -> UInt64)? = nil
+  ) {
+    self.milliseconds = milliseconds
+    self.fault = fault
+  }
 
   /// The status of a file.
   struct Status {
     var device: UInt64
     var inode: UInt64
     var bytes: UInt64
-    /// When its content last changed, in seconds since 1970 by the file system's clock.
-    var modifiedSeconds: Int64
+    /// When its content last changed, in milliseconds since 1970 by the file system's clock; 0 for what is before.
+    var modifiedMilliseconds: UInt64
     var isRegular: Bool
     var isDirectory: Bool
     /// The lowest 12 bits of its mode.
@@ -34,10 +41,13 @@ struct FolderCalls: Sendable {
       inode = UInt64(raw.st_ino)
       bytes = UInt64(clamping: raw.st_size)
       #if canImport(Darwin)
-        modifiedSeconds = Int64(raw.st_mtimespec.tv_sec)
+        let modified = raw.st_mtimespec
       #else
-        modifiedSeconds = Int64(raw.st_mtim.tv_sec)
+        let modified = raw.st_mtim
       #endif
+      // A damaged file system may say anything.
+      let seconds = min(UInt64(max(modified.tv_sec, 0)), UInt64(Int64.max) / 1000 - 1)
+      modifiedMilliseconds = seconds * 1000 + UInt64(min(max(modified.tv_nsec, 0), 999_999_999)) / 1_000_000
       isRegular = raw.st_mode & S_IFMT == S_IFREG
       isDirectory = raw.st_mode & S_IFMT == S_IFDIR
       modeBits = UInt32(raw.st_mode) & 0o7777
@@ -116,6 +126,12 @@ struct FolderCalls: Sendable {
     var raw = stat()
     _ = try call("fstat", path) { fstat(descriptor, &raw) }
     return Status(raw)
+  }
+
+  /// The file system's clock: when a file that was made just now was last modified (fstat).
+  func time(ofNew file: borrowing OpenFile, _ path: String) throws(FileError) -> UInt64 {
+    if let milliseconds { return milliseconds() }
+    return try status(of: file, path).modifiedMilliseconds
   }
 
   /// The status of a name, links not followed (fstatat).

@@ -35,12 +35,14 @@ package final class FolderObjects: ObjectStore {
   ///   - readsWithoutFolders: whether a missing folder below the root reads as an empty one, if the marker
   ///     exists. Only for a caller that reports those folders: for all others they are lost, and nothing may
   ///     look deleted.
+  ///   - milliseconds: the file system's clock in a simulation, in milliseconds since 1970; nil for its own.
   package convenience init(
     directory: String, blocksCallers: Bool = false, readsWithoutFolders: Bool = false,
-    makeRandom: @escaping @Sendable () -> UInt64
+    milliseconds: (@Sendable () -> UInt64)? = nil, makeRandom: @escaping @Sendable () -> UInt64
   ) {
     self.init(
-      directory: directory, calls: FolderCalls(), threadsMax: blocksCallers ? 0 : Self.threadsMax,
+      directory: directory, calls: FolderCalls(milliseconds: milliseconds),
+      threadsMax: blocksCallers ? 0 : Self.threadsMax,
       readsWithoutFolders: readsWithoutFolders, makeRandom: makeRandom)
   }
 
@@ -63,6 +65,14 @@ package final class FolderObjects: ObjectStore {
     let isPut = try await onThread { [self] () throws(RemoteError) in try writer.put(name, bytes) }
     if isPut { feed.tell(put: name) }
     return isPut
+  }
+
+  package func putIfAbsent(
+    _ name: ObjectName, timed bytes: @escaping @Sendable (UInt64?) -> [UInt8]?
+  ) async throws(RemoteError) -> TimedPut {
+    let put = try await onThread { [self] () throws(RemoteError) in try writer.put(name, timed: bytes) }
+    if case .put = put { feed.tell(put: name) }
+    return put
   }
 
   package func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {

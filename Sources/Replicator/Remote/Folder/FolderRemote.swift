@@ -33,15 +33,21 @@ public struct FolderRemote: RemoteLog, LogOfObjects {
   public static func open(
     directory: String, isReadOnly: Bool = false, counter: RemoteCallCounter? = nil
   ) async throws(RemoteError) -> FolderRemote {
-    let remote = FolderRemote(directory: directory, isReadOnly: isReadOnly, counter: counter)
-    try await remote.log.zones.checked()
-    return remote
+    try await FolderRemote(directory: directory, isReadOnly: isReadOnly, counter: counter).checked()
   }
 
   /// A remote with the caller's objects.
-  package init(_ objects: FolderObjects, isReadOnly: Bool = false, counter: RemoteCallCounter? = nil) {
+  ///
+  /// - Parameter wallMilliseconds: the wall clock of this device, in milliseconds since 1970; nil to state no receive
+  ///   times, where a run must not depend on the machine's clock.
+  package init(
+    _ objects: FolderObjects, isReadOnly: Bool = false, counter: RemoteCallCounter? = nil,
+    wallMilliseconds: (@Sendable () -> Int64)? = SystemEnvironment.wallMilliseconds
+  ) {
     self.objects = objects
-    log = ObjectRemote(objects, counter: counter, isReadOnly: isReadOnly)
+    log = ObjectRemote(
+      objects, counter: counter, isReadOnly: isReadOnly,
+      clock: wallMilliseconds.map { .place(wallMilliseconds: $0) } ?? .none)
   }
 
   /// Makes a remote in a folder that is empty or does not exist, and opens it. If the folder is a remote
@@ -56,9 +62,19 @@ public struct FolderRemote: RemoteLog, LogOfObjects {
     directory: String, makeRandom: @escaping @Sendable () -> UInt64 = SystemEnvironment.makeRandom
   ) async throws(RemoteError) -> FolderRemote {
     let remote = FolderRemote(FolderObjects(directory: directory, makeRandom: makeRandom))
-    try await remote.objects.create(.random(makeRandom))
-    try await remote.log.zones.checked()
-    return remote
+    return try await remote.make(makeRandom)
+  }
+
+  /// Makes the remote in its folder, unless it is one, and looks at it.
+  package func make(_ makeRandom: @Sendable () -> UInt64) async throws(RemoteError) -> FolderRemote {
+    try await objects.create(.random(makeRandom))
+    return try await checked()
+  }
+
+  /// Looks at the remote now.
+  package func checked() async throws(RemoteError) -> FolderRemote {
+    try await log.zones.checked()
+    return self
   }
 
   /// Which remote it is.

@@ -10,8 +10,8 @@ internal import Synchronization
 
 /// Writes objects of a folder remote: each first as a temporary file, then under its own name.
 final class FolderWriter: Sendable {
-  /// The age of a temporary file that a crash has left, in seconds: a day.
-  private static let leftSeconds: Int64 = 86_400
+  /// The age of a temporary file that a crash has left, in milliseconds: a day.
+  private static let leftMilliseconds: UInt64 = 86_400_000
 
   /// The most of its temporary files that a process knows again.
   private static let ownNamesMax = 256
@@ -38,31 +38,49 @@ final class FolderWriter: Sendable {
 
   /// Writes an object unless one has that name.
   func put(_ name: ObjectName, _ bytes: [UInt8]) throws(RemoteError) -> Bool {
+    try put(name, isTimed: false) { _ in bytes } != .exists
+  }
+
+  /// Writes an object unless one has that name. Its bytes may say the file system's time: when its temporary file was
+  /// made. To know that costs no name and no other file.
+  func put(_ name: ObjectName, timed bytes: (UInt64?) -> [UInt8]?) throws(RemoteError) -> TimedPut {
+    try put(name, isTimed: true, bytes)
+  }
+
+  private func put(
+    _ name: ObjectName, isTimed: Bool, _ bytes: (UInt64?) -> [UInt8]?
+  ) throws(RemoteError) -> TimedPut {
     let mode = try tree.mode()
     let parent = try tree.makeParent(of: name, mode)
     do throws(FileError) {
       if try isThere(name, in: parent) {
         // Its writer may have crashed before it was durable.
         try calls.sync(parent, tree.path(name))
-        return false
+        return .exists
       }
     } catch {
       throw error.remoteError
     }
     let temporaries = try openTemporaries(mode)
     let temporary = temporaryName()
-    let isPut: Bool
+    var result: TimedPut
     do throws(FileError) {
-      let file = try write(bytes, to: temporary, in: temporaries, mode, isSynced: true)
-      isPut = try publish(temporary, file, in: temporaries, as: name, in: parent)
-      try calls.sync(parent, tree.path(name))
-      sweepOnce(temporaries, since: temporary)
+      let file = try calls.createFile(temporary, in: temporaries, temporaryPath(temporary))
+      let time = isTimed ? try calls.time(ofNew: file, temporaryPath(temporary)) : nil
+      result = .declined(time)
+      if let bytes = bytes(time) {
+        try fill(file, temporary, bytes, mode, isSynced: true)
+        let isPut = try publish(temporary, file, in: temporaries, as: name, in: parent)
+        result = isPut ? .put(time) : .exists
+        try calls.sync(parent, tree.path(name))
+        sweepOnce(temporaries, since: temporary)
+      }
     } catch {
       remove(temporary, in: temporaries)
       throw refusal(error)
     }
     remove(temporary, in: temporaries)
-    return isPut
+    return result
   }
 
   /// Writes an object, and replaces the one that has that name. A hint is not durable; of any other object,
@@ -74,7 +92,8 @@ final class FolderWriter: Sendable {
     let temporary = temporaryName()
     let isDurable = name != .hint
     do throws(FileError) {
-      _ = try write(bytes, to: temporary, in: temporaries, mode, isSynced: isDurable)
+      let file = try calls.createFile(temporary, in: temporaries, temporaryPath(temporary))
+      try fill(file, temporary, bytes, mode, isSynced: isDurable)
       try calls.rename(temporary, in: temporaries, to: name.last, in: parent, tree.path(name))
       if isDurable { try calls.sync(parent, tree.path(name)) }
     } catch {
@@ -83,16 +102,13 @@ final class FolderWriter: Sendable {
     }
   }
 
-  /// Writes a temporary file.
-  private func write(
-    _ bytes: [UInt8], to temporary: String, in temporaries: borrowing OpenFile, _ mode: FolderMode,
-    isSynced: Bool
-  ) throws(FileError) -> OpenFile {
-    let file = try calls.createFile(temporary, in: temporaries, temporaryPath(temporary))
+  /// Writes the content of a temporary file.
+  private func fill(
+    _ file: borrowing OpenFile, _ temporary: String, _ bytes: [UInt8], _ mode: FolderMode, isSynced: Bool
+  ) throws(FileError) {
     try calls.write(file, bytes, temporaryPath(temporary))
     try mode.give(toFile: file, calls, temporaryPath(temporary))
     if isSynced { try calls.sync(file, temporaryPath(temporary)) }
-    return file
   }
 
   /// Gives a written file its name, if that is free.
@@ -203,7 +219,7 @@ final class FolderWriter: Sendable {
       return !hasSwept
     }
     guard isFirst else { return }
-    guard let now = modifiedSeconds(own, in: temporaries) else { return }
+    guard let now = modifiedMilliseconds(own, in: temporaries) else { return }
     let names: [String]
     do throws(FileError) {
       names = try calls.names(in: temporaries, "\(tree.directory)/\(FolderTree.temporary)")
@@ -212,16 +228,18 @@ final class FolderWriter: Sendable {
       return
     }
     for name in names where IncarnationID(name) != nil {
-      guard let then = modifiedSeconds(name, in: temporaries), now - then > Self.leftSeconds else { continue }
+      guard let then = modifiedMilliseconds(name, in: temporaries), now > then,
+        now - then > Self.leftMilliseconds
+      else { continue }
       remove(name, in: temporaries)
     }
   }
 
   /// When a temporary file was last written; nil if it does not exist.
-  private func modifiedSeconds(_ temporary: String, in temporaries: borrowing OpenFile) -> Int64? {
+  private func modifiedMilliseconds(_ temporary: String, in temporaries: borrowing OpenFile) -> UInt64? {
     do throws(FileError) {
       let status = try calls.status(of: temporary, in: temporaries, temporaryPath(temporary))
-      return status.isRegular ? status.modifiedSeconds : nil
+      return status.isRegular ? status.modifiedMilliseconds : nil
     } catch {
       return nil
     }

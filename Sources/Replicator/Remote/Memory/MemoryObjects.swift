@@ -34,8 +34,13 @@ package final class MemoryObjects: ObjectStore {
   package let name: String
   let state = Mutex(State())
   private let feed = HintFeed()
+  /// The place's clock, in milliseconds since 1970; nil if it has none.
+  private let milliseconds: (@Sendable () -> UInt64)?
 
-  package init(name: String = "memory") { self.name = name }
+  package init(name: String = "memory", milliseconds: (@Sendable () -> UInt64)? = nil) {
+    self.name = name
+    self.milliseconds = milliseconds
+  }
 
   package func get(_ name: ObjectName, bytesMax: Int) async throws(RemoteError) -> [UInt8]? {
     guard let bytes = object(name) else { return nil }
@@ -55,6 +60,14 @@ package final class MemoryObjects: ObjectStore {
     }
     if isPut { feed.tell(put: name) }
     return isPut
+  }
+
+  package func putIfAbsent(
+    _ name: ObjectName, timed bytes: @escaping @Sendable (UInt64?) -> [UInt8]?
+  ) async throws(RemoteError) -> TimedPut {
+    let time = milliseconds?()
+    guard let bytes = bytes(time) else { return .declined(time) }
+    return try await putIfAbsent(name, bytes) ? .put(time) : .exists
   }
 
   package func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {

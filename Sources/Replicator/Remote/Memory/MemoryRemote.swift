@@ -21,7 +21,8 @@ public struct MemoryRemote: RemoteLog, LogOfObjects {
     objects = MemoryObjects(name: name)
     objects.replace(.marker, with: RemoteMarker(remote: identity).bytes)
     log = ObjectRemote(
-      objects, counter: counter, hasHints: false, receivedMilliseconds: receivedMilliseconds)
+      objects, counter: counter, hasHints: false,
+      clock: receivedMilliseconds.map { .keeper($0) } ?? .none)
   }
 
   /// The same remote as another process would see it: without this one's cached list of zones.
@@ -29,8 +30,7 @@ public struct MemoryRemote: RemoteLog, LogOfObjects {
 
   private init(_ other: MemoryRemote) {
     objects = other.objects
-    log = ObjectRemote(
-      objects, hasHints: false, receivedMilliseconds: other.log.receivedMilliseconds)
+    log = ObjectRemote(objects, hasHints: false, clock: other.log.clock)
   }
 
   /// The heads as they are: this remote is never late.

@@ -20,6 +20,13 @@ struct CountingObjects: ObjectStore {
     return try await objects.putIfAbsent(name, bytes)
   }
 
+  func putIfAbsent(
+    _ name: ObjectName, timed bytes: @escaping @Sendable (UInt64?) -> [UInt8]?
+  ) async throws(RemoteError) -> TimedPut {
+    counter.add(\.puts)
+    return try await objects.putIfAbsent(name, timed: bytes)
+  }
+
   func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {
     counter.add(\.puts)
     try await objects.overwrite(name, bytes)

@@ -8,8 +8,10 @@ struct LogAppender: Sendable {
   let zones: RemoteZoneList
   let entries: LogEntries
   let hints: RemoteHints?
-  /// The remote's own clock; nil if it has none.
-  let receivedMilliseconds: (@Sendable () -> UInt64)?
+  /// Gives entries their receive times.
+  let clock: ReceiveClock
+  /// What was seen of the place's clock.
+  let seen = PlaceClock()
 
   func append(
     _ segment: PackedSegment, after token: ChangeToken
@@ -136,15 +138,13 @@ struct LogAppender: Sendable {
   private func put(
     _ segment: PackedSegment, _ offset: UInt64, after before: LogChain?
   ) async throws(RemoteError) -> (isPut: Bool, place: SegmentPlace) {
-    let received = receivedMilliseconds?()
     let chain = before.map { LogChain(segment.header.statement.hash, at: offset, after: $0) }
-    let isPut = try await objects.putIfAbsent(
-      .entry(of: segment.header.incarnation, offset), bytes(segment, offset, received, chain))
-    if isPut { hints?.didPut(segment.header.incarnation, at: offset) }
-    return (isPut, SegmentPlace(offset: offset, receivedMilliseconds: received, chain: chain))
+    let put = try await putEntry(segment, offset, chain)
+    if put.isPut { hints?.didPut(segment.header.incarnation, at: offset) }
+    return put
   }
 
-  private func bytes(
+  func bytes(
     _ segment: PackedSegment, _ offset: UInt64, _ received: UInt64?, _ chain: LogChain?
   ) -> [UInt8] {
     SegmentEnvelope.encode(

@@ -6,8 +6,8 @@ internal import OperationFormat
 /// ``ObjectName`` lists the objects. Its parts do the work; it owns what they share.
 package final class ObjectRemote: LogOfObjects {
   let objects: any ObjectStore
-  /// The remote's own clock; nil if it has none.
-  let receivedMilliseconds: (@Sendable () -> UInt64)?
+  /// Gives entries their receive times.
+  let clock: ReceiveClock
   /// What is known of the ends of logs; nil if the remote tells them otherwise.
   let hints: RemoteHints?
   /// The list of zones.
@@ -24,10 +24,10 @@ package final class ObjectRemote: LogOfObjects {
   /// - Parameters:
   ///   - isReadOnly: whether this user must not write, not even to complete a deletion of another.
   ///   - hasHints: whether it keeps a ``HintObject``.
-  ///   - receivedMilliseconds: the remote's own clock, in milliseconds since 1970; nil if it has none.
+  ///   - clock: gives entries their receive times.
   package init(
     _ objects: any ObjectStore, counter: RemoteCallCounter? = nil, isReadOnly: Bool = false,
-    hasHints: Bool = true, receivedMilliseconds: (@Sendable () -> UInt64)? = nil,
+    hasHints: Bool = true, clock: ReceiveClock = .none,
     makeRandom: @escaping @Sendable () -> UInt64 = SystemEnvironment.makeRandom
   ) {
     let objects = counter.map { CountingObjects(objects: objects, counter: $0) } ?? objects
@@ -37,14 +37,13 @@ package final class ObjectRemote: LogOfObjects {
     let entries = LogEntries(objects: objects)
     self.objects = objects
     self.entries = entries
-    self.receivedMilliseconds = receivedMilliseconds
+    self.clock = clock
     self.hints = hints
     self.zones = zones
     pages = LogPageReader(zones: zones, entries: entries, durable: durable, hints: hints)
     amendments = EntryAmendments(objects)
     appender = LogAppender(
-      objects: objects, zones: zones, entries: entries, hints: hints,
-      receivedMilliseconds: receivedMilliseconds)
+      objects: objects, zones: zones, entries: entries, hints: hints, clock: clock)
     assets = ObjectAssets(objects: objects, zones: zones)
     snapshots = ObjectSnapshots(objects: objects, zones: zones)
   }
@@ -126,6 +125,8 @@ extension LogOfObjects {
   ) async throws(RemoteError) -> AppendOutcome {
     try await log.appender.append(segment, after: token)
   }
+
+  public func lastClockMilliseconds() -> UInt64? { log.appender.seen.milliseconds }
 
   public func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
     try await log.appender.putBack(entry, after: token, log.pages)

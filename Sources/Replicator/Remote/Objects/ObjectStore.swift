@@ -27,6 +27,16 @@ package protocol ObjectStore: Sendable {
   /// - Throws: ``RemoteError``, as ``get(_:bytesMax:)``; `overQuota`, `unsuitable`.
   func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool
 
+  /// Writes an object unless one has that name, as ``putIfAbsent(_:_:)``. Its bytes may say when it was put. Without an
+  /// implementation the place has no clock.
+  ///
+  /// - Parameter bytes: makes the object from the place's time, in milliseconds since 1970, at most `Int64.max`; that is
+  ///   nil if the place has no clock. It gives the same for the same time. If it gives nil, nothing is written.
+  /// - Throws: ``RemoteError``, as ``putIfAbsent(_:_:)``.
+  func putIfAbsent(
+    _ name: ObjectName, timed bytes: @escaping @Sendable (UInt64?) -> [UInt8]?
+  ) async throws(RemoteError) -> TimedPut
+
   /// Writes an object, and replaces the one of that name. Readers see one of the two whole. Of several that
   /// overwrite at once, one lasts. A hint need not survive a power cut; of any other object, one of the two does.
   ///
@@ -59,6 +69,13 @@ package protocol ObjectStore: Sendable {
 }
 
 extension ObjectStore {
+  package func putIfAbsent(
+    _ name: ObjectName, timed bytes: @escaping @Sendable (UInt64?) -> [UInt8]?
+  ) async throws(RemoteError) -> TimedPut {
+    guard let bytes = bytes(nil) else { return .declined(nil) }
+    return try await putIfAbsent(name, bytes) ? .put(nil) : .exists
+  }
+
   /// If an entry is missing, but one that follows is there: the offset of the first of these; nil if nothing is
   /// missing.
   func entryAfterGap(at name: ObjectName) async throws(RemoteError) -> UInt64? {

@@ -19,6 +19,8 @@ final class ZoneFacts {
   var isDeletionAsked = false
   /// Whether the remote log takes no more.
   var isClosed = false
+  /// How many segments had their receive times checked.
+  var entriesTimed = 0
   /// Digests that were seen, by what had been folded.
   var digests: [UInt64: ContentHash] = [:]
 
@@ -27,6 +29,8 @@ final class ZoneFacts {
     var hash: ContentHash
     /// By the remote's clock; nil where it has none.
     var receivedMilliseconds: UInt64?
+    /// The same, whose it is, and when its newest change was made.
+    var entry: NaiveReceiveTime.Entry
     /// Whether an older version cannot read it.
     var isNewer: Bool
   }
@@ -84,8 +88,11 @@ final class ZoneFacts {
     }
     segments.append(
       SegmentFacts(
-        numbers: numbers, hash: header.contentHash, receivedMilliseconds: receivedMilliseconds, isNewer: false
-      ))
+        numbers: numbers, hash: header.contentHash, receivedMilliseconds: receivedMilliseconds,
+        entry: NaiveReceiveTime.Entry(
+          replica: header.replica, newest: Int64(header.timestamps.upperBound.milliseconds),
+          received: receivedMilliseconds.map { Int64($0) }),
+        isNewer: false))
   }
 
   /// The last sequence of a writer at the remote, and the hash of its last segment.

@@ -23,7 +23,10 @@ struct SimulatedNetwork: WorldPart {
   func makeRemote(for process: SimulatedProcess) -> any RemoteLog {
     switch configuration.place {
     case .server: SimulatedRemoteLine(world: world, process: process)
-    case .objects, .folder: place.makeLog(over: SimulatedObjectsLine(world: world, process: process))
+    case .objects, .folder:
+      place.makeLog(over: SimulatedObjectsLine(world: world, process: process)) { [unowned world] in
+        world.wall(of: world.devices[process.device])
+      }
     }
   }
 

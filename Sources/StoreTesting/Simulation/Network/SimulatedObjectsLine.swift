@@ -40,6 +40,19 @@ struct SimulatedObjectsLine: ObjectStore {
     }
   }
 
+  func putIfAbsent(
+    _ name: ObjectName, timed bytes: @escaping @Sendable (UInt64?) -> [UInt8]?
+  ) async throws(RemoteError) -> TimedPut {
+    let objects = try objects
+    let wall = world.wall(of: world.devices[process.device])
+    return try await network.call(process, "put \(name)", writes: true) { () throws(RemoteError) in
+      try BlockedDirectories(world).check(name)
+      let put = try await objects.putIfAbsent(name, timed: bytes)
+      if case .put(let time?) = put { world.place.note(name, wall: wall, place: time) }
+      return put
+    }
+  }
+
   func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {
     let objects = try objects
     return try await network.call(process, "overwrite \(name)", writes: true) { () throws(RemoteError) in

@@ -43,6 +43,9 @@ struct SimulationConfiguration: Hashable, Sendable {
   var startMilliseconds: Int64 = 1_800_000_000_000
   /// The error of the remote's clock, in milliseconds; nil if it has no clock.
   var remoteClockOffset: Int64?
+  /// The errors that it has besides, one after the other and again, each for so many milliseconds.
+  var remoteClockErrors: [RemoteClockError] = []
+  var remoteClockSpanMilliseconds: Int64 = 600_000
 
   func rate(_ fault: SimulationFault) -> Int { rates[fault] ?? 0 }
 

@@ -27,6 +27,7 @@ public struct SimulationFailure: Error, Hashable, Sendable, CustomStringConverti
     case pastIsFold = 21
     case undoneIsGone = 22
     case snapshotsAreEqual = 23
+    case receiveTimesAreBelieved = 24
   }
 
   /// What did not hold.

@@ -33,6 +33,8 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   // Time.
   case clockJump
   case clockOff
+  case remoteClockOff
+  case remoteClockJump
   case sleep
   case offlineForMonths
   // The remote.
@@ -106,6 +108,9 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
         + "identity: 15 % of the seeds"
     case .clockJump: "a wall clock jumps by up to years: 5 % of the devices"
     case .clockOff: "a wall clock is an hour or a time zone off, in 1970 or in 2099: 25 % of the devices"
+    case .remoteClockOff: "the remote's clock is in 1970 or in 2099: 15 % of the seeds in which it has one"
+    case .remoteClockJump:
+      "the remote's clock jumps by an hour, to 1970 or to 2099 and back, or stands still: 25 % of the seeds in which it has one"
     case .sleep: "a machine is suspended: its timers fire late"
     case .offlineForMonths: "a device does not reach the remote for up to 90 days"
     case .remoteUnmounted: "the remote's place is empty: 5 % of the seeds"

@@ -23,6 +23,7 @@ struct SimulationPlan: Hashable, Sendable {
     case retired
     case snapshots
     case trimmed
+    case remoteClock
   }
 
   let seed: UInt64
@@ -39,6 +40,8 @@ struct SimulationPlan: Hashable, Sendable {
     steps = configuration.makeSteps(random.stream(Stream.schedule.rawValue))
     var looksBack = SimulationChoices(random.stream(Stream.looksBack.rawValue))
     configuration.addLooksBack(to: &steps, options, &looksBack)
+    var remoteClock = SimulationChoices(random.stream(Stream.remoteClock.rawValue))
+    configuration.addRemoteClock(options, &remoteClock)
   }
 
   func random(_ stream: Stream) -> SeededRandom { SeededRandom(seed: seed).stream(stream.rawValue) }

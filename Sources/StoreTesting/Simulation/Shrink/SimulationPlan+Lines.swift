@@ -23,8 +23,11 @@ extension SimulationPlan {
   }
 
   private var remoteClock: String {
-    configuration.remoteClockOffset.map { $0 == 0 ? ", with a clock" : ", with a clock that is \($0) ms off" }
-      ?? ""
+    guard let offset = configuration.remoteClockOffset else { return "" }
+    let isOff = offset == 0 ? [] : ["is \(offset) ms off"]
+    let jumps = configuration.remoteClockErrors.isEmpty ? [] : ["jumps"]
+    let words = (isOff + jumps).joined(separator: " and ")
+    return ", with a clock" + (words.isEmpty ? "" : " that \(words)")
   }
 
   private static func text(_ device: SimulationConfiguration.Device) -> String {

@@ -184,6 +184,7 @@ struct SimulationShrinker {
         isSmaller = true
       }
     }
+    if try attempt({ $0.configuration.remoteClockErrors = [] }) { isSmaller = true }
     if try attempt({ $0.configuration.remoteClockOffset = nil }) { isSmaller = true }
     if try attempt({ $0.configuration.place = .server }) { isSmaller = true }
     if try attempt({ $0.configuration.latencyMilliseconds = 20 }) { isSmaller = true }

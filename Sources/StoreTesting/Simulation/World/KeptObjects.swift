@@ -28,6 +28,14 @@ final class KeptObjects: ObjectStore {
     return isPut
   }
 
+  func putIfAbsent(
+    _ name: ObjectName, timed bytes: @escaping @Sendable (UInt64?) -> [UInt8]?
+  ) async throws(RemoteError) -> TimedPut {
+    let put = try await objects.putIfAbsent(name, timed: bytes)
+    if case .put(let time) = put, let bytes = bytes(time) { puts.withLock { $0.append((name, bytes)) } }
+    return put
+  }
+
   func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {
     try await objects.overwrite(name, bytes)
   }

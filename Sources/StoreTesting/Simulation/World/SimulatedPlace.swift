@@ -12,7 +12,8 @@ final class SimulatedPlace: Sendable {
   private let objects: KeptObjects?
   let server: any RemoteLog
   private let foreign: MemoryObjects
-  private let receivedMilliseconds: (@Sendable () -> UInt64)?
+  /// Gives entries their receive times that no device puts.
+  private let clock: ReceiveClock
   private let makeRandom: @Sendable () -> UInt64
   /// The number of objects at the last call of ``takeChange()``.
   private let seen = Mutex(0)
@@ -20,16 +21,18 @@ final class SimulatedPlace: Sendable {
   let observer: any RemoteLog
   /// An old copy of the remote; nil while there is none.
   private let copied = Mutex<MemoryObjects?>(nil)
+  /// What clocks showed when devices put entries: a device's, and the remote's.
+  private let receipts = Mutex<[ObjectName: (wall: Int64, place: Int64)]>([:])
 
-  init(
-    _ objects: any ObjectStore, marker: [UInt8], foreign: MemoryObjects,
-    receivedMilliseconds: (@Sendable () -> UInt64)?, makeRandom: @escaping @Sendable () -> UInt64
+  private init(
+    _ objects: any ObjectStore, marker: [UInt8], foreign: MemoryObjects, clock: ReceiveClock,
+    makeRandom: @escaping @Sendable () -> UInt64
   ) {
     let kept = KeptObjects(objects, marker: marker)
     self.objects = kept
-    self.receivedMilliseconds = receivedMilliseconds
+    self.clock = clock
     self.makeRandom = makeRandom
-    server = ObjectRemote(kept, receivedMilliseconds: receivedMilliseconds, makeRandom: makeRandom)
+    server = ObjectRemote(kept, clock: clock, makeRandom: makeRandom)
     observer = ObjectRemote(objects, isReadOnly: true)
     self.foreign = foreign
   }
@@ -39,7 +42,7 @@ final class SimulatedPlace: Sendable {
   {
     objects = nil
     self.makeRandom = makeRandom
-    receivedMilliseconds = nil
+    clock = .none
     server = remote
     observer = remote
     self.foreign = foreign
@@ -85,9 +88,23 @@ final class SimulatedPlace: Sendable {
   }
 
   /// The log's algorithm over objects.
-  func makeLog(over objects: any ObjectStore) -> ObjectRemote {
-    ObjectRemote(objects, receivedMilliseconds: receivedMilliseconds, makeRandom: makeRandom)
+  ///
+  /// - Parameter wallMilliseconds: the wall clock of the device that runs it; nil for one that is right.
+  func makeLog(
+    over objects: any ObjectStore, wallMilliseconds: (@Sendable () -> Int64)? = nil
+  ) -> ObjectRemote {
+    var clock = clock
+    if case .place = clock, let wallMilliseconds { clock = .place(wallMilliseconds: wallMilliseconds) }
+    return ObjectRemote(objects, clock: clock, makeRandom: makeRandom)
   }
+
+  /// Notes what clocks showed when a device put an object.
+  func note(_ name: ObjectName, wall: Int64, place: UInt64) {
+    receipts.withLock { $0[name] = (wall, Int64(place)) }
+  }
+
+  /// What they showed; nil if no device has put it, or the remote has no clock.
+  func receipt(of name: ObjectName) -> (wall: Int64, place: Int64)? { receipts.withLock { $0[name] } }
 
   /// The object store that a device with a mount calls.
   func objects(as mount: RemoteMount) throws(RemoteError) -> any ObjectStore {
@@ -115,22 +132,28 @@ extension SimulatedPlace {
     if let makeRemote {
       return SimulatedPlace(makeRemote(), foreign: foreign, makeRandom: { random.next() })
     }
-    let memory = MemoryRemote(identity: identity).objects
-    let marker = memory.contents[.marker]!
+    let remoteClock = RemoteClock(configuration, clock)
+    let milliseconds = remoteClock.map { clock in { @Sendable in clock.milliseconds } }
+    let memory = MemoryObjects(milliseconds: milliseconds)
+    let marker = MemoryRemote(identity: identity).objects.contents[.marker]!
+    memory.contents[.marker] = marker
     var objects: any ObjectStore = memory
     if configuration.place == .folder {
       let folder = FolderObjects(
-        directory: "\(directory)/remote", blocksCallers: true, makeRandom: { random.next() })
+        directory: "\(directory)/remote", blocksCallers: true, milliseconds: milliseconds,
+        makeRandom: { random.next() })
       try executor.wait { try await folder.create(identity) }
       objects = folder
     }
     let start = configuration.startMilliseconds
-    let receivedMilliseconds = configuration.remoteClockOffset.map { offset in
-      { @Sendable in UInt64(start + offset + clock.milliseconds) }
-    }
+    let receiveClock: ReceiveClock =
+      switch (configuration.place, milliseconds) {
+      case (_, nil): .none
+      case (.server, let milliseconds?): .keeper(milliseconds)
+      case (.objects, _), (.folder, _): .place { start + clock.milliseconds }
+      }
     return SimulatedPlace(
-      objects, marker: marker, foreign: foreign, receivedMilliseconds: receivedMilliseconds,
-      makeRandom: { random.next() })
+      objects, marker: marker, foreign: foreign, clock: receiveClock, makeRandom: { random.next() })
   }
 }
 
