@@ -229,6 +229,16 @@ extension LocalStore {
     try await core.performFolded { try LaneSettlement($0).settleClosedLanes(of: zone, answer) }
   }
 
+  /// Lets go of what is pending of others' lanes that the log had lost, and has closed since. ``finishRenewal()`` is to be
+  /// called afterwards.
+  ///
+  /// - Returns: how many transactions were taken out.
+  @discardableResult
+  package func letGoOfClosedLanes(of zone: ZoneID) async throws -> Int {
+    guard try read({ try $0.hasClosedHeldLane(of: zone) }) else { return 0 }
+    return try await core.performFolded { try LogRereading($0).letGoOfClosedLanes(of: zone) }
+  }
+
   /// Takes over what this store wrote before it was a copy, or was put back from a backup, where the log has another
   /// branch of it: another store with that identity wrote on. ``finishRenewal()`` is to be called afterwards.
   ///

@@ -357,9 +357,11 @@ struct RemotesMended {
     try Data(bytes).write(to: third)
     #expect(await sync("b", "--create-store", seed: 5).exit == 0)
     try right.write(to: third)
-    let stuck = await sync("b", seed: 5)
-    #expect(stuck.exit == 1 && stuck.output.contains("(wentBack)"), "\(stuck)")
-    #expect(stuck.output.contains("--reread"))
+    let replaced = await run("remote", remote, "--repair", path("b"))
+    #expect(replaced.exit == 1 && replaced.output.contains("replaced  notes@3"), "\(replaced)")
+    #expect(
+      replaced.output.contains("`replay sync \(path("b")) --remote \(remote) --reread notes@3`"),
+      "\(replaced)")
     for (argument, words) in [
       ("nope@3", "the store has no zone “nope”"), ("notes@x", "“notes@x” does not name an offset of a log"),
       ("notes@0", "“notes@0” does not name an offset"), ("notes@99", "up to offset 3, not 99"),
@@ -367,17 +369,34 @@ struct RemotesMended {
       let wrong = await sync("b", "--reread", argument, seed: 5)
       #expect(wrong.exit == 2 && wrong.errors.contains(words) && wrong.output == "", "\(wrong)")
     }
-    let replaced = await run("remote", remote, "--repair", path("b"))
-    #expect(replaced.exit == 1 && replaced.output.contains("replaced  notes@3"), "\(replaced)")
-    #expect(
-      replaced.output.contains("`replay sync \(path("b")) --remote \(remote) --reread notes@3`"),
-      "\(replaced)")
     let mended = await sync("b", "--reread", "notes@3", seed: 5)
     #expect(mended.exit == 0, "\(mended)")
     let digests = (await digest("a"), await digest("b"))
     #expect(digests.0 == digests.1)
     #expect(await run("verify", path("b")).exit == 0)
     #expect(await sync("b", seed: 5).exit == 0)
+  }
+
+  @Test("without that, a store keeps what it has read there, and sends it again")
+  func parted() async throws {
+    try await shipped()
+    let third = try await file(3)
+    let right = try Data(contentsOf: third)
+    try FileManager.default.removeItem(at: third)
+    #expect(await sync("b", "--create-store", seed: 5).exit == 0)
+    try await write("b", "other", seed: 13)
+    #expect(await sync("b", seed: 5).exit == 0)
+    let other = try Data(contentsOf: third)
+    #expect(other != right)
+    let parted = await sync("a")
+    #expect(parted.exit == 0, "\(parted)")
+    #expect(parted.output.contains("another log than was read, from offset 3 on"), "\(parted)")
+    let json = await sync("a", "--json")
+    #expect(json.output.contains(#""putBack":0"#) && !json.output.contains("partedAt"), "\(json)")
+    #expect(await sync("b", seed: 5).exit == 0)
+    let digests = (await digest("a"), await digest("b"))
+    #expect(digests.0 == digests.1)
+    #expect(await run("remote", remote).exit == 0)
   }
 
   @Test("entries after an unreadable one are not separate problems")

@@ -293,7 +293,7 @@ struct ChainsOfLogs {
   @Test(
     "An entry whose writer could not read the one before states no chain: it follows for who can read both",
     arguments: RemotePlace.Kind.allCases)
-  func withOffsetOnly(kind: RemotePlace.Kind) async throws {
+  func withoutChain(kind: RemotePlace.Kind) async throws {
     let (place, devices, token) = try await worldWithoutChain(kind)
     try await settle(devices, place.remote)
     try await expectAgreement(devices, place.remote)

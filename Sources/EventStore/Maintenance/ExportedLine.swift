@@ -42,12 +42,15 @@ package struct ExportedSegment: Hashable, Sendable {
   package var chain: LogChain?
   /// Whether the remote stated it.
   package var isChainStated: Bool
+  /// Up to where its transactions have seen the log that name a greater base; nil if none does.
+  package var limit: UInt64?
 
   package init(
     zone: ZoneID, place: Base, replica: ReplicaID, epoch: UInt32, sequences: ClosedRange<UInt64>,
     hash: ContentHash, receivedMilliseconds: UInt64?, rejection: SegmentRejection? = nil,
-    chain: LogChain? = nil, isChainStated: Bool = true
+    chain: LogChain? = nil, isChainStated: Bool = true, limit: UInt64? = nil
   ) {
+    self.limit = limit
     self.chain = chain
     self.isChainStated = isChainStated
     self.zone = zone

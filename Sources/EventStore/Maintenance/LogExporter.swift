@@ -103,7 +103,7 @@ private struct LogExporter: ~Copyable {
         : try view.replicas.identity(of: row.replica),
       epoch: row.epoch, sequences: row.first...max(row.first, row.last), hash: row.hash,
       receivedMilliseconds: row.receivedMilliseconds, rejection: row.rejection, chain: row.chain,
-      isChainStated: row.isChainStated)
+      isChainStated: row.isChainStated, limit: row.limit)
   }
 
   private func forEachLimit(

@@ -65,6 +65,7 @@ struct LogImport {
         last: segment.sequences.upperBound, hash: segment.hash,
         receivedMilliseconds: segment.receivedMilliseconds, rejection: segment.rejection,
         chain: segment.chain)
+      row.limit = segment.limit
       // An export of an earlier program has no chain: it follows from the rows.
       (row.isOfFirstVersion, row.isChainStated) = (segment.chain == nil, segment.isChainStated)
       let number = try storage.zones.number(of: segment.zone)

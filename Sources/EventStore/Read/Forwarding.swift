@@ -22,7 +22,7 @@ extension RecordReading where Self: ~Copyable {
   /// place to which it was moved, and so on.
   ///
   /// It is ``RecordPlace/elsewhere(_:)`` if moves lead to a zone that this store does not have, also if the record
-  /// itself is named there; and if the copy in such a zone has not arrived yet.
+  /// itself is named there; and if the copy has not arrived yet in a zone that it has.
   ///
   /// - Throws: ``StoreError`` `damaged`.
   /// - Complexity: a look-up for each zone on the way.

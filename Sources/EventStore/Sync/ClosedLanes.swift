@@ -17,6 +17,12 @@ extension ReadTransaction {
     } || view.lanes.namesClippedParent(replica, epoch, in: number, incarnation)
   }
 
+  /// Whether the log has closed a lane of another store that it had lost, and that this store was to offer again.
+  func hasClosedHeldLane(of zone: ZoneID) throws -> Bool {
+    let (number, row) = try view.zones.visible(zone)
+    return try row.token.map { try !view.lanes.closedHeld(of: number, $0.incarnation).isEmpty } ?? false
+  }
+
   /// Whether this store was a replica before it was copied, or put back from a backup.
   package func isFormer(_ replica: ReplicaID?) throws -> Bool {
     try replica.map { try view.meta.formers().contains($0) } ?? false

@@ -63,11 +63,12 @@ private struct CutChoice {
 
   /// The lane that is shipped next: the one whose next transaction comes first in the log. What a transaction
   /// continues or builds on comes before it there, and so before it in the remote log too. The store's own
-  /// lane comes last: its first transaction names what all of the adopted ones hold.
+  /// lane comes last if it is new: its first transaction names what all of the adopted ones hold.
   private func nextLane(_ lanes: [PendingLane], _ zone: ZoneNumber) throws -> PendingLane? {
     guard lanes.count > 1 else { return lanes.first }
     var next: (lane: PendingLane, position: Position)?
-    for lane in lanes.dropLast(try isOwn(lanes.last!, zone) ? 1 : 0) {
+    let isOwnNew = try lanes.last!.placed == 0 && isOwn(lanes.last!, zone)
+    for lane in lanes.dropLast(isOwnNew ? 1 : 0) {
       let position = try view.log.position(of: lane.replica, lane.epoch, lane.placed + 1, in: zone)
       guard let position else { continue }
       if next.map({ position < $0.position }) ?? true { next = (lane, position) }

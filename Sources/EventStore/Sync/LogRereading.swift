@@ -34,6 +34,7 @@ struct LogRereading {
           + "snapshot at offset \(origin.offset)",
         hint: "what the store has is kept. Let a new store read the zone from the remote")
     }
+    let isParted = isParted || before?.isParted ?? false
     if isParted { try limitBases(of: number, token.incarnation, to: first - 1) }
     let own = try storage.replicas.makeNumber(for: identity.replica)
     let written = try storage.lanes.writtenHere(in: number, row, identity)
@@ -67,32 +68,39 @@ struct LogRereading {
     if isParted { row.base = first > 1 ? (token.incarnation, first - 1) : nil }
     storage.setZoneRow(row, number)
     try storage.lanes.setRereading(
-      Rereading(
-        first: min(first, before?.first ?? first), seen: seen, isParted: isParted || before?.isParted ?? false),
-      of: number)
+      Rereading(first: min(first, before?.first ?? first), seen: seen, isParted: isParted), of: number)
     return first
   }
 
   /// Limits what the transactions of a zone had seen of a log, where they had seen more.
   ///
-  /// - Complexity: linear in those that had, and in the lanes
+  /// - Complexity: linear in the transactions that are in no entry up to there, and in the lanes
   private func limitBases(
     of zone: ZoneNumber, _ incarnation: IncarnationNumber, to last: UInt64
   ) throws {
     for found in try storage.lanes.countedLanes(of: zone) {
       let lane = Lane(zone: zone, replica: found.replica, epoch: found.epoch)
-      let retired = try storage.retired(lane)
-      // In a lane, what was seen never goes back.
-      var first = found.last
-      while first > retired,
-        let base = try storage.base(of: lane.replica, lane.epoch, first, in: zone),
-        base.incarnation == incarnation, base.offset > last
-      {
-        first -= 1
+      let placed = try storage.placements.lastPlaced(
+        lane.replica, lane.epoch, in: zone, incarnation, before: last + 1)
+      try limitBases(of: lane, after: placed, through: found.last) { base in
+        base.incarnation == incarnation && base.offset > last ? (incarnation, last) : base
       }
-      if first < found.last {
-        try storage.baseLimits.set((incarnation, last), of: lane, first + 1...found.last)
-      }
+    }
+  }
+
+  /// Limits what a lane's transactions had seen, from a sequence on.
+  ///
+  /// - Parameter limited: what one has seen that had seen so much; nil for nothing.
+  private func limitBases(
+    of lane: Lane, after sequence: UInt64, through last: UInt64, _ limited: (BaseNumbers) -> BaseNumbers?
+  ) throws {
+    let first = try max(sequence, storage.retired(lane)) + 1
+    guard first <= last else { return }
+    for sequence in first...last {
+      guard let base = try storage.base(of: lane.replica, lane.epoch, sequence, in: lane.zone) else { continue }
+      let limit = limited(base)
+      if limit?.offset == base.offset { continue }
+      try storage.baseLimits.set((base.incarnation, limit?.offset ?? 0), of: lane, sequence...sequence)
     }
   }
 
@@ -123,7 +131,7 @@ struct LogRereading {
   /// meets causes before effects. Of others' transactions that have no placement any more, those that were in
   /// an entry which was given up are pending, and are shipped unchanged. Those that the log does not take, or
   /// has replaced, are removed: the store has what a new one would have. The store's own that had seen what
-  /// the log does not have are issued again, with bases that reach no further than what they had seen of it.
+  /// the log does not have are limited to what they had seen of it: see ``BaseLimits``.
   ///
   /// In a log that has parted, all that it lacks is pending, unless it has closed the lane.
   ///
@@ -151,11 +159,32 @@ struct LogRereading {
       }
     }
     try store.clipOwnParent(of: number, row)
-    try storage.lanes.removeRereading(of: number, token.incarnation)
+    try storage.lanes.removeRereading(of: number, token.incarnation, keepsHeld: rereading.isParted)
     try storage.lanes.dropShipped(of: number, token.incarnation)
     try reorder(number, token.incarnation, from: rereading.first)
     try raiseBase(of: number, to: token)
     if !rereading.isParted { try rebase(number, token, bases) }
+    try Rebuild(store).refold(number)
+    return removed
+  }
+
+  /// Removes what is pending of others' lanes that a log had lost, and that it has closed since: their writers issue it
+  /// again.
+  ///
+  /// - Returns: how many transactions were taken out.
+  func letGoOfClosedLanes(of zone: ZoneID) throws -> Int {
+    let (number, row) = try storage.zones.visible(zone)
+    guard let token = row.token, try storage.lanes.rereading(of: number) == nil else { return 0 }
+    var removed = 0
+    for held in try storage.lanes.closedHeld(of: number, token.incarnation) {
+      let lane = try storage.lanes.pendingLane(held.replica, held.epoch, of: number, token)
+      try takeOut(lane.placed + 1, of: lane, number)
+      removed += Int(lane.count)
+      try storage.lanes.dropIfShipped(held.replica, held.epoch, of: number, token.incarnation)
+    }
+    guard removed > 0 else { return 0 }
+    try store.clipOwnParent(of: number, row)
+    try storage.zones.removeCut(of: number)
     try Rebuild(store).refold(number)
     return removed
   }
@@ -171,10 +200,10 @@ struct LogRereading {
   private func rebase(_ zone: ZoneNumber, _ token: ZoneRow.Token, _ bases: RereadBases) throws {
     let row = try storage.zoneRow(zone)
     let own = try laneRewrite.ownLanes(of: zone, row, token)
-    let cuts = try own.compactMap { lane in
-      try firstRebased(of: lane, zone, bases).map { LaneRewrite.LaneCut(lane: lane, first: $0) }
+    for lane in own {
+      let name = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
+      try limitBases(of: name, after: lane.placed, through: lane.last) { bases.rebased($0) }
     }
-    _ = try laneRewrite.issueAgain(cuts, of: zone) { bases.rebased($0) }
     for found in try storage.lanes.adopted(of: zone)
     where found.replica != own.last?.replica {
       let lane = try storage.lanes.pendingLane(found.replica, found.epoch, of: zone, token)

@@ -40,6 +40,7 @@ extension RemoteIngest {
     defer { foldsLater = false }
     try ingestAll(&self, &report)
     report.foldedBeside = report.segments
+    try foldChangedLimits()
     if isFoldingAgain { return report }
     var row = try storage.zoneRow(number)
     row.base = before.base.flatMap { $0.incarnation == row.token?.incarnation ? $0 : nil }

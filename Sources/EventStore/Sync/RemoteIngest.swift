@@ -35,7 +35,7 @@ struct RemoteIngest {
     var row = SegmentRow(
       replica: lane.number, epoch: lane.epoch, first: lane.first, last: last,
       hash: segment.hash, receivedMilliseconds: segment.receivedMilliseconds, chain: chain)
-    row.isChainStated = segment.statedChain != nil
+    (row.isChainStated, row.limit) = (segment.statedChain != nil, segment.limit)
     try recordSegment(
       row, zone, incarnation, at: segment.offset,
       byteCount: segment.transactions.reduce(0) { $0 + UInt64($1.count) })
@@ -99,6 +99,7 @@ struct RemoteIngest {
       hash: acknowledgement.hash, receivedMilliseconds: acknowledgement.receivedMilliseconds)
     let link = try link(of: acknowledgement, writer, zone, incarnation)
     (row.chain, row.isChainStated) = (link?.chain, acknowledgement.statedChain != nil)
+    row.limit = acknowledgement.header?.limit
     try recordSegment(
       row, zone, incarnation, at: acknowledgement.offset,
       byteCount: acknowledgement.header?.unpackedBytes ?? 0, isRead: link != nil)
@@ -238,6 +239,8 @@ struct RemoteIngest {
     )
     guard said?.incarnation != known?.incarnation || said?.offset != known?.offset else { return }
     try storage.baseLimits.set(said, of: header.lane, header.sequence...header.sequence)
+    // What comes after it in its lane has seen no less.
+    try storage.baseLimits.raise(to: (log.incarnation, seen), of: header.lane, after: header.sequence)
     try storage.meta.countRewrite()
     zoneOfChangedLimits = log.zone
   }

@@ -130,10 +130,7 @@ extension ReadTransaction {
     let reader = LogReader(view)
     var transactions: [[UInt8]] = []
     // A row that was damaged may name any sequences; those that are there are no more than the store has.
-    let lane = Lane(zone: number, replica: row.replica, epoch: row.epoch)
-    var limit: BaseNumbers?
     for sequence in row.first...max(row.first, row.last) {
-      if limit == nil, try view.hasLimits(number) { limit = try view.baseLimits.limit(of: lane, sequence) }
       let position = try view.log.position(of: row.replica, row.epoch, sequence, in: number)
       guard let position else { throw StoreError.missing(sequence, zone) }
       transactions.append(try reader.bytes(at: position, statingOwner: version == 1))
@@ -151,7 +148,7 @@ extension ReadTransaction {
         version == 1
           ? try view.segments.hash(at: $0, in: number, incarnation)
           : try view.segments.proof(of: $0, in: number, incarnation)
-      }, previousHash: previous, limit: version > 1 && limit?.incarnation == incarnation ? limit?.offset : nil)
+      }, previousHash: previous, limit: version > 1 ? row.limit : nil)
     guard header.contentHash == row.hash else { return nil }
     return SegmentCut(header: header, isStored: false, transactions: transactions)
   }

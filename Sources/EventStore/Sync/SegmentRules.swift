@@ -202,6 +202,11 @@ struct SegmentRules {
     }
     guard header.sequence == sequence else { throw mismatch("is not sequence \(sequence)") }
     guard sequence < .max else { throw mismatch("is the last there can be") }
+    // What the log has before says what it had seen. Its bytes are compared.
+    if try has(sequence, of: lane.number, lane.epoch, log) {
+      seen = try max(seen, self.seen(by: sequence, of: lane.number, lane.epoch, log))
+      return
+    }
     let before = seen
     seen = header.base.map { $0.incarnation == segment.incarnation ? $0.offset : 0 } ?? 0
     if let limit = segment.limit {

@@ -115,6 +115,20 @@ extension BaseLimits where Source == TableStorage {
     source.forgetBases()
   }
 
+  /// Raises lower limits of a lane's sequences behind one.
+  ///
+  /// - Complexity: linear in the runs of them.
+  func raise(to limit: BaseNumbers, of lane: Lane, after sequence: UInt64) throws {
+    var next = sequence + 1
+    while let run = try run(atOrAfter: next, of: lane) {
+      if run.limit.incarnation == limit.incarnation, run.limit.offset < limit.offset {
+        try set(limit, of: lane, max(next, run.first)...run.last)
+      }
+      guard run.last < .max else { return }
+      next = run.last + 1
+    }
+  }
+
   private func remove(_ run: Run, of lane: Lane) throws {
     let key = TableKey.baseLimits(lane).appending(run.last)
     _ = try transaction.delete(key.span, in: tables.replicas)

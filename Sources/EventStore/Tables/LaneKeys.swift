@@ -10,7 +10,7 @@ import OperationFormat
 // | 4, lane | nothing | this store ships the lane, which is not its current own lane |
 // | 5, zone (4), incarnation (4), offset (8) | nothing | a rejected segment; its row in `segments` says why |
 // | 6, zone (4), 0 (4), 0 (4) | varint ×2, 1 | the zone's log is being read again: `Rereading`; the last if it parted |
-// | 6, lane | nothing | an adopted lane of another store that lost placements by the rereading |
+// | 6, lane | nothing | an adopted lane of another store that lost placements by the rereading; if the log parted, until it is shipped |
 // | 7, zone (4), incarnation (4), offset (8) | `SegmentRow` | what was folded there before the rereading |
 // | 8, lane | varint ×3 | the lane has another name in the log: `LaneRenaming` |
 // | 9, lane, record number (4), cell (4) | varint | how many units of the lane there keep their names |

@@ -42,14 +42,19 @@ extension LaneTable where Source == TableStorage {
     try source.putChecked(.heldLane(zone, replica, epoch), in: tables.replicas) { _ in }
   }
 
-  /// Removes all rows of a zone's rereading.
-  func removeRereading(of zone: ZoneNumber, _ incarnation: IncarnationNumber) throws {
+  /// Removes the rows of a zone's rereading.
+  ///
+  /// - Parameter keepsHeld: whether it stays known which lanes of others lost placements, until they are shipped.
+  func removeRereading(
+    of zone: ZoneNumber, _ incarnation: IncarnationNumber, keepsHeld: Bool
+  ) throws {
     var former: [UInt64] = []
     try segments.forEachFormer(in: zone, incarnation) { offset, _ in former.append(offset) }
     for offset in former {
       let key = TableKey.formerSegment(zone, incarnation, offset)
       _ = try transaction.delete(key.span, in: tables.replicas)
     }
-    try removeRows(.heldLanes, of: zone)
+    if !keepsHeld { return try removeRows(.heldLanes, of: zone) }
+    _ = try transaction.delete(TableKey.rereading(zone).span, in: tables.replicas)
   }
 }

@@ -41,6 +41,7 @@ extension LaneTable where Source == TableStorage {
     let last = try source.lastSequence(of: replica, epoch, in: zone)
     guard try placements.lastPlaced(replica, epoch, in: zone, incarnation) >= last else { return }
     _ = try transaction.delete(key.span, in: tables.replicas)
+    _ = try transaction.delete(TableKey.heldLane(zone, replica, epoch).span, in: tables.replicas)
     try removeContest(of: Lane(zone: zone, replica: replica, epoch: epoch))
   }
 

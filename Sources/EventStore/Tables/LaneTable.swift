@@ -91,6 +91,13 @@ struct LaneTable<Source: TableReading>: TableView {
     try names(under: .heldLanes(zone)).filter { $0.replica != .none }
   }
 
+  /// Those of them that an incarnation's log has closed.
+  func closedHeld(
+    of zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws -> [(replica: ReplicaNumber, epoch: UInt32)] {
+    try held(of: zone).filter { try closure(of: $0.replica, $0.epoch, in: zone, incarnation) != nil }
+  }
+
   /// Why a lane cannot be shipped as it is; nil if it can.
   func contest(
     of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber, _ token: ZoneRow.Token

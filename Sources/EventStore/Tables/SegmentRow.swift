@@ -17,6 +17,8 @@ struct SegmentRow: Hashable, Sendable {
   /// Whether the remote stated the chain. If not, it follows from what was read, and a later entry that states
   /// one may have been written over an entry that was given up since.
   var isChainStated = true
+  /// Up to where its transactions have seen the log that name a greater base: see `FormerPlace`; nil if none does.
+  var limit: UInt64?
   /// Whether an earlier program wrote the row, which kept no chain. Then the chain follows from the rows: see
   /// ``SegmentTable/chain(at:in:_:)``.
   var isOfFirstVersion = false
@@ -54,15 +56,17 @@ struct SegmentRow: Hashable, Sendable {
 
   // | bytes | what |
   // |---|---|
-  // | 1 | version, 2; 3 if the remote did not state the chain; a row of version 1 has none |
+  // | 1 | version, 2; 3 if the remote did not state the chain; 2 more with a limit; a row of version 1 has no chain |
   // | varint ×4 | replica's number, epoch, first and last sequence; all 0 for an entry that was given up |
   // | 32 | content hash |
   // | 32 | chain; zeros where it is not known |
   // | varint | receive time + 1 in milliseconds since 1970, 0 where there is none |
+  // | varint | limit; only in versions 4 and 5 |
   // | 1 | why it was rejected: `SegmentRejection`; absent where it was folded |
 
   func append(to writer: inout ByteWriter) {
-    writer.append(isOfFirstVersion && chain == nil ? 1 : isChainStated ? 2 : 3)
+    let isFirst = isOfFirstVersion && chain == nil
+    writer.append(isFirst ? 1 : (isChainStated ? 2 : 3) + (limit == nil ? 0 : 2))
     writer.append(varint: UInt64(replica.rawValue))
     writer.append(varint: UInt64(epoch))
     writer.append(varint: first)
@@ -70,13 +74,14 @@ struct SegmentRow: Hashable, Sendable {
     writer.append(hash)
     if chain != nil || !isOfFirstVersion { writer.append(chain?.hash ?? .zero) }
     writer.append(varint: receivedMilliseconds.map { $0 &+ 1 } ?? 0)
+    if let limit, !isFirst { writer.append(varint: limit) }
     if let rejection { writer.append(rejection.rawValue) }
   }
 
   init(_ row: RawSpan) throws(FormatError) {
     var reader = ByteReader(row)
-    let version = try reader.readVersion(upTo: 3, "segment row")
-    (isOfFirstVersion, isChainStated) = (version == 1, version == 2)
+    let version = try reader.readVersion(upTo: 5, "segment row")
+    (isOfFirstVersion, isChainStated) = (version == 1, version == 2 || version == 4)
     replica = ReplicaNumber(rawValue: try reader.readUInt32Varint("segment.replica"))
     epoch = try reader.readUInt32Varint("segment.epoch")
     first = try reader.readVarint("row")
@@ -88,6 +93,7 @@ struct SegmentRow: Hashable, Sendable {
     }
     let received = try reader.readVarint("row")
     receivedMilliseconds = received == 0 ? nil : received - 1
+    if version > 3 { limit = try reader.readVarint("segment.limit") }
     if reader.remaining > 0 {
       let byte = try reader.readUInt8("segment.rejection")
       guard let reason = SegmentRejection(rawValue: byte) else {
@@ -106,6 +112,7 @@ extension SegmentRow {
     if let received = other.receivedMilliseconds, received < receivedMilliseconds ?? .max {
       receivedMilliseconds = received
     }
+    limit = limit ?? other.limit
     if chain == nil { (chain, isChainStated) = (other.chain, other.isChainStated) }
   }
 }

@@ -71,6 +71,7 @@ final class TableStorage {
       zoneRows.removeAll(keepingCapacity: true)
       stateRows.removeAll(keepingCapacity: true)
       lastSequences.removeAll(keepingCapacity: true)
+      retired.removeAll(keepingCapacity: true)
       bases.removeAll(keepingCapacity: true)
       lineages.removeAll(keepingCapacity: true)
       limits.removeAll(keepingCapacity: true)

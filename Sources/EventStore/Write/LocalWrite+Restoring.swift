@@ -7,7 +7,8 @@ extension LocalWrite {
     try record.name.withBytes { name in
       switch content {
       case .alive(let type): try revive(name, type: type, in: draft)
-      case .moved(let destination):
+      // What others wrote may name a place that this record cannot have moved to, as this log says it.
+      case .moved(let destination) where destination.name == record.name && destination.zone != record.zone:
         var bytes = ByteWriter()
         try encode(destination, inLogOf: record.zone, into: &bytes)
         try applyDelete(name, movedTo: bytes.span, in: draft)

@@ -16,7 +16,8 @@ extension WriteTransaction {
   public mutating func update<M: Model>(_ ref: Ref<M>, with values: some Encodable) throws {
     guard let row = try fetch(ref, M.schema) else {
       throw StoreError(
-        .recordUnknown, "there is no \(ref)", hint: "create it first, or check its zone and name")
+        .recordUnknown, "there is no \(ref)",
+        hint: "create it first, or check its zone and name: if it has moved, `current(_:)` says where it is")
     }
     let schema = M.schema
     guard case .map(var entries) = try ValueEncoder.encode(values, in: ref.zone) else {

@@ -14,7 +14,7 @@ import EventStore
 // | policy | "type", "policy": latest, deleteWins or updateWins |
 // | deletion | a zone that must be deleted at the remote: "zone", "incarnation" |
 // | zone | "zone", "attachment": local or attached; "base", and "token" with its "hash", if it was synced; "assets": "eager" if that is its policy |
-// | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received", "rejected", "chain", "chainStated": false if the remote did not state it; "first" and "last" are 0 for an entry that was given up; "rejected" is the number of the `SegmentRejection`, absent if the segment was folded |
+// | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received", "rejected", "chain", "chainStated": false if the remote did not state it; "limit" if it was offered again with one; "first" and "last" are 0 for an entry that was given up; "rejected" is the number of the `SegmentRejection`, absent if the segment was folded |
 // | contested | a pending lane that had seen what the log lost: "zone", "replica", "epoch", "first": its first such sequence, "base": the last offset that it had seen and the log still has |
 // | limit | transactions that had seen what the log lost, and were offered again: "zone", "replica", "epoch", "first", "last"; "incarnation", "offset": up to where they have seen the log at most |
 // | transaction | as in LogTransaction+JSON.swift, with "arrived", "position", "time" and "sha256" of its bytes |
@@ -74,6 +74,7 @@ extension ExportedLine {
           "rejected": segment.rejection.map { .number($0.rawValue) },
           "chain": segment.chain.map { .text($0) },
           "chainStated": segment.chain == nil || segment.isChainStated ? nil : .bool(false),
+          "limit": segment.limit.map { .number($0) },
         ]))
     case .contested(let contested):
       return LineWord.contested.json(

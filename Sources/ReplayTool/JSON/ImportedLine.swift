@@ -127,7 +127,7 @@ extension ImportedLine {
           hash: try members.hash("hash"),
           receivedMilliseconds: try members.integerIfPresent("received"), rejection: rejection,
           chain: members.isMissing("chain") ? nil : LogChain(hash: try members.hash("chain")),
-          isChainStated: isChainStated)))
+          isChainStated: isChainStated, limit: try members.integerIfPresent("limit"))))
   }
 
   private static func contested(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {

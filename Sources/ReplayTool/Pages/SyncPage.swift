@@ -53,6 +53,15 @@ struct SyncPage: Sendable {
   /// The lines below a zone's line: why the zone is not in sync, and its assets.
   private func below(_ zone: ZoneReport) -> [String] {
     var lines = Self.explanation(of: zone, places).map { ["\($0.message). \($0.hint)"] } ?? []
+    if let offset = zone.beganAt { lines.append("began with the snapshot at offset \(offset)") }
+    if zone.putBack > 0 {
+      lines.append("put back \(Display.count(zone.putBack, "segment")) that the remote had lost")
+    }
+    if let offset = zone.partedAt {
+      lines.append(
+        "the remote has another log than was read, from offset \(offset) on: it was restored from an older copy, or "
+          + "was changed. It was read again, and what it lacks is sent again")
+    }
     if zone.removedTransactions > 0 {
       lines.append(
         "removed \(Display.count(zone.removedTransactions, "transaction")) of other stores, which the remote "
@@ -207,13 +216,14 @@ extension SyncReport {
 extension ZoneReport {
   fileprivate func json(_ places: HintPlaces) -> JSON {
     let places = places.of(zone)
-    return .object([
+    return .members([
       "zone": .text(zone), "status": statusJSON(places), "sent": .number(sent),
       "sentSegments": .number(sentSegments), "bytesSent": .number(bytesSent),
       "received": .number(received), "receivedSegments": .number(receivedSegments),
       "bytesReceived": .number(bytesReceived), "conflicts": .number(conflicts),
       "rejectedSegments": .number(rejectedSegments),
-      "removedTransactions": .number(removedTransactions),
+      "removedTransactions": .number(removedTransactions), "putBack": .number(putBack),
+      "partedAt": partedAt.map { .number($0) }, "beganAt": beganAt.map { .number($0) },
       "sentAssets": .number(sentAssets), "assetBytesSent": .number(assetBytesSent),
       "receivedAssets": .number(receivedAssets), "assetBytesReceived": .number(assetBytesReceived),
       "assetProblemCount": .number(assetProblemCount),

@@ -21,7 +21,7 @@ extension RoundEffect {
   /// Whether other clients of the remote are to know of what it writes there.
   var isAnnounced: Bool {
     switch self {
-    case .zone(_, .create), .zone(_, .append), .zone(_, .deleteAtRemote): true
+    case .zone(_, .create), .zone(_, .putBack), .zone(_, .append), .zone(_, .deleteAtRemote): true
     default: false
     }
   }

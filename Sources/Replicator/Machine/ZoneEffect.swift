@@ -61,8 +61,8 @@ package enum ZoneResult: Sendable {
   case acknowledged(IngestReport)
   /// Whether it was made.
   case madeSnapshot(Bool)
-  /// How many entries were put back.
-  case putBack(Int)
+  /// How many entries were put back, and whether this client may do so.
+  case putBack(Int, isAllowed: Bool = true)
   /// Nil: there is none.
   case foundUnsentAsset(AssetReference?)
   case foundAsset(WantedAsset)

@@ -100,9 +100,9 @@ struct ZoneRound: Sendable {
     case (.fetching(let pass), .folded(let outcome)), (.folding(let pass), .folded(let outcome)),
       (.preparing(let pass), .folded(let outcome)):
       return didFold(outcome, pass)
-    case (.puttingBack(let pass, let offset), .putBack(let count)):
+    case (.puttingBack(let pass, let offset), .putBack(let count, let isAllowed)):
       report.putBack += count
-      return count > 0 ? fetch(pass) : part(pass, from: offset, isLost: true)
+      return count > 0 ? fetch(pass) : part(pass, from: offset, isLost: isAllowed)
     case (.parting(var pass, let offset), .folded(let outcome)):
       report.partedAt = min(report.partedAt ?? .max, offset)
       pass.forgetShipped()
@@ -369,8 +369,8 @@ struct ZoneRound: Sendable {
   private mutating func didFail(_ failure: SyncFailure, _ pass: Pass) -> ZoneEffect? {
     if case .preparing = phase { return fail(failure) }
     // What the log has lost at its end, this store may have. If others have written there, the logs part.
-    if case .fetching = phase, failure.errorCode == .wentBack, lossesLeft > 0, !state.isRereading,
-      let offset = failure.offset, 1...pass.token.offset ~= offset
+    if case .fetching = phase, failure.errorCode == .wentBack, lossesLeft > 0, let offset = failure.offset,
+      offset > 0, offset <= pass.token.offset
     {
       lossesLeft -= 1
       return steps.contains(.ship) && held == nil

@@ -46,6 +46,8 @@ extension SegmentHeader {
       return nil
     }
     if sequences != other.sequences { return .overlaps(place) }
-    return contentHash == other.contentHash ? .alreadyThere(place) : .fork(place)
+    guard contentHash == other.contentHash else { return .fork(place) }
+    // The first one says the limit of its transactions: it is read before they count as sent.
+    return limit == other.limit ? .alreadyThere(place) : .overlaps(place)
   }
 }

@@ -14,7 +14,7 @@ extension EffectRunner {
   ///   - token: up to where the store has read the log.
   ///   - parting: the first offset at which the remote has something else, or nothing.
   /// - Returns: how many were put back.
-  func putBack(upTo token: ChangeToken, from parting: UInt64) async throws -> Int {
+  func putBack(upTo token: ChangeToken, from parting: UInt64) async throws -> ZoneResult {
     // With what was sent while the zone was parked.
     let last = try store.read { try $0.remoteLogs() }.first { $0.incarnation == token.incarnation }?.last
     var count = 0
@@ -28,11 +28,13 @@ extension EffectRunner {
       // What keeps it from being put back says less than that it is lost.
       switch error {
       case is StoreError, is FormatError: break
+      case let error as RemoteError where [.readOnly, .denied, .overQuota].contains(error.code):
+        return .putBack(count, isAllowed: false)
       case let error as RemoteError where ![.unreachable, .later, .cancelled].contains(error.code): break
       default: throw error
       }
     }
-    return count
+    return .putBack(count)
   }
 
   /// Reads a log again, to its end, from the first offset at which it has something else than this store has read.
@@ -53,7 +55,10 @@ extension EffectRunner {
     }
     _ = askedRejections.take(of: zone, incarnation)
     _ = try await store.part(zone, from: offset)
-    return try await readOn(zone)
+    var outcome = try await readOn(zone)
+    // What transactions had seen is another: that changes more than what the segments say.
+    outcome.changes.forget()
+    return outcome
   }
 
   /// The place before an offset of a log, as this store knows the log; nil if it does not know the chain there.

@@ -80,7 +80,7 @@ package struct EffectRunner: Sendable {
       case .makeSnapshot(let incarnation): return .madeSnapshot(try await makeSnapshot(of: zone, incarnation))
       case .fetch(let token):
         return try await locatingParting(of: zone, token.incarnation) { try await fetch(zone, after: token) }
-      case .putBack(let token, let offset): return .putBack(try await putBack(upTo: token, from: offset))
+      case .putBack(let token, let offset): return try await putBack(upTo: token, from: offset)
       case .part(let incarnation, let offset, let isLost):
         return .folded(try await part(zone, incarnation, from: offset, isLost: isLost))
       case .fold(let segments, let token, let isMoreToCome):
@@ -140,6 +140,7 @@ package struct EffectRunner: Sendable {
 
   /// The next segment to ship and the assets that it names; its cut is stored. Nil if nothing is pending.
   private func prepare(_ zone: ZoneID) async throws -> (PackedSegment, [AssetReference])? {
+    if try await store.letGoOfClosedLanes(of: zone) > 0 { try await store.finishRenewal() }
     if try store.isOwnLaneClosed(of: zone) { try await renewLane(of: zone) }
     try await takeOverFormerLanes(of: zone)
     for _ in 0..<Self.cutsMax {

@@ -32,9 +32,8 @@ package enum NaiveReceiveTime {
   package static func stated(
     by replica: ReplicaID, newest: Int64, wall: Int64, place: Int64, after log: [Entry]
   ) -> Int64? {
-    if wall <= place + fiveMinutes { return place }
     let entry = Entry(replica: replica, newest: newest, received: place)
-    if !entry.isCapped { return nil }
+    if !entry.isCapped { return wall <= place + fiveMinutes ? place : nil }
     let asked = log.suffix(256)
     // The last entry that says anything.
     let last = asked.lastIndex { other in

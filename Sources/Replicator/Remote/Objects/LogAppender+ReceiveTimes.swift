@@ -60,10 +60,15 @@ extension LogAppender {
         slot = try await entries.look(log, header.zone, before)
       } catch {
         guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
+        // It may be readable later.
+        seen.noteNobody(before: before, vouchesTo: writer, in: log)
         return .none
       }
       // Nobody vouches across an entry that cannot be read, or that was trimmed.
-      guard case .segment(let found)? = slot else { return .none }
+      guard case .segment(let found)? = slot else {
+        seen.noteNobody(before: offset, vouchesTo: writer, in: log)
+        return .none
+      }
       greatest = max(greatest, found.receivedMilliseconds ?? 0)
       switch found.testimony(to: writer) {
       case .vouches: return .vouches(greatest)

@@ -7,11 +7,11 @@ internal import OperationFormat
 /// is behind lowers those of a device that is right. Two of three must agree: the place's clock, this writer's wall
 /// clock, and what other replicas wrote into the log.
 ///
-/// 1. If the wall clock is at most `maxDrift` ahead of the place's, the entry states the place's time.
-/// 2. Else one of the two is wrong. A time that would cap nothing is not stated: thus one that caps nothing always
-///    says that its writer's clock agreed.
-/// 3. One that would cap the segment is stated if another replica vouches for the place, and the place's clock has
-///    not gone back since: see ``SegmentHead/testimony(to:)``.
+/// 1. A time that would cap nothing is stated if the wall clock is at most `maxDrift` ahead of the place's. Else one of
+///    the two is wrong, and none is stated.
+/// 2. One that would cap the segment is stated if another replica vouches for the place, and the place's clock has
+///    not gone back since: see ``SegmentHead/testimony(to:)``. That the own clock agrees with the place's is not enough:
+///    on a local disk they are one clock, and it may have gone back since the changes were made.
 struct ReceiveTimeRule: Sendable {
   private static let maxDrift = HybridClock.maxDriftMilliseconds
 
@@ -42,8 +42,8 @@ struct ReceiveTimeRule: Sendable {
   /// - Parameter time: the place's time, in milliseconds since 1970, at most `Int64.max`; nil if it has no clock.
   func verdict(on header: SegmentHeader, at time: UInt64?) -> Verdict {
     guard let time else { return .states(nil) }
-    if UInt64(max(wallMilliseconds, 0)) <= time &+ Self.maxDrift { return .states(time) }
-    guard header.isCapped(at: time) || header.isSealed else { return .states(nil) }
+    let agrees = UInt64(max(wallMilliseconds, 0)) <= time &+ Self.maxDrift
+    if !header.isCapped(at: time), agrees || !header.isSealed { return .states(agrees ? time : nil) }
     switch witness {
     case .unasked: return .asksLog
     case .none: return .states(nil)
