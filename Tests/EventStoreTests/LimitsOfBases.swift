@@ -79,6 +79,24 @@ struct LimitsOfBases {
     store.close()
   }
 
+  @Test("A segment repeats one with a lower limit: what the log has stays as it was, and the rest has seen that")
+  func repeated() async throws {
+    let store = try directory.store()
+    try await store.makeZone()
+    var remote = try log(limit: nil)
+    let first = transaction(2, 2, base: 3, [set("r", "g", 1)])
+    _ = try remote.append([first], limit: 2)
+    _ = try remote.append([first, transaction(2, 3, base: 4, [set("r", "f", 6)])], limit: 1)
+    _ = try await store.ingestOrReject(remote.segments)
+    #expect(try store.read { try $0.rejectedSegments(in: noteZone) }.isEmpty)
+    #expect(try store.verify().isSound)
+    #expect(try store.heads("f", note("r")) == [6])
+    let digest = try store.digest(of: noteZone)
+    _ = try await store.rebuild()
+    #expect(try store.digest(of: noteZone) == digest)
+    store.close()
+  }
+
   @Test("A limit is no excuse for naming less than the one before in the lane: that is rejected", arguments: 0...3)
   func goesBack(limit: UInt64) async throws {
     let store = try directory.store()

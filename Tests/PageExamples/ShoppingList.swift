@@ -121,9 +121,9 @@ struct BriefShoppingListWorlds {
     // The checks after a world has come to rest test no rule of the app, and take most of the time.
     options.faults.subtract([.logImported, .peerThatLies, .storeCopied, .remoteDamaged, .remoteTakenBack])
     let simulation = Simulation(options)
-    // One in seven worlds fails. The smallest of this one is short. After a change of the simulator it may be
+    // Few worlds fail. The smallest of this one is short. After a change of the simulator it may be
     // another world: take another seed then, and put its trace on the page.
-    let seed: UInt64 = 118
+    let seed: UInt64 = 51
     // page
     let smallest = try #require(try simulation.shrink(seed: seed), "seed \(seed) does not fail")
     #expect(smallest.failure.invariant == .workloadHolds, "\(smallest)")
