@@ -59,7 +59,9 @@ struct LimitsOfBases {
     store.close()
   }
 
-  @Test("They have seen at least what the one before them in their lane had seen, or their parent", arguments: 0...3)
+  @Test(
+    "They have seen at least what the one before them in their lane had seen, or their parent",
+    arguments: 0...3)
   func inherited(limit: UInt64) async throws {
     let store = try directory.store()
     try await store.makeZone()
@@ -79,7 +81,8 @@ struct LimitsOfBases {
     store.close()
   }
 
-  @Test("A segment repeats one with a lower limit: what the log has stays as it was, and the rest has seen that")
+  @Test(
+    "A segment repeats one with a lower limit: what the log has stays as it was, and the rest has seen that")
   func repeated() async throws {
     let store = try directory.store()
     try await store.makeZone()
@@ -97,7 +100,9 @@ struct LimitsOfBases {
     store.close()
   }
 
-  @Test("A limit is no excuse for naming less than the one before in the lane: that is rejected", arguments: 0...3)
+  @Test(
+    "A limit is no excuse for naming less than the one before in the lane: that is rejected", arguments: 0...3
+  )
   func goesBack(limit: UInt64) async throws {
     let store = try directory.store()
     try await store.makeZone()

@@ -92,7 +92,8 @@ struct SegmentHeaderTests {
     // Without an offset, the base may be any.
     let naive = NaiveSegmentHeader(header)
     var unplaced = naive
-    unplaced.former = Array(naive.former[..<16]) + Self.varint(0) + Self.varint(300) + Array(naive.former[19...])
+    unplaced.former =
+      Array(naive.former[..<16]) + Self.varint(0) + Self.varint(300) + Array(naive.former[19...])
     #expect(Codec.segmentHeader.error(unplaced.bytes) == nil)
     #expect(Self.error(header) { $0.former.removeLast() }?.code == .truncated)
     #expect(Self.error(header) { $0.former.append(0) }?.code == .trailingBytes)

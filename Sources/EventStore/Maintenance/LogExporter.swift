@@ -52,7 +52,8 @@ private struct LogExporter: ~Copyable {
       let assets = try view.assets.policy(of: number)
       guard try body(.zone(id, attachment, token: token, base: base, assets: assets)) else { return }
     }
-    guard try forEachSegment(zones, body), try forEachContest(zones, body), try forEachLimit(zones, body) else {
+    guard try forEachSegment(zones, body), try forEachContest(zones, body), try forEachLimit(zones, body)
+    else {
       return
     }
     try read.history(zone: only) { try body(.transaction($0)) }

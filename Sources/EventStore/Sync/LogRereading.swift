@@ -97,7 +97,9 @@ struct LogRereading {
     let first = try max(sequence, storage.retired(lane)) + 1
     guard first <= last else { return }
     for sequence in first...last {
-      guard let base = try storage.base(of: lane.replica, lane.epoch, sequence, in: lane.zone) else { continue }
+      guard let base = try storage.base(of: lane.replica, lane.epoch, sequence, in: lane.zone) else {
+        continue
+      }
       let limit = limited(base)
       if limit?.offset == base.offset { continue }
       try storage.baseLimits.set((base.incarnation, limit?.offset ?? 0), of: lane, sequence...sequence)

@@ -235,7 +235,8 @@ struct RemoteIngest {
       of: header.replica, header.epoch, header.sequence, in: log.zone, log.incarnation)
     if let place, place.offset < segment.offset { return }
     let (said, known) = (
-      limit(of: header, log, segment, seen: seen), try storage.baseLimits.limit(of: header.lane, header.sequence)
+      limit(of: header, log, segment, seen: seen),
+      try storage.baseLimits.limit(of: header.lane, header.sequence)
     )
     guard said?.incarnation != known?.incarnation || said?.offset != known?.offset else { return }
     try storage.baseLimits.set(said, of: header.lane, header.sequence...header.sequence)

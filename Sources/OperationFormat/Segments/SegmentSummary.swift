@@ -111,7 +111,8 @@ extension SegmentHeader {
     // What is offered again to its log has seen that up to the header's base: see `FormerPlace`.
     let isLimited = limit != nil
     try checkIsSame(
-      summary.base, isLimited ? former!.base : base, at: 0, isLimited ? "segment.former.base" : "segment.base")
+      summary.base, isLimited ? former!.base : base, at: 0, isLimited ? "segment.former.base" : "segment.base"
+    )
     try checkIsSame(summary.operationCount, operationCount, at: 0, "segment.operationCount")
     try checkIsSame(found.lowerBound, timestamps.lowerBound, at: 0, "segment.leastTimestamp")
     try checkIsSame(found.upperBound, timestamps.upperBound, at: 0, "segment.greatestTimestamp")

@@ -50,7 +50,8 @@ extension EffectRunner {
     else {
       throw RemoteError(
         .wentBack, "the log of zone “\(zone)” is not the one that was read, from offset \(offset) on",
-        hint: "a round that may write puts back what was lost. If it does not, check the remote with `replay remote`",
+        hint:
+          "a round that may write puts back what was lost. If it does not, check the remote with `replay remote`",
         offset: offset)
     }
     _ = askedRejections.take(of: zone, incarnation)
