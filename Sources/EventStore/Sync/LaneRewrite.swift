@@ -72,13 +72,9 @@ struct LaneRewrite {
   ///
   /// A lane that continues a removed part is issued again too, since its first transaction names that part.
   ///
-  /// - Parameters:
-  ///   - cuts: in the order of ``ownLanes(of:_:_:)``.
-  ///   - rebased: gives another base to what had seen something that the log does not have.
+  /// - Parameter cuts: in the order of ``ownLanes(of:_:_:)``.
   /// - Returns: how many transactions were issued again.
-  func issueAgain(
-    _ cuts: [LaneCut], of zone: ZoneNumber, rebased: (BaseNumbers) -> BaseNumbers? = { $0 }
-  ) throws -> Int {
+  func issueAgain(_ cuts: [LaneCut], of zone: ZoneNumber) throws -> Int {
     try store.checkNamesAreNew(of: zone)
     var row = try storage.zoneRow(zone)
     guard let token = row.token else { return 0 }
@@ -102,7 +98,7 @@ struct LaneRewrite {
       let (continued, seen) = try store.continuing(
         first > 1 ? (lane.replica, lane.epoch, first - 1) : parent, row, zone)
       if let continued { try storage.lanes.setParent(continued, of: new.replica, new.epoch, in: zone) }
-      try append(lost, as: new.replica, new.epoch, continued, atLeast: seen, rebased: rebased)
+      try append(lost, as: new.replica, new.epoch, continued, atLeast: seen)
       moved.append(Moved(old: old, first: first, new: new))
       guard !lost.isEmpty else { continue }
       try note(found, from: first, of: old, as: new)

@@ -70,7 +70,8 @@ package enum ReplicatorTimer: Hashable, Sendable, CaseIterable {
 /// 8. A segment that was appended, or was there already, MUST be acknowledged BEFORE the next one is
 ///    prepared. Nothing else is acknowledged: an error, a fork or a closed log never is.
 /// 9. After a failure that says that the log is another one, is not there or may not be read, NOTHING is
-///    appended. What the log has lost at its end is put back first, where nothing has taken its place.
+///    appended. What the log has lost at its end is put back first, where nothing has taken its place. Where
+///    something has, the log is read again to its end, and then what it lacks is appended as what is pending.
 /// 10. Space of removed zones is freed AFTER all zones are done.
 ///
 /// What performs the effects must keep:

@@ -299,9 +299,10 @@ final class RemoteZoneList: Sendable {
     return RemoteError(
       .wentBack, "\(name) was read before, and now is missing or is another segment",
       hint:
-        "the remote was restored from an old copy, lost its last segments, or was tampered with: replace it "
-        + "with the newest copy, or run `replay remote REMOTE --repair STORE` with this store, which puts "
-        + "back what nothing has replaced. If the remote is right, this store reads it again with `replay "
+        "the remote was restored from an old copy, lost its last segments, or was tampered with. A round that may "
+        + "write puts back what is lost, or sends it again. If it does not, replace the remote with the newest "
+        + "copy, or run `replay remote REMOTE --repair STORE` with this store, which puts back what nothing has "
+        + "replaced. If the remote is right, this store reads it again with `replay "
         + "sync STORE --remote REMOTE --reread ZONE@1`: what others wrote and the remote does not have is "
         + "then removed from the store too",
       offset: offset)
