@@ -7,7 +7,7 @@ struct Bounds {
   var goingsBack: Int
   /// How many appends have an effect but no answer.
   var lostAnswers = 0
-  /// How many replicas stop to sync, for ever.
+  /// How many replicas stop to sync for good.
   var departures = 0
   /// How many entries a stranger appends that say a wrong limit.
   var lies = 0

@@ -58,7 +58,7 @@ struct Reading {
     return state
   }
 
-  /// Whether X has seen Y: Y is an earlier one of its lane, or lies at or before its base.
+  /// Whether X has seen Y: Y is an earlier one of its lane, or is at or before its base.
   private func hasSeen(_ x: Int, _ y: Int) -> Bool {
     guard x != y else { return false }
     return y < x && transactions[y].writer == transactions[x].writer || offsets[y]! <= bases[x]!

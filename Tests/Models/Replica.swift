@@ -8,7 +8,7 @@ struct Replica: Hashable {
   var ahead: [Int] = []
   /// Whether it found the log's end when it last read. Only then it sends.
   var isAtEnd = false
-  /// Whether it syncs no more, for ever.
+  /// Whether it syncs no more.
   var isGone = false
 
   // What follows decides nothing by the right rules.

@@ -64,7 +64,7 @@ struct LogsThatPart {
   }
 
   @Test(
-    "Who has read more sends what is lost, others' work too, and goes on",
+    "Who has read more sends what is lost, others' work too",
     arguments: [RemotePlace.Kind.memory, .folder], [1, 9])
   func parted(kind: RemotePlace.Kind, others: Int) async throws {
     let scratch = TemporaryDirectory()
