@@ -8,27 +8,15 @@ import Testing
 /// The remote is restored from an old copy, a device that has read less writes there, and nobody asks for anything.
 @Suite("A remote that was restored from an old copy, and to which others have written before anybody noticed")
 struct LogsThatPart {
-  private let shared = RecordID(zone: zone, name: "shared")
-
-  private func write(_ device: Device, _ number: Int) async throws {
-    try await device.store.write { tx in
-      try tx.createZone(zone)
-      try tx.attachZone(zone)
-      try tx.create(RecordID(zone: zone, name: Name("\(number)")), type: "note")
-      if try !tx.contains(shared) { try tx.create(shared, type: "note") }
-      try tx.set("milk", of: shared, to: .int(Int64(number)))
-      try tx.add(.int(1), to: "count", of: shared)
-      try tx.insertText("\(number),", at: 0, in: "body", of: shared)
-    }
-  }
-
   /// Two devices that write in turn, and a third one that reads: all know 13 segments. A fourth one has read 7. The
-  /// remote goes back to its state after 7.
-  private func world(_ place: RemotePlace, _ parent: String) async throws -> [Device] {
+  /// remote goes back to its state after 7, and the fourth one writes there.
+  ///
+  /// - Parameter others: the numbers of its writes, each sent alone.
+  private func world(_ place: RemotePlace, _ parent: String, others: [Int] = [100]) async throws -> [Device] {
     let devices = try (1...4).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) }
     var copy: [ObjectName: [UInt8]] = [:]
     for number in 1...13 {
-      try await write(devices[number % 2], number)
+      try await devices[number % 2].write(number)
       try await devices[number % 2].sync(place.remote)
       if number == 7 {
         copy = try await place.copy()
@@ -37,6 +25,10 @@ struct LogsThatPart {
     }
     try await settle(Array(devices[..<3]), place.remote)
     try await place.restore(copy)
+    for number in others {
+      try await devices[3].write(number)
+      try await devices[3].sync(place.remote)
+    }
     return devices
   }
 
@@ -55,7 +47,7 @@ struct LogsThatPart {
       #expect(found.isSound, "\(found)")
     }
     let read = try new.store.read { tx in
-      (try tx.counter("count", of: shared)?.value, try tx.text(of: "body", in: shared))
+      (try tx.counter("count", of: sharedNote)?.value, try tx.text(of: "body", in: sharedNote))
     }
     #expect(read.0 == .int(Int64(writes)))
     #expect(read.1?.split(separator: ",").count == writes)
@@ -69,11 +61,7 @@ struct LogsThatPart {
   func parted(kind: RemotePlace.Kind, others: Int) async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(kind, in: scratch.path)
-    let devices = try await world(place, scratch.path)
-    for number in 0..<others {
-      try await write(devices[3], 100 + number)
-      #expect(try await devices[3].sync(place.remote).isInSync)
-    }
+    let devices = try await world(place, scratch.path, others: Array(100..<100 + others))
     // The one that only reads has it all. Those that wrote it may be gone.
     let report = try await devices[2].sync(place.remote)
     #expect(report.isInSync, "\(report)")
@@ -85,7 +73,7 @@ struct LogsThatPart {
     try await expectSameAsNew(devices, place, writes: 13 + others)
     let audit = try await RemoteAudit(of: place.remote, objects: try await place.objects.list())
     #expect(audit.problems.isEmpty, "\(audit.problems)")
-    try await write(devices[0], 200)
+    try await devices[0].write(200)
     try await expectSameAsNew(devices, place, writes: 14 + others)
     for device in devices { device.store.close() }
   }
@@ -95,16 +83,14 @@ struct LogsThatPart {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)
     let devices = try await world(place, scratch.path)
-    try await write(devices[3], 100)
-    try await devices[3].sync(place.remote)
     // It has seen all 13 segments, and was not sent.
     try await devices[2].set("milk", of: "shared", to: "unsent")
     try await settle(devices, place.remote)
     for device in devices {
       let (conflicts, milk) = try device.store.read { tx in
-        (try tx.conflicts(in: zone), try tx.value(of: "milk", in: shared))
+        (try tx.conflicts(in: zone), try tx.value(of: "milk", in: sharedNote))
       }
-      let lost = try #require(conflicts.first { $0.record == shared && $0.field == "milk" })
+      let lost = try #require(conflicts.first { $0.record == sharedNote && $0.field == "milk" })
       // The other device's write at the same offset was not seen by it.
       #expect(milk == "unsent" || lost.losers.contains { $0.content.value == "unsent" })
     }
@@ -117,9 +103,7 @@ struct LogsThatPart {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)
     let devices = try await world(place, scratch.path)
-    try await write(devices[3], 100)
-    try await devices[3].sync(place.remote)
-    try await write(devices[0], 101)
+    try await devices[0].write(101)
     for device in devices[..<2] { try await device.store.beginRereading(zone, from: 1) }
     try await devices[first].sync(place.remote)
     try await expectSameAsNew(devices, place, writes: 15)
@@ -131,8 +115,6 @@ struct LogsThatPart {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)
     let devices = try await world(place, scratch.path)
-    try await write(devices[3], 100)
-    try await devices[3].sync(place.remote)
     let copy = try await place.copy()
     try await settle(devices, place.remote)
     let end = try #require(try devices[2].store.read { try $0.changeToken(of: zone) }).offset
@@ -149,23 +131,23 @@ struct LogsThatPart {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)
     let devices = try (1...3).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
-    try await write(devices[0], 1)
+    try await devices[0].write(1)
     try await settle(devices, place.remote)
     let copy = try await place.copy()
     for number in 2...4 {
-      try await write(devices[0], number)
+      try await devices[0].write(number)
       try await devices[0].sync(place.remote)
     }
     // It continues what the first one has written, and is gone after that.
     let heir = try Device(in: scratch.path, "heir", seed: 9)
     try await heir.importLog(of: devices[0])
     try await heir.sync(place.remote)
-    try await write(heir, 5)
+    try await heir.write(5)
     try await heir.sync(place.remote)
     heir.store.close()
     try await devices[0].sync(place.remote)
     try await place.restore(copy)
-    try await write(devices[1], 6)
+    try await devices[1].write(6)
     try await devices[1].sync(place.remote)
     let report = try await devices[0].sync(place.remote)
     #expect(report.isInSync && report.sent == 4 && report.rejectedSegments == 0, "\(report)")
@@ -178,17 +160,15 @@ struct LogsThatPart {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)
     let devices = try await world(place, scratch.path)
-    try await write(devices[3], 100)
-    try await devices[3].sync(place.remote)
     let copy = try await place.copy()
     try await settle(devices, place.remote)
-    try await write(devices[1], 101)
+    try await devices[1].write(101)
     try await settle(devices, place.remote)
     try await place.restore(copy)
     let late = try Device(in: scratch.path, "late", seed: 12)
     try await late.sync(place.remote)
     for number in 102..<110 {
-      try await write(late, number)
+      try await late.write(number)
       try await late.sync(place.remote)
     }
     try await expectSameAsNew([devices[isFirst ? 0 : 2], late], place, writes: 13 + 10)
@@ -200,14 +180,10 @@ struct LogsThatPart {
   func cutShort(after count: Int) async throws {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)
-    let devices = try await world(place, scratch.path)
-    for number in 0..<4 {
-      try await write(devices[3], 100 + number)
-      try await devices[3].sync(place.remote)
-    }
+    let devices = try await world(place, scratch.path, others: Array(100..<104))
     _ = try await devices[2].store.part(zone, from: 8)
     // What is written meanwhile is kept too.
-    try await write(devices[2], 150)
+    try await devices[2].write(150)
     try devices[2].reopen()
     #expect(try devices[2].store.isRereading(zone))
     if count > 0 {
@@ -223,8 +199,6 @@ struct LogsThatPart {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)
     let devices = try await world(place, scratch.path)
-    try await write(devices[3], 100)
-    try await devices[3].sync(place.remote)
     // Its log has parted, and nothing is sent again yet.
     let report = try await devices[2].sync(place.remote, .fetch)
     #expect(report.zones[0].partedAt == 8)
@@ -242,13 +216,11 @@ struct LogsThatPart {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(.memory, in: scratch.path)
     let devices = try await world(place, scratch.path)
-    try await write(devices[3], 100)
-    try await devices[3].sync(place.remote)
     try await settle(devices, place.remote)
     let manifests = try devices.map { try $0.store.makeSnapshot(of: zone) }
     #expect(Set(manifests.map(\.content)).count == 1)
     _ = try await devices[0].store.retireHistory(of: zone)
-    try await write(devices[0], 101)
+    try await devices[0].write(101)
     try await expectSameAsNew(devices, place, writes: 15)
     for device in devices { device.store.close() }
   }
@@ -260,8 +232,6 @@ struct LogsThatPart {
     let devices = try await world(place, scratch.path)
     _ = try await devices[2].store.retireHistory(of: zone)
     let before = try devices[2].digests()
-    try await write(devices[3], 100)
-    try await devices[3].sync(place.remote)
     let report = try? await devices[2].sync(place.remote)
     guard case .failed(let failure)? = report?.zones[0].status else {
       Issue.record("\(report.map { "\($0)" } ?? "no report")")

@@ -8,28 +8,13 @@ import Testing
 
 @Suite("A remote that was restored from an old copy, and whose log is read again")
 struct RemotesThatWentBack {
-  private let shared = RecordID(zone: zone, name: "shared")
-
-  /// Writes a new record, and one that all share.
-  private func write(_ device: Device, _ number: Int) async throws {
-    try await device.store.write { tx in
-      try tx.createZone(zone)
-      try tx.attachZone(zone)
-      try tx.create(RecordID(zone: zone, name: Name("\(number)")), type: "note")
-      if try !tx.contains(shared) { try tx.create(shared, type: "note") }
-      try tx.set("milk", of: shared, to: .int(Int64(number)))
-      try tx.add(.int(1), to: "count", of: shared)
-      try tx.insertText("\(number),", at: 0, in: "body", of: shared)
-    }
-  }
-
   /// Two devices that write in turn and a third one that only reads. All have read 13 segments, and the
   /// remote went back to its state after 7.
   private func world(_ place: RemotePlace, _ parent: String) async throws -> [Device] {
     let devices = try (1...3).map { try Device(in: parent, "d\($0)", seed: UInt64($0)) }
     var copy: [ObjectName: [UInt8]] = [:]
     for number in 1...13 {
-      try await write(devices[number % 2], number)
+      try await devices[number % 2].write(number)
       try await devices[number % 2].sync(place.remote)
       if number == 7 { copy = try await place.copy() }
     }
@@ -52,7 +37,7 @@ struct RemotesThatWentBack {
   }
 
   private func count(_ device: Device) throws -> Value? {
-    try device.store.read { try $0.counter("count", of: shared)?.value }
+    try device.store.read { try $0.counter("count", of: sharedNote)?.value }
   }
 
   @Test(
@@ -62,13 +47,13 @@ struct RemotesThatWentBack {
     let scratch = TemporaryDirectory()
     let place = try await RemotePlace(kind, in: scratch.path)
     let devices = try await world(place, scratch.path)
-    try await write(devices[0], 20)
+    try await devices[0].write(20)
     for device in devices { try await device.store.beginRereading(zone, from: offset) }
     // Writes before the log was read to its end are sent too.
-    try await write(devices[0], 21)
+    try await devices[0].write(21)
     try await settle(devices, place.remote)
     // A store that had nothing of its own there can write again.
-    try await write(devices[2], 22)
+    try await devices[2].write(22)
     try await settle(devices, place.remote)
     #expect(try count(devices[2]) == .int(16))
     #expect(try devices[2].recordNames().count == 17)
@@ -90,7 +75,7 @@ struct RemotesThatWentBack {
     let new = try Device(in: scratch.path, "new", seed: 8)
     try await new.sync(place.remote)
     #expect(try new.digests() == before)
-    try await write(devices[0], 20)
+    try await devices[0].write(20)
     try await settle(devices, place.remote)
     #expect(try count(devices[2]) == .int(14))
     try await expectSameAsNew(devices + [new], place, scratch.path)
@@ -134,7 +119,7 @@ struct RemotesThatWentBack {
     let all = devices + [other]
     for device in all {
       let conflicts = try device.store.read { try $0.conflicts(in: zone) }
-      #expect(conflicts.contains { $0.record == shared && $0.field == "milk" })
+      #expect(conflicts.contains { $0.record == sharedNote && $0.field == "milk" })
       #expect(try count(device) == .int(13))
     }
     try await expectSameAsNew(all, place, scratch.path)
@@ -235,13 +220,13 @@ struct RemotesThatWentBack {
     let copy = try await place.copy()
     let devices = try (1...3).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
     for number in 1...6 {
-      try await write(devices[number % 2], number)
+      try await devices[number % 2].write(number)
       try await devices[number % 2].sync(place.remote)
     }
     try await settle(devices, place.remote)
     let token = try devices[2].store.read { try $0.changeToken(of: zone) }
     try await place.restore(copy)
-    try await write(devices[0], 7)
+    try await devices[0].write(7)
     for device in devices {
       let report = try? await device.sync(place.remote)
       #expect(report?.isInSync != true)
@@ -260,11 +245,11 @@ struct RemotesThatWentBack {
     let place = try await RemotePlace(.memory, in: scratch.path)
     let devices = try (1...2).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
     for number in 1...6 {
-      try await write(devices[number % 2], number)
+      try await devices[number % 2].write(number)
       try await devices[number % 2].sync(place.remote)
     }
     try await settle(devices, place.remote)
-    try await write(devices[0], 7)
+    try await devices[0].write(7)
     try await devices[0].store.beginRereading(zone, from: 3)
     try await settle(devices, place.remote)
     let lanes = try devices[0].store.read { tx in

@@ -2,7 +2,7 @@ import OperationFormat
 
 /// Follows records that moved to other zones, by the heads of their existence.
 ///
-/// A move keeps a record's name and changes its zone. So no way is longer than there are zones, and whoever looks
+/// A move keeps a record's name and changes its zone. So no way is longer than there are zones, and a search
 /// for the places that a record has left needs only its name in each zone.
 struct ForwardingReader {
   private let view: ReadView

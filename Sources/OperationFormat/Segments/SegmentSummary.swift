@@ -109,10 +109,7 @@ extension SegmentHeader {
     try checkIsSame(first.sequence, sequences.lowerBound, at: 0, "segment.firstSequence")
     try checkIsSame(summary.lastSequence, sequences.upperBound, at: 0, "segment.lastSequence")
     // What is offered again to its log has seen that up to the header's base: see `FormerPlace`.
-    let isLimited = limit != nil
-    try checkIsSame(
-      summary.base, isLimited ? former!.base : base, at: 0, isLimited ? "segment.former.base" : "segment.base"
-    )
+    try checkIsSame(summary.base, limit == nil ? base : former?.base ?? base, at: 0, "segment.base")
     try checkIsSame(summary.operationCount, operationCount, at: 0, "segment.operationCount")
     try checkIsSame(found.lowerBound, timestamps.lowerBound, at: 0, "segment.leastTimestamp")
     try checkIsSame(found.upperBound, timestamps.upperBound, at: 0, "segment.greatestTimestamp")

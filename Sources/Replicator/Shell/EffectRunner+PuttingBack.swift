@@ -13,7 +13,7 @@ extension EffectRunner {
   /// - Parameters:
   ///   - token: up to where the store has read the log.
   ///   - parting: the first offset at which the remote has something else, or nothing.
-  /// - Returns: how many were put back.
+  /// - Returns: how many were put back, and whether this client may do so.
   func putBack(upTo token: ChangeToken, from parting: UInt64) async throws -> ZoneResult {
     // With what was sent while the zone was parked.
     let last = try store.read { try $0.remoteLogs() }.first { $0.incarnation == token.incarnation }?.last
