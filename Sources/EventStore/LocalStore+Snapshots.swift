@@ -59,6 +59,14 @@ extension LocalStore {
     }
   }
 
+  /// The snapshot that a zone's records begin with; nil if the log has all of the zone.
+  package func origin(of zone: ZoneID) throws -> SnapshotManifest? {
+    let origin = try read { source in
+      try source.readView.zones.origin(of: source.readView.zones.number(of: zone))
+    }
+    return try StoreError.translating { try origin.map { try core.snapshots.manifest(of: $0.content) } }
+  }
+
   /// Calls a closure with a snapshot of a zone, whose files are removed then unless they were there before.
   ///
   /// - Throws: as ``makeSnapshot(of:progress:)``; what the closure throws.

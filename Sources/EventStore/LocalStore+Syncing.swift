@@ -25,13 +25,45 @@ extension LocalStore {
   ///     again.
   ///   - token: where they end.
   ///   - chosen: the zones to sync if they are new; nil for all. Others are remembered as offered.
+  ///   - answers: what becomes of zones whose logs have ended; ``ZoneEndAnswer/remove`` for the others.
   /// - Throws: ``StoreError`` `remoteChanged`, `nameInvalid`.
   package func applyZoneEvents(
     _ events: [ZoneEvent], after start: UInt64 = 0, later: [ZoneEvent] = [], token: DatabaseToken,
-    chosen: Set<ZoneID>?
+    chosen: Set<ZoneID>?, answers: [IncarnationID: ZoneEndAnswer] = [:]
   ) async throws -> ZoneListReport {
-    return try await core.perform { try ZoneCatalog($0).apply(events, later, start, token, chosen) }
+    return try await core.perform { try ZoneCatalog($0).apply(events, later, start, token, chosen, answers) }
   }
+
+  /// Lets the store belong to no remote any more: the next one that a replicator syncs it with becomes its remote.
+  ///
+  /// A store belongs to the first remote that it was synced with, and refuses any other: an empty folder in place of a
+  /// disk that is not mounted must not become its remote. Call this to move to another remote. The zones here keep
+  /// their logs, under the same offsets: the first round with the new remote puts there what it lacks of them, others'
+  /// work too. Stores of other devices that do the same continue where they were.
+  ///
+  /// What the former remote only offers is gone from here, and what was deleted here and not told it yet stays there.
+  ///
+  /// - Throws: ``StoreError`` `readOnly`, `full`, `damaged`.
+  public func leaveRemote() async throws {
+    do {
+      try await core.perform { try ZoneCatalog($0).leaveRemote() }
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+
+  /// Whether a zone's log is made again at a remote that does not have it, or has closed it.
+  package func restoresLog(of zone: ZoneID) throws -> Bool {
+    try read { try $0.readView.zones.visible(zone).row.restoresLog }
+  }
+
+  /// Notes that a zone's log, which was deleted, is open again.
+  package func noteReopened(_ zone: ZoneID, _ incarnation: IncarnationID) async throws {
+    try await ZoneSync(core).noteReopened(zone, incarnation)
+  }
+
+  /// Notes that the remote has a zone's log up to the zone's token: it is not made again.
+  package func noteLogIsThere(_ zone: ZoneID) async throws { try await ZoneSync(core).noteLogIsThere(zone) }
 
   /// Lets the list of zones be read from its start once more, where the store syncs no zone that the remote
   /// has: then it does not matter that the list went back.
@@ -62,14 +94,15 @@ extension LocalStore {
   /// Does for one zone what the event of its deletion, or of its revocation, does, where a round of
   /// replication meets it first.
   ///
-  /// - Parameter isRevoked: whether the log continues without this account. If the account may read it again,
-  ///   the zone comes back.
-  /// - Returns: whether the zone is gone; if not, it has what was never shipped, or is not of that
-  ///   incarnation.
+  /// - Parameters:
+  ///   - isRevoked: whether the log continues without this account. If the account may read it again, the zone comes
+  ///     back.
+  ///   - answer: whether it is removed or becomes local.
+  /// - Returns: whether that was done; if not, it has what was never shipped, or is not of that incarnation.
   package func withdraw(
-    _ zone: ZoneID, _ incarnation: IncarnationID, isRevoked: Bool = false
+    _ zone: ZoneID, _ incarnation: IncarnationID, isRevoked: Bool = false, _ answer: ZoneEndAnswer = .remove
   ) async throws -> Bool {
-    try await ZoneSync(core).withdraw(zone, incarnation, isRevoked: isRevoked)
+    try await ZoneSync(core).withdraw(zone, incarnation, isRevoked: isRevoked, answer)
   }
 
   /// Ends the deletion of a zone.

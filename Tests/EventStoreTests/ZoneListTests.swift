@@ -60,7 +60,6 @@ struct ZoneListTests {
       code { _ = try store.read { try $0.digest(of: other) } },
       code { _ = try store.nextCut(of: other) },
       await awaitedCode { try await store.write { try $0.create(record, type: "t") } },
-      await awaitedCode { try await store.write { try $0.attachZone(other) } },
       await awaitedCode { try await store.write { try $0.deleteZone(other) } },
     ]
     #expect(codes == Array(repeating: .zoneUnknown, count: codes.count))

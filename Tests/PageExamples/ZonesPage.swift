@@ -45,6 +45,29 @@ struct ZonesPage {
   // page end
 
   // page
+  func projectReplicator(_ store: Store, _ remote: any RemoteLog, _ opened: ZoneID?) -> LogReplicator {
+    var configuration = ReplicatorConfiguration()
+    configuration.zonePriority = { $0 == opened ? 1 : 0 }  // its changes come first in each round
+    return LogReplicator(store: store, remote: remote, zones: .attached, configuration: configuration)
+  }
+
+  /// The projects that others have and this device does not, to show them as such.
+  func projectsElsewhere(_ store: Store) throws -> [ZoneID] { try store.read { try $0.zones(.offered) } }
+
+  /// Fetches a project; when it returns, its records are here.
+  func open(_ project: ZoneID, _ store: Store, _ replicator: LogReplicator) async throws {
+    try await store.write { try $0.attachZone(project) }
+    try await replicator.syncOnce(zones: [project])
+  }
+
+  /// Frees the space of a project here. The remote keeps it.
+  func remove(_ project: ZoneID, from store: Store) async throws {
+    try await store.write { try $0.evictZone(project) }
+    _ = try await store.local.reclaim()
+  }
+  // page end
+
+  // page
   func setCurrency(_ currency: String, in store: Store) async throws {
     let settings = Ref<Settings>(in: "household", "settings")
     try await store.write { tx in
@@ -61,6 +84,25 @@ struct ZonesPage {
   // page end
 
   let directory = TemporaryDirectory()
+
+  @Test("list projects of others, fetch one, and remove it again")
+  func projects() async throws {
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 1))
+    let (ann, bob) = (try openStore(in: directory.path + "/c"), try openStore(in: directory.path + "/d"))
+    let (bridge, tunnel) = (try await addTrip("Bridge", to: ann), try await addTrip("Tunnel", to: ann))
+    try await LogReplicator(store: ann, remote: remote).syncOnce()
+    let replicator = projectReplicator(bob, remote, bridge)
+    try await replicator.syncOnce()
+    #expect(try Set(projectsElsewhere(bob)) == [bridge, tunnel])
+    try await open(bridge, bob, replicator)
+    #expect(try bob.fetch(Expense.all).map(\.title) == ["Bridge"])
+    #expect(try projectsElsewhere(bob) == [tunnel])
+    try await remove(bridge, from: bob)
+    #expect(try bob.count(Expense.all) == 0)
+    #expect(try Set(projectsElsewhere(bob)) == [bridge, tunnel])
+    try await replicator.syncOnce()
+    #expect(try bob.count(Expense.all) == 0)
+  }
 
   @Test("make one record of settings on two devices, and zones that appear elsewhere")
   func run() async throws {

@@ -128,6 +128,31 @@ struct NewIdentities {
     original.store.close()
   }
 
+  @Test("Two stores that drew the same identity: one takes another epoch, and what both wrote is kept")
+  func drawnTwice() async throws {
+    let scratch = TemporaryDirectory()
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+    let pair = try ["one", "two"].map { try Device(in: scratch.path, $0, seed: 1) }
+    #expect(pair[0].store.identity == pair[1].store.identity)
+    for (index, device) in pair.enumerated() {
+      try await device.store.write { tx in
+        try tx.createZone(zone)
+        try tx.attachZone(zone)
+        try tx.create(RecordID(zone: zone, name: Name("by \(index)")), type: "note")
+      }
+    }
+    try await settle(pair, remote)
+    for device in pair { #expect(try device.recordNames() == ["notes:by 0", "notes:by 1"]) }
+    try await expectAgreement(pair, remote)
+    #expect(Set(try pair.map { try $0.store.information().zones[0].replicas.count }) == [2])
+  }
+
+  @Test("The system's identities are never the same twice")
+  func drawnByTheSystem() {
+    let drawn = (0..<100_000).map { _ in IncarnationID.random(SystemEnvironment.makeRandom) }
+    #expect(Set(drawn).count == drawn.count)
+  }
+
   @Test("A store that was put back in its place takes another identity, and gets back what it had sent")
   func putBack() async throws {
     let scratch = TemporaryDirectory()

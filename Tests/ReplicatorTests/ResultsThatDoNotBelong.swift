@@ -13,7 +13,7 @@ struct ResultsThatDoNotBelong {
       (.fetch, .fetched), (.fetch, .folded), (.fold, .folded), (.prepare, .prepared),
       (.prepare, .folded), (.upload, .uploaded), (.append, .appended),
       (.acknowledge, .acknowledged), (.findUnsentAsset, .foundUnsentAsset), (.findAsset, .foundAsset),
-      (.download, .downloaded), (.withdraw, .withdrawn), (.forgetCut, .forgotCut),
+      (.download, .downloaded), (.withdraw, .withdrawn), (.reopen, .reopened), (.forgetCut, .forgotCut),
       (.deleteAtRemote, .deletedAtRemote),
       (.finishDeletion, .finishedDeletion):
       true
@@ -38,7 +38,7 @@ struct ResultsThatDoNotBelong {
       .appended(.appended(place)), .appended(.alreadyThere(place)), .appended(.fork(place)),
       .appended(.gone(.purged)), acknowledged(to: place.offset), .withdrawn(true), .withdrawn(false),
       .appended(.gone(.revoked)), .forgotCut, .failed(failure(.keyOutdated)), .failed(failure(.readOnly)),
-      .deletedAtRemote, .finishedDeletion, .failed(failure(.damagedSegment)),
+      .deletedAtRemote, .finishedDeletion, .reopened, .failed(failure(.damagedSegment)),
       .failed(failure(.unreachable)),
     ]
   }

@@ -11,6 +11,17 @@ extension RecordReading where Self: ~Copyable {
     return try view.zones.allVisible().map(\.id).sorted()
   }
 
+  /// The zones of an attachment, in order: those that the remote only offers too.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  public func zones(_ attachment: ZoneAttachment) throws -> [ZoneID] {
+    let view = try reader.view
+    view.footprint?.noteZones()
+    return try view.zones.rows().compactMap { number, row in
+      row.status.rawValue == attachment.rawValue ? try view.zones.id(of: number) : nil
+    }.sorted()
+  }
+
   /// Whether ``zones()`` has a zone.
   ///
   /// - Complexity: a few look-ups, however many zones there are.
@@ -28,6 +39,13 @@ extension RecordReading where Self: ~Copyable {
     let view = try reader.view
     view.footprint?.note(zone)
     return try view.zones.visible(zone).row.status == .attached ? .attached : .local
+  }
+
+  /// Whether a zone was ever synced: a local one of which that is true was detached.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  package func wasSynced(_ zone: ZoneID) throws -> Bool {
+    try reader.view.zones.visible(zone).row.hasReadLog
   }
 
   /// The digest of a zone's state. It is equal in all stores that folded the same transactions with the same

@@ -18,6 +18,7 @@ extension ReadTransaction {
         assetPolicy: try view.assets.policy(of: number))
       state.hasUnsentAssets = try view.assets.hasAny(in: number, .unsent)
       state.isRereading = try view.lanes.rereading(of: number) != nil
+      state.restoresLog = row.restoresLog
       (state.logBytes, state.snapshotBytes) = (row.logBytes, row.snapshot.byteCount)
       zones.append(state)
     }

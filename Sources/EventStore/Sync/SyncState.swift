@@ -31,6 +31,8 @@ package struct ZoneSyncState: Hashable, Sendable {
   package var hasUnsentAssets = false
   /// Whether its log is being read again.
   package var isRereading = false
+  /// Whether its log is made again at a remote that does not have it, or has closed it.
+  package var restoresLog = false
   /// How many bytes of transactions its log has after the last snapshot that is known, about; and how many that has.
   package var logBytes: UInt64 = 0
   package var snapshotBytes: UInt64 = 0

@@ -5,7 +5,9 @@ enum Withdrawal {
   case removed
   /// It has transactions that were never shipped.
   case kept
-  /// It is not of that incarnation, or was never synced.
+  /// It is a local zone now.
+  case detached
+  /// It is not of that incarnation, or is not synced.
   case untouched
 }
 
@@ -21,7 +23,7 @@ struct ZoneCatalog {
 
   func apply(
     _ events: [ZoneEvent], _ later: [ZoneEvent], _ start: UInt64, _ token: DatabaseToken,
-    _ chosen: Set<ZoneID>?
+    _ chosen: Set<ZoneID>?, _ answers: [IncarnationID: ZoneEndAnswer] = [:]
   ) throws -> ZoneListReport {
     var report = ZoneListReport()
     var events = events + later
@@ -38,18 +40,27 @@ struct ZoneCatalog {
     }
     // A zone that the same page deletes is not created: a local zone of that name may be another one, made
     // since.
+    events = Self.withoutOutdated(events)
     for event in events where event.kind == .deleted {
       try storage.zones.setGone(
         try storage.incarnations.makeNumber(for: event.incarnation))
     }
-    for event in Self.withoutOutdatedRights(events) {
+    for event in events {
       switch event.kind {
       case .created: try create(event.zone, event.incarnation, chosen, &report)
+      case .reopened:
+        if let found = try storage.incarnations.number(of: event.incarnation) {
+          try storage.zones.forgetGone(found)
+        }
+        try create(event.zone, event.incarnation, chosen, &report)
       case .deleted, .revoked:
-        switch try withdraw(event.zone, event.incarnation, isRevoked: event.kind == .revoked) {
+        switch try withdraw(
+          event.zone, event.incarnation, isRevoked: event.kind == .revoked,
+          answers[event.incarnation] ?? .remove)
+        {
         case .removed: report.removed.append(event.zone)
         case .kept: report.kept.append(event.zone)
-        case .untouched: break
+        case .detached, .untouched: break
         }
       default: break
       }
@@ -58,16 +69,16 @@ struct ZoneCatalog {
     return report
   }
 
-  /// The events without those that only say who could read a log before later events of it do: a zone that
-  /// was revoked and granted again keeps its copy, and one that was granted and revoked is not made.
-  private static func withoutOutdatedRights(_ events: [ZoneEvent]) -> [ZoneEvent] {
-    guard events.contains(where: { $0.kind == .revoked }) else { return events }
-    let rights: [ZoneEvent.Kind] = [.created, .revoked]
+  /// The events without those that a later event of the same log takes back: a zone that was revoked and granted again,
+  /// or deleted and made again, keeps its copy, and one that was granted and revoked is not made.
+  private static func withoutOutdated(_ events: [ZoneEvent]) -> [ZoneEvent] {
+    guard events.contains(where: { [.revoked, .reopened].contains($0.kind) }) else { return events }
+    let kinds: [ZoneEvent.Kind] = [.created, .revoked, .deleted, .reopened]
     var last: [IncarnationID: Int] = [:]
-    for (index, event) in events.enumerated() where rights.contains(event.kind) {
+    for (index, event) in events.enumerated() where kinds.contains(event.kind) {
       last[event.incarnation] = index
     }
-    return events.enumerated().filter { !rights.contains($1.kind) || last[$1.incarnation] == $0 }.map(\.1)
+    return events.enumerated().filter { !kinds.contains($1.kind) || last[$1.incarnation] == $0 }.map(\.1)
   }
 
   private func create(
@@ -128,7 +139,7 @@ struct ZoneCatalog {
   }
 
   func withdraw(
-    _ zone: ZoneID, _ incarnation: IncarnationID, isRevoked: Bool = false
+    _ zone: ZoneID, _ incarnation: IncarnationID, isRevoked: Bool = false, _ answer: ZoneEndAnswer = .remove
   ) throws -> Withdrawal {
     guard let (number, known) = try storage.zones.find(zone), let token = known.token,
       let found = try storage.incarnations.number(of: incarnation), token.incarnation == found
@@ -136,6 +147,8 @@ struct ZoneCatalog {
     // A zone that is removed marks the log of its token as deleted. This one may come back.
     if !isRevoked { try storage.zones.setGone(found) }
     if known.status == .local {
+      // One that was synced keeps what it knows of the log: attached again, it makes that again.
+      guard !known.hasReadLog else { return .untouched }
       var row = known
       row.token = nil
       storage.setZoneRow(row, number)
@@ -143,7 +156,17 @@ struct ZoneCatalog {
       return .untouched
     }
     if known.status == .attached {
-      guard try !hasUnshipped(number, found) else { return .kept }
+      // The app has attached it again: the next round makes its log again.
+      switch known.restoresLog ? .makeAgain : answer {
+      case .remove: guard try !storage.zones.hasUnshipped(number, found) else { return .kept }
+      case .keep, .makeAgain: return .kept
+      case .detach:
+        var row = known
+        row.detach()
+        storage.setZoneRow(row, number)
+        try storage.flush()
+        return .detached
+      }
     }
     try store.fold.flush()
     store.fold.reset()
@@ -156,12 +179,40 @@ struct ZoneCatalog {
     return .removed
   }
 
-  /// Whether a zone has transactions that are not in an incarnation: those that are pending, and those of a
-  /// lane that the log has closed.
-  private func hasUnshipped(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
-    return try storage.lanes.countedLanes(of: zone).contains { lane in
-      try storage.placements.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation) < lane.last
+  /// Lets the store belong to no remote. Its synced zones are made again at the next one, if that does not have them;
+  /// what the former one only offers goes, and so does what it was still to be told.
+  func leaveRemote() throws {
+    for (number, known) in try storage.zones.rows() {
+      var row = known
+      switch known.status {
+      case .attached:
+        row.restoresLog = row.hasReadLog
+        (row.logBytes, row.snapshot) = (row.logBytes &+ row.snapshot.byteCount, (0, 0))
+      case .offered:
+        row.token = nil
+        storage.setZoneRow(row, number)
+        if let zone = try storage.zones.id(of: number) {
+          try storage.zones.retire(zone, number, as: .removed)
+        }
+        continue
+      case .deleting: row.status = .removed
+      case .local where !row.hasReadLog: row.token = nil
+      case .local, .removed: continue
+      }
+      storage.setZoneRow(row, number)
+      try storage.zones.removeProposal(of: number)
     }
+    try storage.flush()
+    try storage.meta.removeDatabaseToken()
+  }
+
+  /// Notes that the remote has a zone's log.
+  func noteLogIsThere(_ zone: ZoneID) throws {
+    guard let (number, known) = try storage.zones.find(zone), known.restoresLog else { return }
+    var row = known
+    row.restoresLog = false
+    storage.setZoneRow(row, number)
+    try storage.flush()
   }
 
   func finishDeletion(of zone: ZoneID, _ incarnation: IncarnationID, remoteHasDeleted: Bool) throws {

@@ -39,22 +39,38 @@ struct ZoneSync {
     }
   }
 
-  func withdraw(_ zone: ZoneID, _ incarnation: IncarnationID, isRevoked: Bool) async throws -> Bool {
+  func withdraw(
+    _ zone: ZoneID, _ incarnation: IncarnationID, isRevoked: Bool, _ answer: ZoneEndAnswer
+  ) async throws -> Bool {
     // Asked at each round until the app decides.
     let isKept = try core.read { transaction in
-      try transaction.hasZone(zone) && transaction.attachment(of: zone) == .attached
+      try answer == .remove && transaction.hasZone(zone) && transaction.attachment(of: zone) == .attached
         && transaction.changeToken(of: zone)?.incarnation == incarnation
         && transaction.pendingCount(in: zone) > 0
     }
     if isKept { return false }
     return try await core.perform { store in
-      guard try ZoneCatalog(store).withdraw(zone, incarnation, isRevoked: isRevoked) == .removed else {
-        return false
+      switch try ZoneCatalog(store).withdraw(zone, incarnation, isRevoked: isRevoked, answer) {
+      case .kept, .untouched: return false
+      case .detached: return true
+      case .removed:
+        // What is known of a deleted log stays known. A revoked zone would come back with the list's events.
+        if !isRevoked { try store.storage.meta.readZoneListAgain() }
+        return true
       }
-      // What is known of a deleted log stays known. A revoked zone would come back with the list's events.
-      if !isRevoked { try store.storage.meta.readZoneListAgain() }
-      return true
     }
+  }
+
+  func noteReopened(_ zone: ZoneID, _ incarnation: IncarnationID) async throws {
+    try await core.perform { store in
+      guard let found = try store.storage.incarnations.number(of: incarnation) else { return }
+      try store.storage.zones.forgetGone(found)
+    }
+  }
+
+  func noteLogIsThere(_ zone: ZoneID) async throws {
+    let isNews = try core.read { try $0.readView.zones.find(zone)?.row.restoresLog ?? false }
+    if isNews { try await core.perform { try ZoneCatalog($0).noteLogIsThere(zone) } }
   }
 
   func forgetPlaceInZoneList() async throws {

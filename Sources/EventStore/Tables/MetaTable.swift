@@ -122,6 +122,11 @@ extension MetaTable where Source == TableStorage {
     }
   }
 
+  /// Forgets which remote the store belongs to.
+  func removeDatabaseToken() throws {
+    _ = try transaction.delete(TableKey.meta(.remote).span, in: tables.meta)
+  }
+
   /// Lets the remote's list of zones be read from its start again: it may have another zone of a name that is
   /// free now.
   func readZoneListAgain() throws {

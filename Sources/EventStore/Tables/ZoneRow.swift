@@ -54,6 +54,9 @@ struct ZoneRow: Hashable, Sendable {
   }
   private var snapshotOffset: UInt64 = 0
   private var snapshotBytes: UInt64 = 0
+  /// Whether the zone's log is made again at a remote that does not have it, or has closed it. It is so from when the
+  /// app attaches a zone that was synced before, until the remote has the log.
+  var restoresLog = false
 
   /// The epoch of the store's own lane.
   func ownEpoch(_ identity: StoreIdentity) -> UInt32 { identity.epoch &+ renewals }
@@ -84,6 +87,15 @@ struct ZoneRow: Hashable, Sendable {
     return base.map { $0.incarnation == token.incarnation && $0.offset < token.offset } ?? true
   }
 
+  /// Whether the zone has been synced: its log has something that was read or acknowledged.
+  var hasReadLog: Bool { token.map { $0.offset > 0 } ?? false }
+
+  /// Makes a synced zone a local one. It keeps what it knows of its log, for the case that it is attached again.
+  mutating func detach() {
+    status = .local
+    restoresLog = false
+  }
+
   mutating func raiseBaseToToken() {
     guard let token, token.offset > 0 else { return }
     if base?.incarnation != token.incarnation || base!.offset < token.offset {
@@ -102,7 +114,9 @@ struct ZoneRow: Hashable, Sendable {
   // | varint | base's incarnation number, 0 where there is none |
   // | varint | base's offset; absent where there is no base |
   // | varint | epochs that the own lane is ahead of the store's; absent where it is 0, and nothing follows |
-  // | varint ×3 | bytes of the log after the last snapshot, that one's offset and bytes; absent where all are 0 |
+  // | varint ×3 | bytes of the log after the last snapshot, that one's offset and bytes; absent where all are 0, and
+  //   nothing follows |
+  // | 1 | 1: the log is made again at a remote that does not have it; absent if not |
 
   func append(to writer: inout ByteWriter) {
     writer.append(1)
@@ -117,9 +131,10 @@ struct ZoneRow: Hashable, Sendable {
     writer.append(varint: UInt64(baseIncarnation.rawValue))
     if base != nil { writer.append(varint: baseOffset) }
     let counts = [logBytes, snapshotOffset, snapshotBytes]
-    let hasCounts = counts.contains { $0 > 0 }
+    let hasCounts = restoresLog || counts.contains { $0 > 0 }
     if renewals > 0 || hasCounts { writer.append(varint: UInt64(renewals)) }
     if hasCounts { for count in counts { writer.append(varint: count) } }
+    if restoresLog { writer.append(1) }
   }
 
   /// The parity bit, so that a flipped bit never changes a status.
@@ -150,6 +165,7 @@ struct ZoneRow: Hashable, Sendable {
       snapshotOffset = try reader.readVarint("zone.snapshot")
       snapshotBytes = try reader.readVarint("zone.snapshot")
     }
+    if reader.remaining > 0 { restoresLog = try reader.readVarint("zone.restoresLog", in: 1...1) == 1 }
     try reader.finish("row")
   }
 }

@@ -67,6 +67,34 @@ extension ZoneTable where Source == TableStorage {
     try source.flush()
   }
 
+  /// Whether a zone has transactions that are not in an incarnation: those that are pending, and those of a
+  /// lane that the log has closed.
+  func hasUnshipped(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
+    return try lanes.countedLanes(of: zone).contains { lane in
+      try placements.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation) < lane.last
+    }
+  }
+
+  /// Whether the remote has all of a zone, and its log is open, as far as the store knows.
+  func isWholeAtRemote(_ zone: ZoneNumber, _ row: ZoneRow) throws -> Bool {
+    guard row.status == .attached, !row.restoresLog, let token = row.token else { return false }
+    return try !isGone(token.incarnation) && !hasUnshipped(zone, token.incarnation)
+  }
+
+  /// Removes the copy of a zone that the remote has, and leaves the zone as one that the remote offers.
+  func evict(_ zone: ZoneID, _ number: ZoneNumber, _ known: ZoneRow) throws {
+    var row = known
+    // The log of a token is noted as deleted with its zone.
+    row.token = nil
+    source.setZoneRow(row, number)
+    try retire(zone, number, as: .removed)
+    let offered = try make(zone, .offered)
+    var made = try source.zoneRow(offered)
+    made.token = known.token.map { ZoneRow.Token(incarnation: $0.incarnation, offset: 0, hash: .zero) }
+    source.setZoneRow(made, offered)
+    try source.flush()
+  }
+
   /// Stores the cut that a zone is to ship.
   func setCut(_ row: CutRow, of zone: ZoneNumber) throws {
     try source.putChecked(.cut(zone), in: tables.zones) { row.append(to: &$0) }
@@ -94,10 +122,8 @@ extension ZoneTable where Source == TableStorage {
     var row = found
     let isShared: Bool
     let proposed = try proposedIncarnation(of: number)
-    if let token = row.token {
-      isShared =
-        try row.status == .attached
-        || segments.hasAny(in: number, token.incarnation)
+    if row.token != nil {
+      isShared = row.status == .attached
     } else if let proposed {
       // The remote may be making the zone; then it is deleted there.
       row.token = ZoneRow.Token(incarnation: proposed, offset: 0, hash: .zero)

@@ -97,7 +97,10 @@ struct KeptWrite {
   func doAgain(_ change: ZoneChange) throws {
     switch change {
     case .make(let zone): _ = try write.makeZone(zone)
-    case .attach(let zone): if try isVisible(zone) { try write.attachZone(zone) }
+    case .attach(let zone):
+      if try write.storage.zones.find(zone) != nil { try write.attachZone(zone) }
+    case .detach(let zone): if try isVisible(zone) { try write.detachZone(zone) }
+    case .evict(let zone): if try isVisible(zone) { try write.evictZone(zone) }
     case .delete(let zone): if try isVisible(zone) { try write.deleteZone(zone) }
     case .noteUndo(let root): try write.noteUndo(of: root)
     }

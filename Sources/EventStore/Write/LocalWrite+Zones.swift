@@ -12,13 +12,45 @@ extension LocalWrite {
   }
 
   func attachZone(_ zone: ZoneID) throws {
-    let (number, found) = try markingUnexpectedFailure { try storage.zones.visible(zone) }
+    guard let (number, found) = try markingUnexpectedFailure({ try storage.zones.find(zone) }) else {
+      throw StoreError.unknown(zone)
+    }
     var row = found
-    guard row.status == .local else { return }
+    guard row.status != .attached else { return }
     row.status = .attached
+    row.restoresLog = row.hasReadLog
     storage.setZoneRow(row, number)
     try markingUnexpectedFailure { try storage.flush() }
     keep(.attach(zone))
+  }
+
+  func detachZone(_ zone: ZoneID) throws {
+    let (number, found) = try markingUnexpectedFailure { try storage.zones.visible(zone) }
+    guard found.status == .attached else { return }
+    var row = found
+    row.detach()
+    storage.setZoneRow(row, number)
+    try markingUnexpectedFailure { try storage.flush() }
+    keep(.detach(zone))
+  }
+
+  /// Removes the copy of a zone here, which the remote has too.
+  func evictZone(_ zone: ZoneID) throws {
+    let (number, row) = try markingUnexpectedFailure { try storage.zones.visible(zone) }
+    try markingUnexpectedFailure {
+      try store.fold.flush()
+      guard try !hasOperations(in: number) && storage.zones.isWholeAtRemote(number, row) else {
+        throw StoreError(
+          .unsettled, "zone “\(zone)” cannot be removed here only: the remote does not have all of it",
+          hint: "sync first; a zone that is not synced is deleted with `deleteZone`")
+      }
+    }
+    try markingFailure {
+      store.fold.reset()
+      dropDraft(of: number)
+      try storage.zones.evict(zone, number, row)
+    }
+    keep(.evict(zone))
   }
 
   /// Deletes a zone, and drops the write's operations in it.

@@ -255,6 +255,11 @@ final class LocalWrite {
   /// Drops the write's operations in a zone that it deletes.
   func dropDraft(of zone: ZoneNumber) { current.drafts.remove(of: zone) }
 
+  /// Whether the write has done anything in a zone's records.
+  func hasOperations(in zone: ZoneNumber) -> Bool {
+    current.drafts.draft(of: zone).map { $0.encoder.operationCount > 0 } ?? false
+  }
+
   func dropDrafts() {
     current.view = nil
     current.drafts.removeAll()

@@ -55,13 +55,36 @@ public struct WriteTransaction: ~Copyable, RecordReading {
 
   /// Lets a zone be synced from now on, with all its history. Does nothing if it is synced already.
   ///
+  /// A zone that the remote only offers is fetched by the next round. One that was synced before continues; if the remote
+  /// has deleted its log since, or does not have it, the next round makes it again there, for everybody, with what is
+  /// here.
+  ///
   /// - Throws: ``StoreError`` `zoneUnknown`.
   public mutating func attachZone(_ zone: ZoneID) throws { try write.attachZone(zone) }
+
+  /// Ends the sync of a zone: it stays here with all its records and history, as a local zone. The remote and other
+  /// stores keep theirs. Does nothing if the zone is not synced.
+  ///
+  /// ``attachZone(_:)`` lets it be synced again. What was written meanwhile is sent then, and what others wrote arrives.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  public mutating func detachZone(_ zone: ZoneID) throws { try write.detachZone(zone) }
+
+  /// Removes the copy of a synced zone here, and nowhere else. The zone is gone from every query, and is `offered`:
+  /// ``attachZone(_:)`` lets it be fetched again.
+  ///
+  /// A replicator that syncs all zones of its remote fetches it again in its next round: use this with
+  /// `ZoneSelection.attached`. The space is free after ``LocalStore/reclaim(progress:)``.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`; `unsettled` if the remote does not have all of the zone, as far as this
+  ///   store knows.
+  public mutating func evictZone(_ zone: ZoneID) throws { try write.evictZone(zone) }
 
   /// Deletes a zone with all its records and history, including what was never shipped.
   ///
   /// It is gone from every query at once. A synced zone is also deleted at its remote, and so at every other
-  /// store, once a replicator has told the remote. A zone that is made later under that name is another zone.
+  /// store, once a replicator has told the remote; a local one that was synced before only here. A zone that is made
+  /// later under that name is another zone.
   /// The space is free after ``LocalStore/reclaim(progress:)``.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.

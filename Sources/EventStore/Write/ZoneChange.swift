@@ -4,9 +4,18 @@ import OperationFormat
 enum ZoneChange: Hashable, Sendable {
   case make(ZoneID)
   case attach(ZoneID)
+  case detach(ZoneID)
+  /// Its copy here was removed, and the remote has it.
+  case evict(ZoneID)
   case delete(ZoneID)
   /// A transaction was taken back, or brought back, and there was nothing to do.
   case noteUndo(of: Position)
 
-  var isDeletion: Bool { if case .delete = self { true } else { false } }
+  /// Whether records are gone with it.
+  var isDeletion: Bool {
+    switch self {
+    case .delete, .evict: true
+    case .make, .attach, .detach, .noteUndo: false
+    }
+  }
 }

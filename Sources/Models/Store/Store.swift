@@ -68,7 +68,9 @@ public final class Store: Sendable {
   private func make(_ zones: [DeclaredZone]) throws {
     let missing = try local.read { tx in
       try zones.filter { zone in
-        try !tx.hasZone(zone.id) || zone.isSynced && tx.attachment(of: zone.id) == .local
+        // One that was synced before is local because it was detached.
+        try !tx.hasZone(zone.id)
+          || zone.isSynced && tx.attachment(of: zone.id) == .local && !tx.wasSynced(zone.id)
       }
     }
     if missing.isEmpty { return }

@@ -50,6 +50,15 @@ package struct LogTombstone: Hashable, Sendable {
     self.note = note
   }
 
+  /// The tombstone of a deleted log's seal, with which the log continues: the same bytes, whoever makes it.
+  package init(passingSealOf incarnation: IncarnationID, at offset: UInt64) {
+    let seal = LogSeal(offset: offset, kind: .deleted).encode()
+    self.init(
+      incarnation: incarnation, offset: offset, milliseconds: 0,
+      content: Content(byteCount: UInt64(seal.count), hash: ContentHash(of: seal.span.bytes)),
+      note: "the zone was made again")
+  }
+
   /// Returns the tombstone's bytes.
   ///
   /// - Throws: ``FormatError`` with `limitExceeded` if the note is too long.

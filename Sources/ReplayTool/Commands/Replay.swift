@@ -38,7 +38,7 @@ struct Replay: AsyncParsableCommand {
       CommandGroup(
         name: "Move",
         subcommands: [BackupCommand.self, RestoreCommand.self, ExportCommand.self, ImportCommand.self]),
-      CommandGroup(name: "Sync", subcommands: [SyncCommand.self]),
+      CommandGroup(name: "Sync", subcommands: [SyncCommand.self, ZoneCommand.self]),
       CommandGroup(
         name: "Test",
         subcommands: [

@@ -18,6 +18,10 @@ struct SyncCommand: StoreCommand {
         replay sync notes.store --remote folder:/mnt/team/notes --create-remote --attach shopping
         replay sync copy.store --remote folder:/mnt/team/notes --create-store
 
+      A store belongs to the remote that it was first synced with. If that is lost, or the team moves to another one, \
+      --leave-remote lets it belong to the one given, which gets what it lacks of the store's zones. Do that with each store.
+        replay sync notes.store --remote folder:/mnt/new/notes --create-remote --leave-remote
+
       If a remote was tampered with and repaired, or was restored from an old copy, --reread lets a store read a zone's log \
       again. What the store had rejected there, or had read otherwise, no longer counts. What others wrote and the log does \
       not have is removed here too. What was written here is kept, and sent. Only then is the store as a new one would be. If \
@@ -73,6 +77,17 @@ struct SyncCommand: StoreCommand {
         + "a store that was never synced ends, since the address may be wrong."))
   var watch = false
 
+  @Flag(
+    help: "Sync only the zones that are attached here: other zones of the remote are listed, and not fetched."
+  )
+  var attached = false
+
+  @Flag(
+    help: ArgumentHelp(
+      "Leave the remote that the store belongs to, and belong to this one: it gets what it lacks of the zones here. Use it "
+        + "if the former remote is lost, or the team moves to another one."))
+  var leaveRemote = false
+
   @Flag(help: "Create the remote if there is none.")
   var createRemote = false
 
@@ -83,6 +98,9 @@ struct SyncCommand: StoreCommand {
   var hintIfInterrupted: String { Self.hintIfKept }
 
   func validate() throws {
+    guard !attached || zone.isEmpty else {
+      throw ValidationError("Give zones with --zone, or --attached: not both.")
+    }
     guard Set(takeOver + letGo).count == takeOver.count + letGo.count else {
       throw ValidationError(
         "Give each zone once, to --take-over or to --let-go: what is dropped cannot be taken over.")
@@ -91,7 +109,7 @@ struct SyncCommand: StoreCommand {
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let chosen = try zone.map(Inputs.zone)
-    let attached = try attach.map(Inputs.zone)
+    let toAttach = try attach.map(Inputs.zone)
     let reread = try reread.map(RereadArgument.init)
     let closed =
       try takeOver.map { (try Inputs.zone($0), ClosedLaneAnswer.takeOver) }
@@ -102,10 +120,12 @@ struct SyncCommand: StoreCommand {
     // Opens the remote before anything changes here. A store that has a remote does not get a new one: if the
     // disk of its remote is not mounted, an empty folder must stay empty.
     let own = try opened.syncState().databaseToken?.remote
-    guard let log = try await openWaiting(address, own: own, console) else { return nil }
-    if !attached.isEmpty {
-      try opened.read { transaction in for zone in attached { try Inputs.check(zone, in: transaction) } }
-      try await opened.write { tx in for zone in attached { try tx.attachZone(zone) } }
+    guard let log = try await openWaiting(address, own: leaveRemote ? nil : own, console) else { return nil }
+    if leaveRemote, let own, try await log.zoneEvents(after: nil).token.remote != own {
+      try await opened.leaveRemote()
+    }
+    if !toAttach.isEmpty {
+      try await opened.write { tx in for zone in toAttach { try tx.attachZone(zone) } }
     }
     for place in reread { try await place.begin(opened, log) }
     for (zone, answer) in closed {
@@ -125,7 +145,8 @@ struct SyncCommand: StoreCommand {
     var configuration = ReplicatorConfiguration()
     configuration.makeRandom = console.makeRandom
     let replicator = LogReplicator(
-      store: opened, remote: log, zones: chosen.isEmpty ? .all : .only(Set(chosen)),
+      store: opened, remote: log,
+      zones: attached ? .attached : chosen.isEmpty ? .all : .only(Set(chosen)),
       configuration: configuration)
     let page = SyncPage(output: console.output, printsJSON: store.json, places: places)
     // The round may have received a new zone of the remote. A zone in the report is known, even if it was
@@ -165,8 +186,8 @@ struct SyncCommand: StoreCommand {
         "remoteChanged",
         "this store belongs to remote \(own), and another one is not created: \(error.message)",
         hint:
-          "give the address of that remote, or mount its disk. If it is gone for good, export the store's log, import it "
-          + "into a new store, and sync that with the new remote", exit: .remote)
+          "give the address of that remote, or mount its disk. If it is gone for good, add --leave-remote: the store then "
+          + "belongs to this one, and puts there what it has", exit: .remote)
     }
   }
 

@@ -92,6 +92,7 @@ package enum ReplicatorTimer: Hashable, Sendable, CaseIterable {
 package struct ReplicatorMachine: Sendable {
   private let policy: SyncPolicy
   private let selection: ZoneSelection
+  private let rules: ZoneRules
   private let misplacedResults: MisplacedResults
   private var phase = Phase.idle
   /// Whether it makes further rounds by itself after a round.
@@ -137,13 +138,17 @@ package struct ReplicatorMachine: Sendable {
     case inRound(SyncRound, wanted: SyncSteps, isEarly: Bool)
   }
 
-  package init(policy: SyncPolicy, selection: ZoneSelection) {
-    self.init(policy: policy, selection: selection, misplacedResults: .standard)
+  package init(policy: SyncPolicy, selection: ZoneSelection, rules: ZoneRules = ZoneRules()) {
+    self.init(policy: policy, selection: selection, rules: rules, misplacedResults: .standard)
   }
 
-  init(policy: SyncPolicy, selection: ZoneSelection, misplacedResults: MisplacedResults) {
+  init(
+    policy: SyncPolicy, selection: ZoneSelection, rules: ZoneRules = ZoneRules(),
+    misplacedResults: MisplacedResults
+  ) {
     self.policy = policy
     self.selection = selection
+    self.rules = rules
     self.misplacedResults = misplacedResults
   }
 
@@ -220,7 +225,7 @@ package struct ReplicatorMachine: Sendable {
     }
     searches.beginRound()
     var round = SyncRound(
-      steps: steps, selection: selection, zonesAtOnceMax: policy.zonesAtOnceMax,
+      steps: steps, selection: selection, rules: rules, zonesAtOnceMax: policy.zonesAtOnceMax,
       assetChunksMax: isRunning ? max(1, policy.assetChunksInRoundMax) : nil,
       snapshotBytesMin: policy.snapshotBytesMin, searches: searches.byZone,
       holds: holds, look: look, unsettled: unsettled, lastPage: lastPage, misplacedResults: misplacedResults)

@@ -46,5 +46,8 @@ extension SyncFailure.Code {
 
   /// Whether nothing may be fetched or appended any more: the log is not the one that was folded, the zone is
   /// not here, or the remote does not let this user in. Such a failure is never about one segment.
-  var stopsZone: Bool { [.denied, .wentBack, .expired, .zoneUnknown, .incarnationChanged].contains(self) }
+  var stopsZone: Bool {
+    [.denied, .wentBack, .expired, .zoneUnknown, .incarnationChanged].contains(self)
+      || [RemoteError.Code.nameTaken, .unsupported].contains { self == Self($0) }
+  }
 }

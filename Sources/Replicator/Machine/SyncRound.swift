@@ -51,6 +51,7 @@ struct SyncRound: Sendable {
   private(set) var report = SyncReport()
   let steps: SyncSteps
   private let selection: ZoneSelection
+  private let rules: ZoneRules
   private let zonesAtOnceMax: Int
   private let assetChunksMax: Int?
   private let snapshotBytesMin: UInt64
@@ -124,7 +125,8 @@ struct SyncRound: Sendable {
   ///   - unsettled: zones that were not in sync after the round before.
   ///   - lastPage: the ``lastPage`` of the round before.
   init(
-    steps: SyncSteps, selection: ZoneSelection, zonesAtOnceMax: Int, assetChunksMax: Int? = nil,
+    steps: SyncSteps, selection: ZoneSelection, rules: ZoneRules = ZoneRules(), zonesAtOnceMax: Int,
+    assetChunksMax: Int? = nil,
     snapshotBytesMin: UInt64 = SyncPolicy().snapshotBytesMin,
     searches: [ZoneID: AssetSearch] = [:], holds: [ZoneID: SyncFailure] = [:],
     look: RoundLook = .thorough, unsettled: Set<ZoneID> = [], lastPage: ZoneEventPage? = nil,
@@ -132,6 +134,7 @@ struct SyncRound: Sendable {
   ) {
     self.steps = steps
     self.selection = selection
+    self.rules = rules
     self.zonesAtOnceMax = max(1, zonesAtOnceMax)
     self.assetChunksMax = assetChunksMax
     self.snapshotBytesMin = snapshotBytesMin
@@ -220,10 +223,10 @@ struct SyncRound: Sendable {
   /// Whether nothing here makes it necessary to read a zone's log. Assets are looked for nevertheless: that
   /// asks the remote only for what is missing.
   private func isIdle(_ zone: ZoneSyncState) -> Bool {
-    guard selection.contains(zone.zone), zone.attachment == .attached, let token = zone.token else {
+    guard selection.contains(zone), zone.attachment == .attached, let token = zone.token else {
       return false
     }
-    return zone.pending == 0 && !zone.isRereading && !unsettled.contains(zone.zone)
+    return zone.pending == 0 && !zone.isRereading && !zone.restoresLog && !unsettled.contains(zone.zone)
       && !look.names(more: token)
   }
 
@@ -258,7 +261,7 @@ struct SyncRound: Sendable {
   private mutating func beginZones(_ state: StoreSyncState) -> [RoundEffect] {
     // Of one name there may be a zone that is being deleted and one that was made since, and a remote knows
     // only one zone of a name: the deletions come first.
-    let chosen = state.zones.filter { selection.contains($0.zone) }
+    let chosen = rules.ordered(state.zones.filter { selection.contains($0) })
     let deletions = chosen.filter { $0.attachment == .deleting }
     var zones = Zones()
     zones.hasLeftovers = state.hasRemovedZones
@@ -268,7 +271,7 @@ struct SyncRound: Sendable {
       let isUnchanged = isIdle(zone) && zone.token.map { heads.ends(at: $0) } ?? false
       return ZoneRound(
         zone, steps: steps, isLogUnchanged: isUnchanged, assetChunksMax: assetChunksMax,
-        snapshotBytesMin: snapshotBytesMin,
+        snapshotBytesMin: snapshotBytesMin, answer: rules.answer,
         search: search ?? AssetSearch(),
         hold: zone.attachment == .attached ? holds[zone.zone] : nil, misplacedResults: misplacedResults)
     }

@@ -35,9 +35,11 @@ package enum ZoneEffect: Hashable, Sendable {
   /// Forget the stored cut of a segment that the remote does not have and does not take, so that it is cut
   /// again.
   case forgetCut(SegmentHeader)
-  /// Remove the zone here, unless something in it was never shipped. If it was only revoked, its log may come
-  /// back.
-  case withdraw(IncarnationID, isRevoked: Bool = false)
+  /// Open the zone's log again at the remote, which was closed there.
+  case reopen(IncarnationID)
+  /// Remove the zone here, unless something in it was never shipped; or make it local. If it was only revoked, its log
+  /// may come back.
+  case withdraw(IncarnationID, isRevoked: Bool = false, ZoneEndAnswer = .remove)
   /// Delete the zone at the remote.
   case deleteAtRemote(IncarnationID)
   /// Record that the remote has deleted the zone, or that it does not have the log.
@@ -67,7 +69,8 @@ package enum ZoneResult: Sendable {
   case foundUnsentAsset(AssetReference?)
   case foundAsset(WantedAsset)
   case downloaded(AssetTransfer)
-  /// Whether the zone was removed here.
+  case reopened
+  /// Whether the zone was removed here, or is local.
   case withdrawn(Bool)
   case deletedAtRemote
   case finishedDeletion

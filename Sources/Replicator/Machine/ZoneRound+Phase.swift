@@ -26,6 +26,7 @@ extension ZoneRound {
   /// | `findingAsset` | `findAsset` | `foundAsset` |
   /// | `downloading` | `download` | `downloaded` |
   /// | `recutting` | `forgetCut` | `forgotCut` |
+  /// | `reopening` | `reopen` | `reopened` |
   /// | `withdrawing` | `withdraw` | `withdrawn` |
   /// | `deletingAtRemote` | `deleteAtRemote` | `deletedAtRemote` |
   /// | `finishingDeletion` | `finishDeletion` | `finishedDeletion` |
@@ -52,7 +53,9 @@ extension ZoneRound {
     case downloading(IncarnationID, AssetReference)
     /// The remote refused the key of the segment.
     case recutting(Pass)
-    case withdrawing(ZoneFate)
+    /// The log is closed, and is opened again.
+    case reopening(Pass)
+    case withdrawing(ZoneFate, ZoneEndAnswer)
     case deletingAtRemote(IncarnationID)
     case finishingDeletion(IncarnationID, remoteHasDeleted: Bool)
     /// The report is final.

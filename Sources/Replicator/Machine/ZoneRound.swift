@@ -35,6 +35,9 @@ struct ZoneRound: Sendable {
   /// nothing forbids it.
   private var held: SyncFailure?
   private var lossesLeft = Self.lossesMax
+  private let answer: @Sendable (ZoneID, ZoneFate) -> ZoneEndAnswer
+  /// Whether the log was closed, and was opened again in this round.
+  private var hasReopened = false
   private var assets: ZoneAssets
   private let snapshotBytesMin: UInt64
   /// How many bytes of transactions were sent, unpacked.
@@ -44,12 +47,15 @@ struct ZoneRound: Sendable {
   ///   - isLogUnchanged: whether the log is not read.
   ///   - assetChunksMax: the most chunks of assets that move in the round; nil for any number.
   ///   - snapshotBytesMin: see `SyncPolicy`.
+  ///   - answer: what becomes of the zone if its log has ended.
   ///   - search: how far earlier rounds looked for assets.
   ///   - hold: the ``hold`` of the round before.
   init(
     _ state: ZoneSyncState, steps: SyncSteps, isLogUnchanged: Bool = false, assetChunksMax: Int? = nil,
-    snapshotBytesMin: UInt64 = SyncPolicy().snapshotBytesMin, search: AssetSearch = AssetSearch(),
-    hold: SyncFailure? = nil, misplacedResults: MisplacedResults = .standard
+    snapshotBytesMin: UInt64 = SyncPolicy().snapshotBytesMin,
+    answer: @escaping @Sendable (ZoneID, ZoneFate) -> ZoneEndAnswer = ZoneRules().answer,
+    search: AssetSearch = AssetSearch(), hold: SyncFailure? = nil,
+    misplacedResults: MisplacedResults = .standard
   ) {
     report = ZoneReport(state.zone, .unfinished)
     self.state = state
@@ -57,6 +63,7 @@ struct ZoneRound: Sendable {
     self.isLogUnchanged = isLogUnchanged
     self.misplacedResults = misplacedResults
     self.snapshotBytesMin = snapshotBytesMin
+    self.answer = answer
     held = state.pending > 0 ? hold : nil
     assets = ZoneAssets(chunksMax: assetChunksMax, search: search)
   }
@@ -130,7 +137,9 @@ struct ZoneRound: Sendable {
     case (.downloading(let incarnation, let asset), .downloaded(let transfer)):
       return assets.didDownload(asset, transfer, &report) ? findAsset(incarnation) : finish(.unfinished)
     case (.recutting(let pass), .forgotCut): return beginPass(pass)
-    case (.withdrawing(let fate), .withdrawn(let isRemoved)): return end(isRemoved ? .removed : .paused(fate))
+    case (.reopening(let pass), .reopened): return beginPass(pass)
+    case (.withdrawing(let fate, let answer), .withdrawn(let isDone)):
+      return end(!isDone ? .paused(fate) : answer == .detach ? .local : .removed)
     case (.deletingAtRemote(let incarnation), .deletedAtRemote):
       return finishDeletion(incarnation, remoteHasDeleted: true)
     case (.finishingDeletion, .finishedDeletion): return end(.removed)
@@ -262,7 +271,10 @@ struct ZoneRound: Sendable {
 
   /// Whether the log has grown by so much that a snapshot serves new stores. Who writes makes it.
   private var isSnapshotDue: Bool {
-    guard report.sentSegments > 0, steps == .all, parked == nil, held == nil else { return false }
+    guard steps == .all, parked == nil, held == nil else { return false }
+    // Those that it had went with the log.
+    if hasReopened { return true }
+    guard report.sentSegments > 0 else { return false }
     let bytes = state.logBytes &+ sentBytes &+ UInt64(report.bytesReceived)
     return bytes >= max(snapshotBytesMin, state.snapshotBytes)
   }
@@ -338,10 +350,19 @@ struct ZoneRound: Sendable {
 
   /// The zone's log is closed.
   private mutating func didClose(_ fate: ZoneFate, _ pass: Pass) -> ZoneEffect? {
-    guard fate == .deleted || fate == .revoked else { return end(.paused(fate)) }
     // Nothing waits for a segment of a log that is closed.
     if parked != nil { parked = .paused(fate) }
-    return enter(.withdrawing(fate), .withdraw(pass.token.incarnation, isRevoked: fate == .revoked))
+    let answer = state.restoresLog ? .makeAgain : answer(report.zone, fate)
+    switch answer {
+    case .makeAgain where [.deleted, .purged].contains(fate) && !hasReopened && steps.contains(.ship):
+      (hasReopened, parked) = (true, nil)
+      return enter(.reopening(pass), .reopen(pass.token.incarnation))
+    case .keep, .makeAgain: return end(.paused(fate))
+    case .remove, .detach:
+      return enter(
+        .withdrawing(fate, answer),
+        .withdraw(pass.token.incarnation, isRevoked: fate == .revoked, answer))
+    }
   }
 
   private mutating func didFail(_ failure: SyncFailure) -> ZoneEffect? {

@@ -50,6 +50,10 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
     public static let expired = Code(rawValue: "expired")
     /// The remote has no such zone.
     public static let zoneUnknown = Code(rawValue: "zoneUnknown")
+    /// The remote has another zone of that name.
+    public static let nameTaken = Code(rawValue: "nameTaken")
+    /// The remote cannot do that at all.
+    public static let unsupported = Code(rawValue: "unsupported")
     /// A segment does not match the request: another zone, incarnation or replica.
     public static let mismatch = Code(rawValue: "mismatch")
     /// The medium cannot put a file so that exactly one of many writers succeeds.

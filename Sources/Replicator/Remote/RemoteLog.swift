@@ -64,6 +64,14 @@ public protocol RemoteLog: Sendable {
   ///   names the zone later.
   func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
 
+  /// Opens the log of a zone again that was deleted: it continues after its seal, which all readers take as an
+  /// empty entry from then on, and an event `reopened` is added to the list of zones. If the log is open, that is a
+  /// success. Without an implementation it throws `unsupported`.
+  ///
+  /// - Throws: ``RemoteError``, as ``createZone(_:proposing:)``; `nameTaken` if another zone of the name was made since;
+  ///   `zoneUnknown`.
+  func reopenZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
+
   /// Appends a segment to its zone's log, unless the log has it.
   ///
   /// - Parameters:
@@ -101,6 +109,13 @@ public protocol RemoteLog: Sendable {
   /// - Returns: whether the log has that segment there now.
   /// - Throws: ``RemoteError``, as ``append(_:after:)``.
   func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool
+
+  /// Lets a log that has no entry begin after a snapshot that was put there: for a store that does not have the entries
+  /// before. Without an implementation it does nothing.
+  ///
+  /// - Returns: whether the log begins with that snapshot now.
+  /// - Throws: ``RemoteError``, as ``append(_:after:)``.
+  func beginLog(with snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool
 
   /// What the remote's clock showed when this client last appended something, in milliseconds since 1970; nil if that
   /// is not known. Without an implementation it is nil.
@@ -211,6 +226,14 @@ extension RemoteLog {
   public func announce() async {}
 
   public func lastClockMilliseconds() -> UInt64? { nil }
+
+  public func beginLog(with snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool { false }
+
+  public func reopenZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    throw RemoteError(
+      .unsupported, "\(name) cannot make zone “\(zone)” again",
+      hint: "keep the zone as a local one, or move its records to a new zone")
+  }
 
   public func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
     false

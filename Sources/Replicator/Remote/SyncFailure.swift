@@ -88,7 +88,8 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
   /// Errors of a remote that concern one zone. All others, also unknown ones, end the round.
   private static let zoneCodes: [RemoteError.Code] = [
     .overQuota, .denied, .damagedSegment, .newerSegment, .missingSegment, .quarantined, .damagedAsset,
-    .wentBack, .expired, .zoneUnknown, .mismatch, .readOnly, .keyOutdated, .segmentRefused,
+    .wentBack, .expired, .zoneUnknown, .mismatch, .readOnly, .keyOutdated, .segmentRefused, .nameTaken,
+    .unsupported,
   ]
 
   /// Errors that concern the whole store. All others concern only the zone whose round threw them: no zone

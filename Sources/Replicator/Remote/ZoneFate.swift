@@ -11,4 +11,13 @@ public enum ZoneFate: Hashable, Sendable {
   case revoked
   /// The zone continues under another incarnation.
   case reset(IncarnationID)
+
+  /// What a replicator does unless the app chooses something else: a user who deletes a zone, or takes its rights
+  /// back, means all devices; what the remote does is no user's wish.
+  public var standardAnswer: ZoneEndAnswer {
+    switch self {
+    case .deleted, .revoked: .remove
+    case .purged, .reset: .keep
+    }
+  }
 }

@@ -12,7 +12,8 @@ extension EffectRunner {
   func checkHasLogs() async throws {
     let known = Set(
       try store.syncState().zones.compactMap { state in
-        state.attachment == .attached ? state.token.flatMap { $0.offset > 0 ? $0.incarnation : nil } : nil
+        state.attachment == .attached && !state.restoresLog
+          ? state.token.flatMap { $0.offset > 0 ? $0.incarnation : nil } : nil
       })
     guard !known.isEmpty else { return }
     var (isOurs, remoteID) = (false, nil as RemoteID?)

@@ -17,9 +17,21 @@ extension EffectRunner {
   func putBack(upTo token: ChangeToken, from parting: UInt64) async throws -> ZoneResult {
     // With what was sent while the zone was parked.
     let last = try store.read { try $0.remoteLogs() }.first { $0.incarnation == token.incarnation }?.last
-    var count = 0
+    var (count, parting) = (0, parting)
     do {
-      for offset in parting...max(token.offset, last ?? 0) {
+      if let origin = try store.origin(of: token.zone), origin.offset >= parting {
+        // What was before, this store does not have.
+        guard try await begin(token.zone, with: origin) else {
+          guard try store.restoresLog(of: token.zone) else { return .putBack(0) }
+          throw RemoteError(
+            .wentBack,
+            "another store is putting the log of zone “\(token.zone)” here, and has not come to offset \(origin.offset) yet",
+            hint: "sync again once it is in sync; this store has only what follows that offset",
+            offset: parting)
+        }
+        (count, parting) = (1, origin.offset + 1)
+      }
+      for offset in parting..<max(token.offset, last ?? 0) + 1 {
         try Task.checkCancellation()
         guard try await putBack(offset, of: token) else { break }
         count += 1
@@ -35,6 +47,22 @@ extension EffectRunner {
       }
     }
     return .putBack(count)
+  }
+
+  /// Lets a log that has nothing begin with the snapshot that this store's records begin with.
+  ///
+  /// - Returns: whether it does.
+  private func begin(_ zone: ZoneID, with origin: SnapshotManifest) async throws -> Bool {
+    let snapshot = RemoteSnapshot(
+      of: zone, origin.incarnation, at: origin.offset, by: store.identity.replica)
+    guard
+      case .segments(let found, _) = try await remote.segments(
+        after: .start(of: zone, origin.incarnation), bytesMax: 1), found.isEmpty
+    else { return false }
+    try await put(origin, snapshot)
+    guard try await remote.beginLog(with: snapshot) else { return false }
+    try await offerAssets(of: zone, origin.incarnation)
+    return true
   }
 
   /// Reads a log again, to its end, from the first offset at which it has something else than this store has read.
@@ -74,10 +102,20 @@ extension EffectRunner {
   private func putBack(_ offset: UInt64, of token: ChangeToken) async throws -> Bool {
     let (zone, incarnation) = (token.zone, token.incarnation)
     let before = try place(before: offset, of: zone, incarnation)
-    let copy = try store.read {
-      try $0.segmentCopy(at: offset, of: zone, incarnation, isProven: true)
+    let (copy, hash) = try store.read {
+      try (
+        $0.segmentCopy(at: offset, of: zone, incarnation, isProven: true),
+        $0.segmentHash(at: offset, of: zone, incarnation)
+      )
     }
-    guard let before, let copy else { return false }
+    guard let before else { return false }
+    guard let copy else {
+      // Of the entries that were given up, only that of a deletion that was taken back is known.
+      let passed = try LogTombstone(passingSealOf: incarnation, at: offset).encode()
+      guard hash == ContentHash(of: passed.span.bytes) else { return false }
+      return try await remote.putBack(
+        StoredSegment(offset: offset, receivedMilliseconds: nil, bytes: passed), after: before)
+    }
     let entry = StoredSegment(
       offset: offset, receivedMilliseconds: copy.receivedMilliseconds, chain: copy.chain,
       bytes: try SegmentPacker.pack(copy.cut).bytes)

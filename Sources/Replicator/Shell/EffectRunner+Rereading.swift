@@ -40,7 +40,10 @@ extension EffectRunner {
     {
       return .folded(began)
     }
-    if case .gone(let fate) = outcome { try await endRereading(zone, before: fate) }
+    switch outcome {
+    case .gone(let fate): try await endRereading(zone, before: fate)
+    case .segments: try await store.noteLogIsThere(zone)
+    }
     clock.note(outcome, wall: store.wallMilliseconds())
     return .fetched(outcome)
   }
@@ -59,14 +62,31 @@ extension EffectRunner {
     return removed
   }
 
-  /// Makes a zone again at a remote that went back to before it was made, if the user lets the zone's log be
-  /// read again.
+  /// Makes a zone again at a remote that does not have it: one that went back to before the zone was made, if the user
+  /// lets the zone's log be read again; or another one than before, if the app moves to it.
   ///
-  /// - Returns: whether the remote has that log now. If another store has made the zone meanwhile, the list
-  ///   of zones says so.
+  /// - Returns: whether the remote has that log now.
+  /// - Throws: ``RemoteError`` `nameTaken` if it has another zone of that name.
   private func makeAgain(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
-    guard try store.isRereading(zone) else { return false }
-    return try await remote.createZone(zone, proposing: incarnation) == incarnation
+    guard try store.isRereading(zone) || store.restoresLog(of: zone) else { return false }
+    if try await remote.createZone(zone, proposing: incarnation) == incarnation { return true }
+    throw RemoteError.nameTaken(zone, remote.name)
+  }
+
+  /// Opens a zone's log again that was closed at the remote. The assets that it names went with it, and are sent again as
+  /// far as they are here.
+  func reopen(_ zone: ZoneID, _ incarnation: IncarnationID) async throws {
+    try await remote.reopenZone(zone, incarnation)
+    try await store.noteReopened(zone, incarnation)
+    try await offerAssets(of: zone, incarnation)
+  }
+
+  /// Lets the assets be sent again that a zone names and its remote does not have.
+  func offerAssets(of zone: ZoneID, _ incarnation: IncarnationID) async throws {
+    for asset in try store.assetTransfers.allNamed(in: zone) {
+      if case .whole = try await remote.assetState(RemoteAsset(asset, of: zone, incarnation)) { continue }
+      try await store.assetTransfers.noteUndeliverable(asset, in: zone, incarnation)
+    }
   }
 
   /// Folds a page of segments. If one is rejected because an entry was given up that the store had folded, reads

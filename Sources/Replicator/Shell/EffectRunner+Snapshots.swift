@@ -104,7 +104,7 @@ extension EffectRunner {
     return true
   }
 
-  private func put(_ manifest: SnapshotManifest, _ snapshot: RemoteSnapshot) async throws {
+  func put(_ manifest: SnapshotManifest, _ snapshot: RemoteSnapshot) async throws {
     var count = 0
     do {
       for index in manifest.parts.indices {

@@ -13,6 +13,7 @@ package struct EffectRunner: Sendable {
   let store: LocalStore
   let remote: any RemoteLog
   let selection: ZoneSelection
+  let rules: ZoneRules
   let pageBytesMax: Int
   let makeRandom: @Sendable () -> UInt64
   let askedRejections = AskedRejections()
@@ -21,12 +22,14 @@ package struct EffectRunner: Sendable {
   private let assets: AssetRunner
 
   package init(
-    store: LocalStore, remote: any RemoteLog, selection: ZoneSelection, pageBytesMax: Int,
-    makeRandom: @escaping @Sendable () -> UInt64, assetProgress: (@Sendable (AssetProgress) -> Void)? = nil
+    store: LocalStore, remote: any RemoteLog, selection: ZoneSelection, rules: ZoneRules = ZoneRules(),
+    pageBytesMax: Int, makeRandom: @escaping @Sendable () -> UInt64,
+    assetProgress: (@Sendable (AssetProgress) -> Void)? = nil
   ) {
     self.store = store
     self.remote = remote
     self.selection = selection
+    self.rules = rules
     self.pageBytesMax = pageBytesMax
     self.makeRandom = makeRandom
     assets = AssetRunner(store: store, remote: remote, progress: assetProgress)
@@ -49,7 +52,7 @@ package struct EffectRunner: Sendable {
         return .appliedZoneEvents(
           try await store.applyZoneEvents(
             page.events, after: page.startOffset, later: page.later, token: page.token,
-            chosen: selection.chosen))
+            chosen: selection.chosen, answers: rules.answers(to: page)))
       case .reclaim:
         _ = try await store.reclaim()
         return .reclaimed
@@ -111,8 +114,11 @@ package struct EffectRunner: Sendable {
       case .forgetCut(let header):
         try await store.forgetCut(header, of: zone)
         return .forgotCut
-      case .withdraw(let incarnation, let isRevoked):
-        return .withdrawn(try await store.withdraw(zone, incarnation, isRevoked: isRevoked))
+      case .reopen(let incarnation):
+        try await reopen(zone, incarnation)
+        return .reopened
+      case .withdraw(let incarnation, let isRevoked, let answer):
+        return .withdrawn(try await store.withdraw(zone, incarnation, isRevoked: isRevoked, answer))
       case .deleteAtRemote(let incarnation):
         try await remote.deleteZone(zone, incarnation)
         return .deletedAtRemote

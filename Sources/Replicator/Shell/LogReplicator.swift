@@ -37,15 +37,17 @@ public final class LogReplicator: Sendable {
 
   /// Makes one round: fetches and ships until neither moves.
   ///
-  /// - Parameter steps: which halves of it.
+  /// - Parameters:
+  ///   - steps: which halves of it.
+  ///   - zones: the only zones of this round, such as the one that the user has opened; nil for those of the replicator.
   /// - Returns: what it did in each zone. If a zone could not be synced, its status says why; the others went
   ///   on.
   /// - Throws: ``SyncFailure`` if the remote or the store as a whole failed; `CancellationError`. What was
   ///   done before is kept, and the next round continues.
   @discardableResult
-  public func syncOnce(_ steps: SyncSteps = .all) async throws -> SyncReport {
+  public func syncOnce(_ steps: SyncSteps = .all, zones: Set<ZoneID>? = nil) async throws -> SyncReport {
     let last = Latest()
-    await drive(.syncRequested(steps), isRunning: false) { last.report = $0 }
+    await drive(.syncRequested(steps), only: zones, isRunning: false) { last.report = $0 }
     try Task.checkCancellation()
     guard let report = last.report else { throw CancellationError() }
     if let failure = report.failure { throw failure }
@@ -63,13 +65,19 @@ public final class LogReplicator: Sendable {
   }
 
   /// Drives a machine: performs its effects, and gives it their results.
+  ///
+  /// - Parameter only: the only zones to sync; nil for all of the replicator.
   private func drive(
-    _ first: ReplicatorEvent, isRunning: Bool, _ didSync: @escaping @Sendable (SyncReport) -> Void
+    _ first: ReplicatorEvent, only: Set<ZoneID>? = nil, isRunning: Bool,
+    _ didSync: @escaping @Sendable (SyncReport) -> Void
   ) async {
-    var machine = ReplicatorMachine(policy: configuration.policy, selection: zones)
+    let selection = only.map { ZoneSelection.only($0) } ?? zones
+    let rules = configuration.zoneRules
+    var machine = ReplicatorMachine(policy: configuration.policy, selection: selection, rules: rules)
     let runner = EffectRunner(
-      store: store, remote: remote, selection: zones, pageBytesMax: configuration.pageBytesMax,
-      makeRandom: configuration.makeRandom, assetProgress: noting(configuration.assetProgress))
+      store: store, remote: remote, selection: selection, rules: rules,
+      pageBytesMax: configuration.pageBytesMax, makeRandom: configuration.makeRandom,
+      assetProgress: noting(configuration.assetProgress))
     let (events, feed) = AsyncStream.makeStream(of: ReplicatorEvent.self)
     let number = running.withLock { running in
       let number = (running.keys.max() ?? 0) + 1
@@ -123,7 +131,7 @@ public final class LogReplicator: Sendable {
             isInRound = false
             // The report of a cancelled round says nothing about the remote or the store.
             if !Task.isCancelled {
-              board.take(report, of: steps, at: store.wallMilliseconds())
+              board.take(report, of: steps, isWhole: only == nil, at: store.wallMilliseconds())
               didSync(report)
             }
             if !isRunning {
@@ -205,7 +213,7 @@ public final class LogReplicator: Sendable {
   private func hasLateAsset(in state: StoreSyncState) -> Bool {
     state.zones.contains { zone in
       // The rounds report what cannot be read.
-      zone.hasUnsentAssets && zone.attachment == .attached && zones.contains(zone.zone)
+      zone.hasUnsentAssets && zone.attachment == .attached && zones.contains(zone)
         && (try? store.assetTransfers.nextUnsent(of: zone.zone, after: nil)) ?? nil != nil
     }
   }
@@ -268,7 +276,7 @@ extension StoreSyncState {
   /// Whether a round would ship something of the zones.
   func hasSomethingToShip(in selection: ZoneSelection) -> Bool {
     zones.contains { zone in
-      guard selection.contains(zone.zone) else { return false }
+      guard selection.contains(zone) else { return false }
       switch zone.attachment {
       case .attached: return zone.pending > 0 || zone.token == nil
       case .deleting: return true

@@ -45,9 +45,11 @@ final class StatusBoard: Sendable {
 
   func endRound() { change { $0.rounds -= 1 } }
 
-  /// - Parameter steps: those that the round did.
-  func take(_ report: SyncReport, of steps: SyncSteps, at now: Int64) {
-    change { $0.take(report, steps, now) }
+  /// - Parameters:
+  ///   - steps: those that the round did.
+  ///   - isWhole: whether it was of all zones that the replicator syncs.
+  func take(_ report: SyncReport, of steps: SyncSteps, isWhole: Bool = true, at now: Int64) {
+    change { $0.take(report, steps, isWhole, now) }
   }
 
   /// Lets listeners look: something was committed that they do not hear of.
@@ -78,7 +80,7 @@ final class StatusBoard: Sendable {
   // MARK: Status
 
   func status(_ store: StoreSyncState, _ selection: ZoneSelection) -> ReplicatorStatus {
-    let chosen = store.zones.filter { selection.contains($0.zone) }
+    let chosen = store.zones.filter { selection.contains($0) }
     return state.withLock { state in
       let synced = chosen.filter { $0.attachment == .attached }.map { ($0.zone, state.status(of: $0)) }
       // Deletions that the remote has not seen.
@@ -114,8 +116,8 @@ final class StatusBoard: Sendable {
 }
 
 extension StatusBoard.State {
-  fileprivate mutating func take(_ report: SyncReport, _ steps: SyncSteps, _ now: Int64) {
-    isReported = true
+  fileprivate mutating func take(_ report: SyncReport, _ steps: SyncSteps, _ isWhole: Bool, _ now: Int64) {
+    isReported = isReported || isWhole
     failure = report.failure
     note(failure, of: nil, now)
     if report.failure == nil { listProblems = report.listProblems }
@@ -135,7 +137,7 @@ extension StatusBoard.State {
       zones[zone.zone] = zone.status == .removed ? nil : zone.status
       note(failure, of: zone.zone, now)
     }
-    if report.isInSync, steps == .all { lastSynced = now }
+    if report.isInSync, steps == .all, isWhole { lastSynced = now }
   }
 
   private mutating func note(_ failure: SyncFailure?, of zone: ZoneID?, _ now: Int64) {

@@ -41,6 +41,11 @@ struct CountingRemote: RemoteLog {
     try await remote.deleteZone(zone, incarnation)
   }
 
+  func reopenZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    counter.add()
+    try await remote.reopenZone(zone, incarnation)
+  }
+
   func append(_ segment: PackedSegment, after token: ChangeToken) async throws(RemoteError) -> AppendOutcome {
     counter.add()
     return try await remote.append(segment, after: token)
@@ -54,6 +59,11 @@ struct CountingRemote: RemoteLog {
   func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
     counter.add()
     return try await remote.putBack(entry, after: token)
+  }
+
+  func beginLog(with snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool {
+    counter.add()
+    return try await remote.beginLog(with: snapshot)
   }
 
   func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {

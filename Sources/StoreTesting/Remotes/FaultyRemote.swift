@@ -92,6 +92,12 @@ public final class FaultyRemote: RemoteLog {
     }
   }
 
+  public func reopenZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await perform(writes: true) { remote throws(RemoteError) in
+      try await remote.reopenZone(zone, incarnation)
+    }
+  }
+
   public func append(
     _ segment: PackedSegment, after token: ChangeToken
   ) async throws(RemoteError) -> AppendOutcome {
@@ -125,6 +131,12 @@ public final class FaultyRemote: RemoteLog {
   public func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
     try await perform(writes: true) { remote throws(RemoteError) in
       try await remote.putBack(entry, after: token)
+    }
+  }
+
+  public func beginLog(with snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool {
+    try await perform(writes: true) { remote throws(RemoteError) in
+      try await remote.beginLog(with: snapshot)
     }
   }
 

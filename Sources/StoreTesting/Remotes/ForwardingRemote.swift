@@ -23,6 +23,10 @@ extension ForwardingRemote {
     try await remote.deleteZone(zone, incarnation)
   }
 
+  package func reopenZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await remote.reopenZone(zone, incarnation)
+  }
+
   package func append(
     _ segment: PackedSegment, after token: ChangeToken
   ) async throws(RemoteError) -> AppendOutcome {
@@ -33,6 +37,10 @@ extension ForwardingRemote {
     after token: ChangeToken, bytesMax: Int
   ) async throws(RemoteError) -> FetchOutcome {
     try await remote.segments(after: token, bytesMax: bytesMax)
+  }
+
+  package func beginLog(with snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool {
+    try await remote.beginLog(with: snapshot)
   }
 
   package func lastClockMilliseconds() -> UInt64? { remote.lastClockMilliseconds() }

@@ -73,8 +73,12 @@ final class Device: Sendable {
     try await store.importLines(lines)
   }
 
-  func replicator(_ remote: any RemoteLog, zones: ZoneSelection = .all) -> LogReplicator {
+  func replicator(
+    _ remote: any RemoteLog, zones: ZoneSelection = .all,
+    _ configure: (inout ReplicatorConfiguration) -> Void = { _ in }
+  ) -> LogReplicator {
     var configuration = ReplicatorConfiguration()
+    configure(&configuration)
     configuration.makeRandom = makeRandom
     return LogReplicator(store: store, remote: remote, zones: zones, configuration: configuration)
   }

@@ -189,7 +189,7 @@ struct ScriptInput {
   /// - `appended 5`, `alreadyThere 5`, `fork 5`, `appendClosed deleted`;
   /// - `acknowledged to=5 rejected=1`;
   /// - `uploaded whole chunks=2`, `downloaded missingAtRemote`, `foundUnsent 1`, `found 1 end=7`;
-  /// - `forgotCut`, `withdrawn`, `kept`, `failed denied after=1000 offset=4`.
+  /// - `forgotCut`, `withdrawn`, `kept`, `reopened`, `failed denied after=1000 offset=4`.
   mutating func zoneResult(_ zone: ZoneID) throws -> ZoneResult {
     switch try word() {
     case "created": return .created(incarnation)
@@ -221,6 +221,7 @@ struct ScriptInput {
     case "forgotCut": return .forgotCut
     case "withdrawn": return .withdrawn(true)
     case "kept": return .withdrawn(false)
+    case "reopened": return .reopened
     case "failed": return .failed(try failure())
     case let word: throw Mistake(description: "a zone has no result “\(word)”")
     }

@@ -62,8 +62,9 @@ extension ZoneEffect {
       "download \(asset.text) of \(incarnation.text), \(Self.text(chunks))"
     case .makeSnapshot(let incarnation): "make snapshot of \(incarnation.text)"
     case .forgetCut(let header): "forget cut \(header.text(zone))"
-    case .withdraw(let incarnation, let isRevoked):
-      "withdraw \(incarnation.text)\(isRevoked ? ", revoked" : "")"
+    case .reopen(let incarnation): "reopen \(incarnation.text)"
+    case .withdraw(let incarnation, let isRevoked, let answer):
+      "withdraw \(incarnation.text)\(isRevoked ? ", revoked" : "")\(answer == .detach ? ", detach" : "")"
     case .deleteAtRemote(let incarnation): "delete at remote \(incarnation.text)"
     case .finishDeletion(let incarnation, let remoteHasDeleted):
       "finish deletion of \(incarnation.text), \(remoteHasDeleted ? "told" : "not told")"

@@ -150,6 +150,16 @@ package struct EntryAmendments: Sendable {
     return state
   }
 
+  /// Lets readers pass the seal of a deleted log: an amendment gives it up.
+  func passSeal(of log: EntryPlace.Log, at offset: UInt64) async throws(RemoteError) {
+    let place = EntryPlace(log: log, offset: offset)
+    let tombstone = LogTombstone(passingSealOf: log.incarnation, at: offset)
+    guard let bytes = try? tombstone.encode() else {
+      preconditionFailure("the note of a passed seal is too long")
+    }
+    _ = try await put(bytes, place.amendmentName, place)
+  }
+
   /// Throws if no snapshot would be left for the entries that a log does not have any more.
   private func checkMayGiveUp(_ offset: UInt64, of log: EntryPlace.Log) async throws(RemoteError) {
     guard let floor = try await entries.floors.floor(of: log.incarnation) else { return }

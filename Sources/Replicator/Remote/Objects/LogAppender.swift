@@ -56,7 +56,9 @@ struct LogAppender: Sendable {
       case .end:
         if let listed { return .gone(listed) }
         if next == token.offset + 1, token.offset > 0 {
-          guard try await entries.exists(incarnation, token.offset) else {
+          var isThere = try await entries.exists(incarnation, token.offset)
+          if !isThere { isThere = try await entries.floors.begins(after: token) }
+          guard isThere else {
             throw try await zones.logWentBack(incarnation, token.offset)
           }
           if chain == nil { chain = try await self.chain(at: token) }
@@ -82,6 +84,14 @@ struct LogAppender: Sendable {
     else { return false }
     try await entries.checkBegins(by: entry.offset, of: incarnation)
     try await pages.check(token)
+    if FrameKind(of: entry.bytes.span.bytes) == .tombstone {
+      let name = ObjectName.entry(of: incarnation, entry.offset)
+      if try await objects.putIfAbsent(name, entry.bytes) { return true }
+      guard case .tombstone(let hash) = try await entries.find(incarnation, zone, entry.offset) else {
+        return false
+      }
+      return hash == ContentHash(of: entry.bytes.span.bytes)
+    }
     let lost = try LogObject.head(of: entry)
     let bytes = SegmentEnvelope.encode(
       offset: entry.offset, receivedMilliseconds: entry.receivedMilliseconds, chain: entry.chain,
@@ -174,12 +184,28 @@ struct LogAppender: Sendable {
     }
   }
 
+  /// Amends the seal of a log, so that the log can continue after it. Nothing follows a seal: it is the last entry.
+  func passSeal(_ incarnation: IncarnationID, _ zone: ZoneID) async throws(RemoteError) {
+    var offset = try await lastOffset(in: incarnation)
+    while true {
+      switch try await entries.find(incarnation, zone, offset) {
+      case .seal:
+        return try await EntryAmendments(objects).passSeal(of: .init(zone, incarnation), at: offset)
+      case .end: return
+      case .hole(let next): offset = next
+      case .segment, .tombstone, .unreadable: offset += 1
+      }
+    }
+  }
+
   /// The offset of an entry at or before the last one, or the first that the log may have. In a log without
   /// holes it is the last: a binary search finds it.
   ///
   /// - Complexity: O(log n) calls
   private func lastOffset(in incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
-    let first = try await entries.floors.first(of: incarnation)
+    var first = try await entries.floors.first(of: incarnation)
+    // A snapshot stands for the entry of a floor too.
+    if first > 1, try await !entries.exists(incarnation, first) { first += 1 }
     var (taken, step) = (first - 1, UInt64(1))
     while step <= Limits.placeMax - taken, try await entries.exists(incarnation, taken + step) {
       (taken, step) = (taken + step, step * 2)

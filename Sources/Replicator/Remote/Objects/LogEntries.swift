@@ -29,10 +29,23 @@ struct LogEntries: Sendable {
     let name = ObjectName.entry(of: incarnation, offset)
     do throws(RemoteError) {
       guard let prefix = try await objects.getPrefix(name, LogObject.prefixBytes) else { return nil }
-      return try LogObject.look(at: prefix, name, zone, incarnation, offset)
+      let found = try LogObject.look(at: prefix, name, zone, incarnation, offset)
+      guard case .seal = found, let passed = try await passed(incarnation, zone, offset) else { return found }
+      return .tombstone(passed)
     } catch {
       throw error.ofSegment
     }
+  }
+
+  /// The tombstone with which a log continues after a seal; nil if it ends there.
+  private func passed(
+    _ incarnation: IncarnationID, _ zone: ZoneID, _ offset: UInt64
+  ) async throws(RemoteError) -> StoredSegment? {
+    let amendment = ObjectName.amendment(of: incarnation, offset)
+    guard case .tombstone(let found)? = try await object(amendment, incarnation, zone, offset) else {
+      return nil
+    }
+    return found
   }
 
   /// Reads an entry whole, or the amendment that replaces it; nil at the log's end.
@@ -43,7 +56,12 @@ struct LogEntries: Sendable {
   ) async throws(RemoteError) -> LogSlot<StoredSegment>? {
     let name = ObjectName.entry(of: incarnation, offset)
     do throws(RemoteError) {
-      if let found = try await object(name, incarnation, zone, offset) { return found }
+      if let found = try await object(name, incarnation, zone, offset) {
+        guard case .seal = found, let passed = try await passed(incarnation, zone, offset) else {
+          return found
+        }
+        return .tombstone(passed)
+      }
       guard try await entryAfterHole(at: offset, of: incarnation, zone) != nil else { return nil }
       throw .missing(name)
     } catch {

@@ -94,6 +94,7 @@ struct LogPageReader: Sendable {
       case .segment(let found)? where found.matches(token):
         if try await !entries.isAmended(token.incarnation, token.offset) { return }
       case .segment?, .tombstone?: break
+      case nil where try await entries.floors.begins(after: token): return
       case nil
       where try await entries.entryAfterHole(at: token.offset, of: token.incarnation, token.zone) != nil:
         break

@@ -59,6 +59,36 @@ package final class ObjectRemote: LogOfObjects {
     try await zones.record(.deleted, zone, incarnation)
   }
 
+  /// Opens a closed log again: first its seal is amended by a tombstone, which every reader takes as an empty entry; then
+  /// the event comes into the list of zones. Until then the log counts as closed.
+  package func reopenZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    let list = try await zones.read()
+    guard let fate = try await zones.fate(of: zone, incarnation, checkedAt: 0) else { return }
+    guard fate == .deleted else {
+      throw RemoteError(
+        .unsupported, "the log of zone “\(zone)” is closed for good", hint: "keep the zone as a local one")
+    }
+    if try list.read({ $0.openLog(of: zone) }) != nil { throw .nameTaken(zone, name) }
+    try await appender.passSeal(incarnation, zone)
+    try await zones.recordReopened(zone, incarnation)
+  }
+
+  /// Lets a log that has no entry begin after a snapshot.
+  ///
+  /// - Returns: whether it begins with that snapshot now.
+  package func beginLog(with snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool {
+    let (zone, incarnation) = (snapshot.zone, snapshot.incarnation)
+    guard !zones.isReadOnly, try await zones.fate(of: zone, incarnation, checkedAt: 0) == nil,
+      let manifest = try await snapshots.manifest(of: snapshot)
+    else { return false }
+    let floor = LogFloor(
+      incarnation, offset: snapshot.offset, maker: snapshot.maker, hash: manifest.hash, chain: manifest.chain)
+    if try await entries.floors.floor(of: incarnation) == floor { return true }
+    if try await entries.hasAny(of: incarnation, from: 1) { return false }
+    try await zones.noteTrimmedLogs()
+    return try await entries.floors.raise(to: floor) == floor
+  }
+
   // MARK: Repair
 
   /// Puts the marker back, if it is missing or damaged.
@@ -118,6 +148,10 @@ extension LogOfObjects {
     try await log.zones.create(zone, proposing: proposed)
   }
 
+  public func reopenZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await log.reopenZone(zone, incarnation)
+  }
+
   // MARK: Segments
 
   public func append(
@@ -130,6 +164,10 @@ extension LogOfObjects {
 
   public func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
     try await log.appender.putBack(entry, after: token, log.pages)
+  }
+
+  public func beginLog(with snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool {
+    try await log.beginLog(with: snapshot)
   }
 
   public func segments(

@@ -2,6 +2,12 @@ internal import OperationFormat
 
 /// Errors that the remotes of objects share.
 extension RemoteError {
+  static func nameTaken(_ zone: ZoneID, _ remote: String) -> RemoteError {
+    RemoteError(
+      .nameTaken, "\(remote) has another zone “\(zone)”, which was made since",
+      hint: "keep this one as a local zone, or move its records to a zone with another name")
+  }
+
   /// There is no marker.
   static func notARemote(_ name: String) -> RemoteError {
     RemoteError(

@@ -160,6 +160,8 @@ final class RemoteZoneList: Sendable {
   ) async throws(RemoteError) -> ZoneFate? {
     var log = cached(incarnation)
     if log == nil || offset == 0 { log = try await checked().log(incarnation) }
+    // It may have been opened again.
+    if log?.fate == .deleted { log = try await read().log(incarnation) }
     if log == nil {
       let list = try await read()
       log = list.log(incarnation)
@@ -214,6 +216,24 @@ final class RemoteZoneList: Sendable {
       let next = try await read().read { (list) throws(RemoteError) in
         let isOpen = list.log(incarnation).map { $0.fate == nil } ?? list.hasGaps
         return isOpen ? try NextEvent(event, list) : nil
+      }
+      guard let next else { return }
+      try await put(next)
+    }
+  }
+
+  /// Adds an event that opens a log again, unless the list has it as open.
+  ///
+  /// - Throws: ``RemoteError`` `nameTaken` if another log of the zone was made since.
+  func recordReopened(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    let event = ZoneEvent(kind: .reopened, zone: zone, incarnation: incarnation)
+    while true {
+      let next = try await read().read { (list) throws(RemoteError) in
+        switch list.openLog(of: zone) {
+        case incarnation?: return nil as NextEvent?
+        case nil: return try NextEvent(event, list)
+        default: throw RemoteError.nameTaken(zone, name)
+        }
       }
       guard let next else { return }
       try await put(next)

@@ -194,9 +194,22 @@ struct ZoneList: ~Copyable, Sendable {
     case .reset:
       guard logs.log(event.incarnation) == nil else { return false }
     case .deleted, .purged: return end(event.incarnation, of: zone, isDeleted: event.kind == .deleted)
+    case .reopened: return reopen(event.incarnation, of: zone)
     default: return false
     }
     logs.make(event.incarnation, of: zone)
+    return true
+  }
+
+  private mutating func reopen(_ log: IncarnationID, of zone: ZoneLogs.ZoneKey) -> Bool {
+    guard logs.openLog(of: zone) == nil else { return false }
+    guard let known = logs.log(log) else {
+      // The events of its beginning and its end may be unreadable.
+      if hasGaps { logs.make(log, of: zone) }
+      return hasGaps
+    }
+    guard known.zone == zone, known.fate == .deleted else { return false }
+    logs.reopen(log)
     return true
   }
 

@@ -109,6 +109,17 @@ struct ZoneLogs: Sendable {
     fates[row] = isDeleted ? Self.deleted : Self.purged
   }
 
+  /// Opens a closed log again.
+  ///
+  /// - Precondition: there is the log, and its zone has no open one.
+  mutating func reopen(_ incarnation: IncarnationID) {
+    guard let row = row(of: incarnation), fates[row] != Self.open else {
+      preconditionFailure("only a closed log can be opened")
+    }
+    fates[row] = Self.open
+    byZone.set(zones[row], to: row, in: zones)
+  }
+
   private mutating func add(_ incarnation: IncarnationID, _ zone: ZoneKey, _ fate: UInt32) {
     precondition(row(of: incarnation) == nil, "a log has the incarnation already")
     incarnations.appendFrugally(incarnation.rawValue)

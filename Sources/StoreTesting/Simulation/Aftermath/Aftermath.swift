@@ -23,6 +23,7 @@ struct Aftermath: WorldPart {
     try run(RestoredStore(world), .storeRestored, .restored, perMille: 100)
     try run(SnapshotsRead(world), .snapshotRead, .snapshots, perMille: 100)
     try run(RetiredHistory(world), .historyRetired, .retired, perMille: 100)
+    try run(ZoneThatLeaves(world), .zoneDetached, .detached, perMille: 100)
     // It may close the log that the others use.
     if try run(LostZone(world), .remoteTakenBack, .lostZone, perMille: 100) { return }
     // Nobody can put back what it removes.

@@ -31,6 +31,12 @@ struct SimulatedRemoteLine: RemoteLog {
     }
   }
 
+  func reopenZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await network.call(process, "reopenZone \(zone)", writes: true) { [self] () throws(RemoteError) in
+      try await server.reopenZone(zone, incarnation)
+    }
+  }
+
   func append(_ segment: PackedSegment, after token: ChangeToken) async throws(RemoteError) -> AppendOutcome {
     let sequences = segment.header.sequences
     return try await network.call(
@@ -52,6 +58,12 @@ struct SimulatedRemoteLine: RemoteLog {
   func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {
     try await network.call(process, "putBack \(token.zone) \(entry.offset)", writes: true) {
       [self] () throws(RemoteError) in try await server.putBack(entry, after: token)
+    }
+  }
+
+  func beginLog(with snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool {
+    try await network.call(process, "beginLog \(snapshot.zone)", writes: true) {
+      [self] () throws(RemoteError) in try await server.beginLog(with: snapshot)
     }
   }
 

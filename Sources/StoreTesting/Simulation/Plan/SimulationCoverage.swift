@@ -9,7 +9,7 @@ public struct SimulationCoverage: Sendable {
     case screensReadAgain, screensKept, forwardings
     case undone, undoneInPart, undoRefused
     case snapshotsEqual, historiesRetired, zonesBegunAgain, zonesBegun, logsTrimmed, remotesPutBack,
-      remotesParted
+      remotesParted, remotesLeft, zonesMadeAgain, zonesEvicted
     case readsHeld, reclaimed, verified, settlingRounds
   }
 

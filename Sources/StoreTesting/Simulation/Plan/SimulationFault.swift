@@ -47,6 +47,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case hintsLost
   case zoneDeleted
   case zoneRecreated
+  case zoneDetached
   // Ways of use.
   case groupCommit
   case heldRead
@@ -129,6 +130,9 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
       "devices write no hints, and a server always tells them that nothing has changed: a third of the seeds"
     case .zoneDeleted: "a zone is deleted, while others write to it: 10 % of the seeds"
     case .zoneRecreated: "a zone is made again under the name of a deleted one: half of the seeds"
+    case .zoneDetached:
+      "once all is at rest, devices detach a zone or remove their copies; it is deleted meanwhile, or the remote loses all; "
+        + "then they attach it again: 10 % of the seeds"
     case .groupCommit: "several writes wait and share a commit, one of which may fail"
     case .heldRead: "a read transaction stays open over many commits"
     case .secondReplicator: "two replicators work at one store: 20 % of the devices"

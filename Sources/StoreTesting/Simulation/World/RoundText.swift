@@ -58,6 +58,8 @@ enum RoundText {
       "acknowledges \(header.sequences.lowerBound)…\(header.sequences.upperBound) at \(place.offset)"
     case .makeSnapshot: "makes a snapshot"
     case .forgetCut: "forgets its cut"
+    case .reopen: "opens its log again"
+    case .withdraw(_, _, .detach): "makes it local"
     case .withdraw: "withdraws it"
     case .deleteAtRemote: "deletes it at the remote"
     case .finishDeletion: "finishes its deletion"

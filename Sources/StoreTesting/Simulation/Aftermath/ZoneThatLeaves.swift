@@ -1,0 +1,142 @@
+import EventStore
+import OperationFormat
+import Replicator
+
+/// Some devices detach a zone, or remove their copies of it; another device may delete it meanwhile; or the remote loses all
+/// that it has, and the devices take it for a new one. Then they attach the zone again: it is as before, for all.
+struct ZoneThatLeaves: AftermathEvent {
+  private static let record: Name = "left"
+
+  unowned let world: SimulatedWorld
+
+  init(_ world: SimulatedWorld) { self.world = world }
+
+  func run(_ choices: inout SimulationChoices) throws {
+    guard let (first, zone) = pickWriter() else { return }
+    begin(.zoneDetached)
+    var count = 0
+    func write(_ device: SimulatedDevice) throws {
+      try self.write("\(count),", to: "value", of: Self.record, in: zone, on: device)
+      count += 1
+    }
+    try write(first)
+    try agreement.check(zone, after: "a write")
+    for _ in 0...choices.next(below: 2) {
+      let devices = agreement.devices(with: zone)
+      let isLost = choices.next(below: 3) == 0 && configuration.place != .server
+      var detached: [SimulatedDevice] = []
+      for device in devices where try isAttached(zone, device) {
+        switch choices.next(below: 4) {
+        case 0:
+          try act(device) { try device.store?.writeBlockingThisThread { try $0.detachZone(zone) } }
+          note("d\(device.number) detaches \(zone)")
+          detached.append(device)
+        case 1 where device !== first: try evict(zone, device)
+        default: break
+        }
+        if device.configuration.role == .writer, choices.next(below: 2) == 0 {
+          try writeIfThere(on: device, zone, write)
+        }
+      }
+      for device in devices where choices.next(below: 2) == 0 { try syncAlone(device) }
+      if isLost {
+        try loseAll(devices)
+      } else if place.kept != nil,
+        let deleter = devices.first(where: {
+          $0.configuration.role == .writer && !isIn(detached, $0)
+        }),
+        detached.contains(where: { $0.configuration.role == .writer })
+      {
+        try delete(zone, on: deleter)
+        for device in devices where choices.next(below: 2) == 0 { try syncAlone(device) }
+      }
+      try attachAgain(zone, devices)
+      try agreement.check(zone, after: "a zone that left the remote")
+      try agreement.checkWrites(count, of: Self.record, in: zone, after: "a zone that left the remote")
+    }
+  }
+
+  /// Writes to a zone that the device has.
+  private func writeIfThere(
+    on device: SimulatedDevice, _ zone: ZoneID, _ write: (SimulatedDevice) throws -> Void
+  ) throws {
+    if try device.store?.read({ try $0.zones().contains(zone) }) ?? false { try write(device) }
+  }
+
+  private func isIn(_ devices: [SimulatedDevice], _ device: SimulatedDevice) -> Bool {
+    devices.contains { $0 === device }
+  }
+
+  private func isAttached(_ zone: ZoneID, _ device: SimulatedDevice) throws -> Bool {
+    try device.store?.read { try $0.zones(.attached).contains(zone) } ?? false
+  }
+
+  /// Removes a device's copy of a zone, unless the remote has not all of it.
+  private func evict(_ zone: ZoneID, _ device: SimulatedDevice) throws {
+    guard let store = device.store else { return }
+    do {
+      try act(device) { try store.writeBlockingThisThread { try $0.evictZone(zone) } }
+      world.count(.zonesEvicted)
+      note("d\(device.number) removes its copy of \(zone)")
+    } catch let error as StoreError where error.code == .unsettled {
+      return
+    }
+  }
+
+  private func delete(_ zone: ZoneID, on device: SimulatedDevice) throws {
+    // A deletion takes what the deleting device has not sent.
+    for _ in 0..<2 { try syncAlone(device) }
+    guard let store = device.store,
+      try store.syncState().zones.contains(where: { state in
+        state.zone == zone && state.attachment == .attached && state.pending == 0
+      })
+    else { return }
+    try act(device) { try store.writeBlockingThisThread { try $0.deleteZone(zone) } }
+    note("d\(device.number) deletes \(zone)")
+    world.count(.zonesMadeAgain)
+    try syncAlone(device)
+  }
+
+  /// The remote has nothing any more, and each device takes it for another one.
+  private func loseAll(_ devices: [SimulatedDevice]) throws {
+    guard let objects = place.kept else { return }
+    for device in world.devices { device.end() }
+    executor.run()
+    _ = try executor.wait { try await objects.takeBack(to: 1) }
+    note("the remote has lost all")
+    world.count(.remotesLeft)
+    for device in world.devices {
+      try SimulatedMachines(world).boot(device)
+      guard let store = device.store else { continue }
+      try act(device) { _ = try executor.wait { try await store.leaveRemote() } }
+    }
+  }
+
+  /// Attaches the zone on each device that does not have it, or has it paused, writers first.
+  private func attachAgain(_ zone: ZoneID, _ devices: [SimulatedDevice]) throws {
+    let writersFirst =
+      devices.filter { $0.configuration.role == .writer }
+      + devices.filter { $0.configuration.role != .writer }
+    for device in writersFirst {
+      try syncAlone(device)
+      guard let store = device.store else { continue }
+      let isPaused =
+        if case .paused? = device.replicators[0].last?.report.zones.first(where: { $0.zone == zone })?.status
+        {
+          true
+        } else {
+          false
+        }
+      let state = try store.syncState().zones.first { $0.zone == zone && $0.attachment != .deleting }
+      guard let state, isPaused || state.attachment != .attached else { continue }
+      try act(device) {
+        try store.writeBlockingThisThread { transaction in
+          if state.attachment == .attached { try transaction.detachZone(zone) }
+          try transaction.attachZone(zone)
+        }
+      }
+      note("d\(device.number) attaches \(zone) again")
+      try syncAlone(device)
+    }
+  }
+}

@@ -1,0 +1,370 @@
+import EventStore
+import StoreTesting
+import Testing
+
+@testable import Replicator
+
+@Suite("Zones that leave the remote, come back to it, or are fetched when they are wanted")
+struct ZonesThatLeave {
+  let scratch = TemporaryDirectory()
+  let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+
+  private func devices(_ count: Int) throws -> [Device] {
+    try (1...count).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
+  }
+
+  private func write(_ name: Name, on device: Device, in zone: ZoneID = zone) async throws {
+    try await device.store.write { tx in
+      try tx.createZone(zone)
+      try tx.create(RecordID(zone: zone, name: name), type: "note")
+    }
+  }
+
+  private func detach(_ device: Device) async throws {
+    try await device.store.write { try $0.detachZone(zone) }
+  }
+
+  private func attach(_ device: Device) async throws {
+    try await device.store.write { try $0.attachZone(zone) }
+  }
+
+  // MARK: Detached
+
+  @Test("A detached zone is local: nothing moves, until it is attached again, and then all does")
+  func detached() async throws {
+    let devices = try devices(2)
+    try await devices[0].set("title", of: "first", to: 1)
+    try await settle(devices, remote)
+    try await detach(devices[0])
+    try await write("here", on: devices[0])
+    try await write("there", on: devices[1])
+    for _ in 0..<2 {
+      for device in devices { try await device.sync(remote) }
+    }
+    #expect(try devices[0].recordNames() == ["notes:first", "notes:here"])
+    #expect(try devices[1].recordNames() == ["notes:first", "notes:there"])
+    #expect(try await devices[0].sync(remote).zones.map(\.status) == [.local])
+    try devices[0].reopen()
+    try await attach(devices[0])
+    try await settle(devices, remote)
+    for device in devices {
+      #expect(try device.recordNames() == ["notes:first", "notes:here", "notes:there"])
+    }
+    try await expectAgreement(devices, remote)
+    #expect(try devices[0].store.syncState().zones.map(\.restoresLog) == [false])
+  }
+
+  @Test("A zone that is detached before the remote knows it is only here; attached, it is sent")
+  func detachedBeforeSync() async throws {
+    let device = try devices(1)[0]
+    try await device.set("title", of: "first", to: 1)
+    try await detach(device)
+    #expect(try await device.sync(remote).zones.map(\.status) == [.local])
+    try await attach(device)
+    #expect(try await device.sync(remote).sent == 1)
+  }
+
+  @Test("A detached zone that is deleted goes only here; the remote's is fetched again")
+  func detachedAndDeleted() async throws {
+    let devices = try devices(2)
+    try await devices[0].set("title", of: "first", to: 1)
+    try await settle(devices, remote)
+    try await detach(devices[0])
+    try await write("only here", on: devices[0])
+    try await devices[0].store.write { try $0.deleteZone(zone) }
+    try await settle(devices, remote)
+    for device in devices { #expect(try device.recordNames() == ["notes:first"]) }
+    try await expectAgreement(devices, remote)
+  }
+
+  // MARK: Made again
+
+  @Test(
+    "A zone that was deleted elsewhere is made again for all by who has it detached and attaches it",
+    arguments: [false, true], [false, true])
+  func madeAgain(isDetachedBefore: Bool, hasUnsent: Bool) async throws {
+    let devices = try devices(3)
+    for (index, device) in devices.enumerated() {
+      try await device.set("title", of: Name("by \(index)"), to: .int(Int64(index)))
+      try await settle(devices, remote)
+    }
+    // Removes what another has added: the order of causes must be as before.
+    try await devices[1].store.write { try $0.delete(RecordID(zone: zone, name: "by 0")) }
+    try await settle(devices, remote)
+    if isDetachedBefore { try await detach(devices[0]) }
+    if hasUnsent { try await write("unsent", on: devices[0]) }
+    try await devices[1].store.write { try $0.deleteZone(zone) }
+    try await devices[1].sync(remote)
+    try await devices[2].sync(remote)
+    #expect(try devices[2].recordNames() == [])
+    if !isDetachedBefore {
+      if hasUnsent {
+        #expect(try await devices[0].sync(remote).zones.map(\.status) == [.paused(.deleted)])
+      }
+      try await detach(devices[0])
+    }
+    #expect(try await devices[0].sync(remote).zones.map(\.status) == [.local])
+    try await attach(devices[0])
+    let report = try await devices[0].sync(remote)
+    #expect(report.isInSync && report.sent == (hasUnsent ? 1 : 0))
+    try await settle(devices, remote)
+    let expected = Set(["notes:by 1", "notes:by 2"] + (hasUnsent ? ["notes:unsent"] : []))
+    for device in devices { #expect(try device.recordNames() == expected) }
+    try await expectAgreement(devices, remote)
+    // It can be deleted again, and then it is.
+    try await devices[2].store.write { try $0.deleteZone(zone) }
+    try await settle(devices, remote)
+    for device in devices { #expect(try device.recordNames() == []) }
+  }
+
+  @Test("A zone is not made again where another of its name was made since: that is told, and both are kept")
+  func nameTaken() async throws {
+    let devices = try devices(2)
+    try await devices[0].set("title", of: "old", to: 1)
+    try await settle(devices, remote)
+    try await detach(devices[0])
+    try await devices[1].store.write { try $0.deleteZone(zone) }
+    try await devices[1].sync(remote)
+    try await devices[1].set("title", of: "new", to: 1)
+    try await devices[1].sync(remote)
+    try await attach(devices[0])
+    for _ in 0..<2 {
+      let report = try await devices[0].sync(remote)
+      #expect(report.zones.map { $0.status.failure?.code } == ["nameTaken"])
+    }
+    #expect(try devices[0].recordNames() == ["notes:old"])
+    try await detach(devices[0])
+    #expect(try await devices[0].sync(remote).zones.map(\.status) == [.local])
+    #expect(try await devices[1].sync(remote).isInSync)
+  }
+
+  @Test("A device that reads deletion and making again in one page keeps its copy, also what it has not sent")
+  func deletionTakenBack() async throws {
+    let devices = try devices(3)
+    try await devices[0].set("title", of: "first", to: 1)
+    try await settle(devices, remote)
+    try await detach(devices[0])
+    try await devices[1].store.write { try $0.deleteZone(zone) }
+    try await devices[1].sync(remote)
+    try await attach(devices[0])
+    try await devices[0].sync(remote)
+    try await write("unsent", on: devices[2])
+    let report = try await devices[2].sync(remote)
+    #expect(report.isInSync && report.sent == 1)
+    try await settle(devices, remote)
+    for device in devices { #expect(try device.recordNames() == ["notes:first", "notes:unsent"]) }
+    try await expectAgreement(devices, remote)
+  }
+
+  // MARK: Answers
+
+  @Test("What becomes of a zone that was deleted elsewhere is the app's choice", arguments: [false, true])
+  func answers(hasUnsent: Bool) async throws {
+    for answer in [ZoneEndAnswer.remove, .keep, .detach, .makeAgain] {
+      let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
+      let pair = try (1...2).map { try Device(in: scratch.path, "\(answer)\($0)", seed: UInt64($0)) }
+      try await pair[0].set("title", of: "first", to: 1)
+      try await settle(pair, remote)
+      try await pair[0].store.write { try $0.deleteZone(zone) }
+      try await pair[0].sync(remote)
+      if hasUnsent { try await write("unsent", on: pair[1]) }
+      let replicator = pair[1].replicator(remote) { $0.zoneEndAnswer = { _, _ in answer } }
+      var statuses: [ZoneStatus] = []
+      for _ in 0..<2 { statuses = try await replicator.syncOnce().zones.map(\.status) }
+      let names: Set<String> = hasUnsent ? ["notes:first", "notes:unsent"] : ["notes:first"]
+      switch answer {
+      case .remove:
+        #expect(statuses == (hasUnsent ? [.paused(.deleted)] : []))
+        #expect(try pair[1].recordNames() == (hasUnsent ? names : []))
+      case .keep:
+        #expect(statuses == [.paused(.deleted)])
+        #expect(try pair[1].recordNames() == names)
+      case .detach:
+        #expect(statuses == [.local])
+        #expect(try pair[1].recordNames() == names)
+      case .makeAgain:
+        #expect(statuses == [.inSync])
+        try await settle(pair, remote)
+        for device in pair { #expect(try device.recordNames() == names) }
+        try await expectAgreement(pair, remote)
+      }
+    }
+  }
+
+  // MARK: Offered, fetched, evicted
+
+  @Test("With the zones that are attached, others are listed and fetched once they are wanted")
+  func lazy() async throws {
+    let devices = try devices(2)
+    let zones = (0..<3).map { ZoneID(name: Name("list \($0)")) }
+    for zone in zones { try await devices[0].set("title", of: "first", to: 1, in: zone) }
+    try await devices[0].sync(remote)
+    let replicator = devices[1].replicator(remote, zones: .attached)
+    let first = try await replicator.syncOnce()
+    #expect(first.zones.isEmpty && first.isInSync)
+    #expect(try devices[1].store.read { try $0.zones(.offered) } == zones)
+    #expect(try devices[1].store.read { try $0.zones() } == [])
+    try await devices[1].store.write { try $0.attachZone(zones[1]) }
+    let fetched = try await replicator.syncOnce(zones: [zones[1]])
+    #expect(fetched.zones.map(\.zone) == [zones[1]] && fetched.received == 1)
+    #expect(try devices[1].recordNames() == ["list 1:first"])
+    #expect(try devices[1].store.read { try $0.zones(.attached) } == [zones[1]])
+    // It is evicted, and others still have it.
+    try await devices[1].set("title", of: "second", to: 1, in: zones[1])
+    await #expect(throws: StoreError.self) {
+      try await devices[1].store.write { try $0.evictZone(zones[1]) }
+    }
+    try await replicator.syncOnce()
+    try await devices[1].store.write { try $0.evictZone(zones[1]) }
+    _ = try await devices[1].store.reclaim()
+    #expect(try devices[1].recordNames() == [])
+    #expect(try devices[1].store.read { try $0.zones(.offered) } == zones)
+    #expect(try await replicator.syncOnce().zones.isEmpty)
+    try await devices[0].sync(remote)
+    #expect(try devices[0].recordNames().contains("list 1:second"))
+    // And it comes back, with what was written here before.
+    try await devices[1].store.write { try $0.attachZone(zones[1]) }
+    try await replicator.syncOnce()
+    try await devices[1].set("title", of: "third", to: 1, in: zones[1])
+    try await replicator.syncOnce()
+    try await devices[0].sync(remote)
+    #expect(try devices[1].recordNames() == ["list 1:first", "list 1:second", "list 1:third"])
+    #expect(try devices[0].digests()["list 1"] == devices[1].digests()["list 1"])
+    #expect(try devices[1].store.verify().problems.isEmpty)
+  }
+
+  @Test(
+    "A zone that the remote has not all of is not evicted",
+    arguments: ["local", "unsent", "in this write", "gone"])
+  func notEvicted(why: String) async throws {
+    let devices = try devices(2)
+    try await devices[0].set("title", of: "first", to: 1)
+    if why != "unsent" { try await settle(devices, remote) }
+    switch why {
+    case "local": try await detach(devices[0])
+    case "gone":
+      try await devices[1].store.write { try $0.deleteZone(zone) }
+      try await devices[1].sync(remote)
+      _ = try await devices[0].replicator(remote) { $0.zoneEndAnswer = { _, _ in .keep } }.syncOnce()
+    default: break
+    }
+    let names = try devices[0].recordNames()
+    let error = await #expect(throws: StoreError.self) {
+      try await devices[0].store.write { tx in
+        if why == "in this write" { try tx.create(RecordID(zone: zone, name: "second"), type: "note") }
+        try tx.evictZone(zone)
+      }
+    }
+    #expect(error?.code == .unsettled)
+    #expect(try devices[0].recordNames() == names)
+  }
+
+  @Test("Zones of greater priority come first")
+  func priority() async throws {
+    let device = try devices(1)[0]
+    let zones = ["a", "b", "c", "d"].map { ZoneID(name: Name($0)) }
+    for zone in zones { try await device.set("title", of: "first", to: 1, in: zone) }
+    let rank = [zones[2]: 2, zones[3]: 1]
+    let replicator = device.replicator(remote) {
+      $0.policy.zonesAtOnceMax = 1
+      $0.zonePriority = { rank[$0] ?? 0 }
+    }
+    try await replicator.syncOnce()
+    let made = try await remote.zoneEvents(after: nil).events.map(\.zone)
+    #expect(made == [zones[2], zones[3], zones[0], zones[1]])
+  }
+
+  // MARK: Another remote
+
+  @Test("A zone that was deleted and made again moves too, with its empty entry")
+  func movedAfterDeletion() async throws {
+    let devices = try devices(3)
+    try await devices[0].set("title", of: "first", to: 1)
+    try await settle(devices, remote)
+    try await detach(devices[0])
+    try await devices[1].store.write { try $0.deleteZone(zone) }
+    try await devices[1].sync(remote)
+    try await attach(devices[0])
+    try await settle(devices, remote)
+    try await devices[1].set("title", of: "second", to: 1)
+    try await settle(devices, remote)
+    let other = MemoryRemote(identity: RemoteID(rawValue: 10))
+    for device in devices {
+      try await device.store.leaveRemote()
+      let report = try await device.sync(other)
+      #expect(report.isInSync && report.zones.map(\.partedAt) == [nil])
+    }
+    try await settle(devices, other)
+    for device in devices { #expect(try device.recordNames() == ["notes:first", "notes:second"]) }
+    let tokens = try devices.map { try $0.store.syncState().zones.map(\.token) }
+    #expect(Set(tokens).count == 1 && tokens[0][0]?.offset == 3)
+  }
+
+  @Test(
+    "A store without the beginning of a log moves: the log begins there with its snapshot", arguments: [0, 1])
+  func movedAfterRetiring(first: Int) async throws {
+    let devices = try devices(3)
+    for round in 0..<3 {
+      for device in devices {
+        try await device.set("title", of: Name("by \(device.seed) in \(round)"), to: 1)
+        try await settle(devices, remote)
+      }
+    }
+    try await devices[0].store.retireHistory(of: zone)
+    try await devices[0].set("title", of: "after", to: 1)
+    try await settle(devices, remote)
+    try await devices[0].set("title", of: "unsent", to: 1)
+    let other = MemoryRemote(identity: RemoteID(rawValue: 10))
+    for device in first == 0 ? devices : devices.reversed() {
+      try await device.store.leaveRemote()
+      #expect(try await device.sync(other).isInSync)
+    }
+    try await settle(devices, other)
+    #expect(try devices[0].recordNames().count == 11)
+    let digests = try devices[0].digests()
+    let fresh = try Device(in: scratch.path, "fresh", seed: 44)
+    try await fresh.sync(other)
+    for device in devices + [fresh] {
+      #expect(try device.digests() == digests)
+      #expect(try device.store.verify().isSound)
+    }
+    // All continue there.
+    for device in devices + [fresh] { try await device.set("title", of: Name("later \(device.seed)"), to: 1) }
+    try await settle(devices + [fresh], other)
+    #expect(try fresh.recordNames().count == 15)
+    #expect(try fresh.digests() == devices[1].digests())
+    // The zone is deleted there like any other.
+    try await fresh.store.write { try $0.deleteZone(zone) }
+    try await settle(devices + [fresh], other)
+    for device in devices { #expect(try device.recordNames() == []) }
+  }
+
+  @Test("A store moves to another remote: its zones go there under the same offsets, and others follow")
+  func moved() async throws {
+    let devices = try devices(3)
+    for (index, device) in devices.enumerated() {
+      try await device.set("title", of: Name("by \(index)"), to: .int(Int64(index)))
+      try await settle(devices, remote)
+    }
+    try await devices[1].store.write { try $0.delete(RecordID(zone: zone, name: "by 0")) }
+    try await settle(devices, remote)
+    // One has not sent all, and one has not read all.
+    try await devices[2].set("title", of: "read by two", to: 1)
+    try await settle(Array(devices[1...]), remote)
+    try await devices[0].set("title", of: "unsent", to: 1)
+    let other = MemoryRemote(identity: RemoteID(rawValue: 10))
+    await #expect(throws: SyncFailure.self) { try await devices[0].sync(other) }
+    for device in devices {
+      try await device.store.leaveRemote()
+      #expect(try await device.sync(other).isInSync)
+    }
+    try await settle(devices, other)
+    let expected: Set<String> = ["notes:by 1", "notes:by 2", "notes:read by two", "notes:unsent"]
+    for device in devices { #expect(try device.recordNames() == expected) }
+    try await expectAgreement(devices, other)
+    let fresh = try Device(in: scratch.path, "fresh", seed: 44)
+    try await settle(devices + [fresh], other)
+    #expect(try fresh.digests() == devices[0].digests())
+    await #expect(throws: SyncFailure.self) { try await devices[0].sync(remote) }
+  }
+}
