@@ -55,14 +55,14 @@ struct WrongRules {
   @Test("each of them, with the shortest schedule", arguments: cases)
   func finds(_ wrong: Case) throws {
     do {
-      let report = try Search(wrong.bounds, Rules(flaw: wrong.flaw), after: wrong.beginning).run()
+      let report = try Search(Model(wrong.bounds, Rules(flaw: wrong.flaw)), after: wrong.beginning).run()
       Issue.record("\(wrong.flaw) is not found: \(report)")
     } catch {
       print("\(wrong.flaw): \(error)")
       #expect(error.kind == wrong.kind, "\(error)")
     }
     // The same search finds nothing if the rule is right.
-    _ = try Search(wrong.bounds, after: wrong.beginning).run()
+    _ = try Search(Model(wrong.bounds), after: wrong.beginning).run()
   }
 
   @Test("there is a search for each of them")
