@@ -33,20 +33,22 @@ struct CompactedRecord {
   private var isExact: Bool {
     log.indices.allSatisfy { index in
       guard let change = change(at: index) else { return true }
-      return log[index].base >= floors[index] && (change != .revive || !states[index].isAbsent)
+      let isLate = log[index].base < floors[index] && rule.flaw != .promisesLate
+      return !isLate && (change != .revive || !states[index].isAbsent || rule.flaw == .promisesUndo)
     }
   }
 
   /// After which transaction the record was dropped last; 0 if it never was.
   private var dropped: Int {
-    (1...max(1, log.count)).last { $0 <= log.count && states[$0].isAbsent && !states[$0 - 1].isAbsent } ?? 0
+    log.indices.last { !states[$0].isAbsent && states[$0 + 1].isAbsent }.map { $0 + 1 } ?? 0
   }
 
-  /// A floor changes nothing that users see.
+  /// A floor changes nothing that users see, and no byte of what is compacted already.
   private var changed: Violation? {
     for index in log.indices where floors[index] != floors[index + 1] {
-      let (before, after) = (ShownRecord(states[index], rule), ShownRecord(states[index + 1], rule))
-      if before != after {
+      let (before, after) = (states[index], states[index + 1])
+      let isCompacted = !before.isAbsent && before.existence.allSatisfy(\.isCompacted)
+      if ShownRecord(before, rule) != ShownRecord(after, rule) || isCompacted && before != after {
         return Violation(kind: .changed, text: "\(log[index].number + 1) changes \(before) to \(after)")
       }
     }

@@ -34,6 +34,13 @@ enum CompactionFlaw: CaseIterable {
   /// A late transaction has not seen the units that were compacted, even those that it names.
   case roundsUnits
 
+  // Of what is promised.
+
+  /// That a record shows what it would show without floors, also after late changes.
+  case promisesLate
+  /// That an undo revives a record also after a floor dropped it.
+  case promisesUndo
+
   // Of a store.
 
   /// Compacts the state that it has, with its pending work in it.

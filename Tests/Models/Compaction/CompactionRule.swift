@@ -1,58 +1,73 @@
-/// The rule of compaction: what a transaction that names a floor does to the state of a zone, and what it means for the
+/// The rule of compaction: what a transaction that names a floor does to a zone, and what that means for the
 /// transactions behind it.
 ///
-/// 1. A *floor* is an offset of the zone's log. An operation of its own kind names it, alone in a transaction, which
-///    is otherwise as any other: it has a base, lies in a segment, may be offered again with a limit. It does nothing
-///    where it is written. It works at its place in the log, in each store that reads the log up to there.
-/// 2. The floor *counts* if it is greater than the zone's last floor that counted, and at most the transaction's base
-///    as that counts there, after limits. Otherwise the transaction does nothing; readers reject nothing. They compare
-///    it with no bases of other lanes.
-/// 3. A floor that counts compacts the canonical state: that of the log up to its transaction. It compacts the records
-///    that nobody has changed since the floor: those of which each head of the existence is compacted, or lies at or
-///    below the floor. That is enough, since each change adds such a head, which only a later change removes.
-/// 4. A record without a head that says *alive* is dropped: of all that it has only the numbers of next units are
-///    left, if it had texts or lists. Of another one, `last` is the
-///    greatest head of its existence, alive or dead, and it is written again as if `last` had written all of it at once:
-///    - existence: the greatest head that says alive, and the greatest that says dead if there is one: policies need both;
-///    - register, key of a map, place and value of an element of a list: the value of the greatest head;
-///    - set: its elements; counter: one addend, the sum, also if it is 0;
-///    - text and list: the units that are visible, with their names, in their order, each with the one before it as its
-///      left origin and no right one, as if one operation had inserted them one after the other. The number of each
-///      inserter's next unit stays: operations name units by numbers that each store counts itself.
+/// 1. A *floor* is an offset of the zone's log. An operation of its own kind names it, alone in a transaction,
+///    which is otherwise as any other: it has a base, lies in a segment, and may be offered again with a limit. It
+///    does nothing where it is written. It works at its place in the log, in each store that reads up to there.
+/// 2. The floor *counts* if it is above the zone's last floor that counted, and at most the transaction's base as
+///    that counts there, after limits. Otherwise the transaction does nothing, and no reader rejects it. Readers
+///    compare a floor with no base of another lane.
+/// 3. A floor that counts compacts the canonical state, which is that of the log up to its transaction. It
+///    compacts the records that nobody has changed since the floor: those of which each head of the existence is
+///    compacted or lies at or below the floor. Each change adds such a head, and only a later one removes it.
+/// 4. A record without a head that says *alive* is dropped. Only the number of each inserter's next unit stays,
+///    if it had a text or a list: operations name units by numbers that each store counts for itself. Any other
+///    record is written again as if its last change had written all of it at once. That is `last`, the greatest
+///    head of its existence, alive or dead.
+///    - Existence: the greatest head that says alive, and the greatest that says dead if any does. Policies need
+///      both.
+///    - Register, key of a map, place and value of a list's element: the value of the greatest head.
+///    - Set: its elements. Counter: one addend, the sum, also if it is 0.
+///    - Text and list: the visible units, with their names, in their order. Each has the one before it as its left
+///      origin, and no right one, as if one operation had inserted them. The numbers of next units stay.
 ///
-///    These heads are *compacted*: they have the time and the replica of `last` (those of the existence each their own),
-///    and no sequence. So a record shows the same before and after, also who changed it last and when. Compacting a
-///    record again that nobody has changed since changes no byte.
+///    These heads are *compacted*. They have the time and the replica of `last`, those of the existence each its
+///    own, and no sequence. So who changed a record last, and when, does not change. Compacting a record once
+///    more that nobody has changed meanwhile changes no byte.
 /// 5. All compacted heads of a zone stand at its last floor that counted, whichever wrote them. A transaction has
-///    seen them if its base, as it counts, is at least that floor, and in the same incarnation. It does not matter whose
-///    they are: the stamp says who changed the record last, not that he had seen all of it. What a transaction has seen of
-///    other heads is as ever: by their places and by lanes.
-/// 6. To name a unit proves that it was seen. So a compacted unit counts as seen wherever units are inserted, removed,
-///    moved or replaced, but not by a `create`, which rule 5 tells which units it removes. An insertion after a unit
-///    that was dropped comes after the last compacted unit before it, by number, of the same inserter; at the start if
+///    seen them if its base as it counts is at least that floor. It does not matter whose they are: their stamp
+///    says who changed the record last, not that this one had seen all of it. What a transaction has seen of other
+///    heads is as ever, by their places and by lanes.
+/// 6. Who names a unit has seen it. So a compacted unit counts as seen where units are inserted, removed, moved or
+///    replaced; only to a `create`, which names none, rule 5 applies. An insertion after a unit that was dropped
+///    comes after the compacted unit with the greatest smaller number of the same inserter, or at the start if
 ///    there is none. Any other operation on a dropped unit does nothing.
-/// 7. A record is *created* if a `create` was folded since it was last dropped; in a zone without a floor, any change
-///    does that. A record that is not created is not there for any policy, query or reference; it is listed, and all of
-///    its heads are kept, by compaction too. So a change of a dropped record is not lost, and does not bring it back.
-/// 8. A store that is *settled* compacts what it has. A store with transactions that have no place up to the floor's
-///    transaction (pending, sent ahead, imported) folds the log alone up to there, compacts, and folds those on
-///    top, each with its own base: as if they came next in the log. So they may be late now.
-/// 9. The floor is part of a zone's state and of a snapshot, as are the places of transactions of which heads are left
-///    that are not compacted. Places of all others are needed no more by heads.
-/// 10. A careful maker names at most the base, as it counts, of the last transaction of each lane that it does not give
-///    up, and its own. This is for it alone to decide: see below what depends on it.
+/// 7. A record is *created* if a `create` was folded since it was last dropped; in a zone without a floor, any
+///    change does that. A record that is not created is not there: for no policy, query or reference. It is listed
+///    apart, and its heads are kept and compacted like others. So a change of a dropped record does not bring it
+///    back, and is not lost.
+/// 8. A *settled* store compacts what it has. A store that also has transactions without a place up to there
+///    (pending, sent ahead, imported) folds the log alone up to there, compacts, and folds those on top, each with
+///    its own base, as if they came next in the log.
+/// 9. The last floor is part of a zone's state and of a snapshot. So are the places of transactions of which heads
+///    are left that are not compacted. No head needs other places.
+/// 10. A careful maker names at most its own base, and the base as it counts of the last transaction of each lane,
+///    but for lanes that it gives up. This is for it alone to decide.
 ///
-/// A transaction behind a floor is *late* if its base, as it counts, is below it. What the search shows:
-/// - Whatever floors are named, and by whom: all stores that have read equally far have the same bytes, and with pending
-///   work what they would have if it came next in the log.
-/// - A floor changes nothing that users see.
-/// - A record of which no change was late shows what it would show without floors. One exception: a change that brings
-///   back a record, by an undo, after a floor dropped it; then it is not there.
-/// - Late changes never remove more than without floors. All that nobody had replaced is still there, but for values
-///   that had lost a conflict when a floor ended it, and what was in the record before it was dropped. A late removal,
-///   deletion or `set` may leave in place, or in conflict, what its writer had seen.
-/// - What was dropped is there again only after a `create`. Each addend counts once.
-/// - After a careful maker's floor, only lanes that it did not know or gave up can be late.
+/// What the model has not, and what holds for it:
+/// - Several operations in the transaction of a floor: then the floor does not count. Several transactions in a
+///   segment: those before the floor's are folded before it, the others after it.
+/// - Incarnations: only bases of the incarnation in which the last floor counted can reach it.
+/// - Contributions keep their payloads, as heads of `last` whose indexes are their order. Addends whose sum no
+///   value can hold are as few as can hold it.
+/// - A record that moved away keeps the head that says where to, compacted, since references follow it. All else
+///   of it is dropped.
+/// - Receive times that become known later change no compacted head.
+///
+/// A change is *late* if it comes behind a floor that counted, and its base as it counts is below it. What the
+/// search shows:
+/// - Whoever names whatever floors: stores that have read equally far have equal bytes, and with pending work what
+///   they would have if that came next in the log.
+/// - A floor changes nothing that users see, but for the losers of conflicts, which end.
+/// - A record without late changes shows what it would show if there were no floors. The only exception is a change
+///   that, by an undo, revives a record after a floor has dropped it: it is not there. So a maker keeps away from
+///   recent deletions.
+/// - Late changes remove no more than if there were no floors. What nobody had replaced is there, but for losers
+///   of conflicts that a floor has ended, and what was in a record before it was dropped. A late `remove`, `delete`
+///   or `create` may leave what its writer had seen. A late `set` is in conflict with it, and the time of `last`
+///   decides, also if that had changed another field.
+/// - A dropped record is there again only after a `create`. Each addend counts once.
+/// - Behind a careful maker's floor, only lanes can be late that it did not know, or gave up.
 struct CompactionRule {
   /// What is done wrong on purpose.
   var flaw: CompactionFlaw?
@@ -146,30 +161,27 @@ struct CompactionRule {
 
   private func compact(_ record: inout RecordState, to floor: Int, in state: ZoneState) {
     let isUnchanged = record.existence.allSatisfy { $0.isCompacted || state.place(of: $0.number) <= floor }
-    guard isUnchanged || flaw == .compactsChanged,
-      let last = greatest(record.existence)
-    else { return }
-    guard let alive = greatest(record.existence.filter(\.isAlive)), flaw != .dropsContested || last.isAlive
-    else {
+    guard isUnchanged || flaw == .compactsChanged, let last = greatest(record.existence) else { return }
+    let alive = greatest(record.existence.filter(\.isAlive))
+    if alive == nil || flaw == .dropsContested && !last.isAlive {
       let counts = record.unitCounts
       record = RecordState()
       if flaw != .forgetsUnitCounts { record.unitCounts = counts }
       return
     }
-    let dead = greatest(record.existence.filter { !$0.isAlive })
-    record.existence = [alive, dead].compactMap(\.self)
-    if flaw == .decidesExistence { record.existence = [last] }
-    for place in record.existence.indices { record.existence[place].isCompacted = true }
     func stamped(_ value: Int) -> Head {
       Head(number: last.number, writer: last.writer, value: value, isCompacted: true)
     }
-    let winner = flaw == .keepsLoser ? record.register.first { $0 != greatest(record.register) } : nil
-    record.register = (winner ?? greatest(record.register)).map { [stamped($0.value)] } ?? []
+    let dead = greatest(record.existence.filter { !$0.isAlive })
+    record.existence = flaw == .decidesExistence ? [last] : [alive, dead].compactMap(\.self)
+    for place in record.existence.indices { record.existence[place].isCompacted = true }
+    let loser = flaw == .keepsLoser ? record.register.first { $0 != greatest(record.register) } : nil
+    record.register = (loser ?? greatest(record.register)).map { [stamped($0.value)] } ?? []
     if !record.element.isEmpty { record.element = [stamped(1)] }
     if !record.counter.isEmpty {
       let sum = stamped(record.counter.reduce(0) { $0 + $1.value })
-      record.counter =
-        flaw == .countsTwice ? record.counter.filter { $0.number == last.number } + [sum] : [sum]
+      let addend = flaw == .countsTwice ? record.counter.filter { $0.number == last.number } : []
+      record.counter = addend + [sum]
     }
     compactText(&record)
     record.sort()

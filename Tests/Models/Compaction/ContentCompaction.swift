@@ -19,7 +19,14 @@ struct ContentCompaction {
     writes: [[.make], [.grow, .delete], [.grow, nil], [.grow, nil]], floors: .any, clocksRun: true,
     beginning: made)
   static let late = CompactionBounds(
-    writes: [[.make], [.grow, .delete], [.grow], [nil], [.grow, .make, nil]], floors: .any, beginning: made)
+    writes: [[.make], [.delete], [.grow], [nil], [.make, .grow]], floors: .any, beginning: made)
+  /// A floor is about to be, and a change that has not seen all below it.
+  static let twoFloors = CompactionBounds(
+    writes: [[.make], [.grow], [.grow], [nil], [nil]], floors: .any,
+    beginning: made + [
+      .write(0, .grow, at: UnitName(writer: 0, number: 0)), .sync(0),
+      .write(1, .grow, at: UnitName(writer: 0, number: 0)), .compact(0, floor: 2),
+    ])
   static let again = CompactionBounds(
     writes: [[.make], [.delete], [.grow, .revive], [nil], [.make, .revive], [.shrink]], floors: .any,
     beginning: deleted)
@@ -37,7 +44,7 @@ struct ContentCompaction {
     ])
 
   static let bounds = [
-    careful, careless, late, again, joining, trimming, parting,
+    careful, careless, late, twoFloors, again, joining, trimming, parting,
     CompactionBounds(replicas: 3, writes: [[.make], [.grow], [.grow], [nil]], floors: .any, beginning: made),
     CompactionBounds(
       writes: [[.make], [.grow], [nil], [.grow]], floors: .any, goingsBack: 1, beginning: made),

@@ -5,7 +5,7 @@ struct Store: Hashable {
   /// For each transaction in it, by its number, the base by which it was folded; -1 for others.
   private(set) var bases: [Int] = []
   /// What it started from: a log, and its state there.
-  var origin: Snapshot
+  let origin: Snapshot
 
   init(_ origin: Snapshot) {
     self.origin = origin

@@ -17,7 +17,7 @@ struct WrongCompactions {
   static let cases = [
     Case(flaw: .ignoresLanes, bounds: Right.careful, kind: .late),
     Case(flaw: .floorAboveBase, bounds: Right.parting, kind: .late),
-    Case(flaw: .lowersFloor, bounds: Right.late, kind: .different),
+    Case(flaw: .lowersFloor, bounds: Right.twoFloors, kind: .different),
     Case(flaw: .compactsChanged, bounds: Right.careful, kind: .different),
     Case(flaw: .seesPlaceOfStamp, bounds: Right.late, kind: .lost),
     Case(flaw: .seesOwnStamp, bounds: Right.late, kind: .lost),
@@ -29,6 +29,8 @@ struct WrongCompactions {
     Case(flaw: .countsTwice, bounds: Right.careless, kind: .changed),
     Case(flaw: .forgetsUnitCounts, bounds: Right.again, kind: .different),
     Case(flaw: .roundsUnits, bounds: Right.careful, kind: .changed),
+    Case(flaw: .promisesLate, bounds: Right.careless, kind: .different),
+    Case(flaw: .promisesUndo, bounds: Right.again, kind: .different),
     Case(flaw: .compactsUnsettled, bounds: Right.careful, kind: .unequal),
     Case(flaw: .keepsSight, bounds: Right.careful, kind: .unequal),
     Case(flaw: .dropsPending, bounds: Right.trimming, kind: .unequal),
