@@ -35,7 +35,7 @@ struct CompactionBounds {
 extension CompactionBounds: CustomStringConvertible {
   var description: String {
     "\(replicas) replicas, \(records) records, \(writes.count) writes, \(floors) floors, "
-      + "\(goingsBack) goings back, \(lostAnswers) lost answers, \(joins) joins, \(trims) trims, in \(grain), "
-      + (clocksRun ? "clocks that run" : "clocks behind what they have seen")
+      + "\(goingsBack) goings back, \(lostAnswers) lost answers, \(joins) joins, \(trims) trims, "
+      + "in \(grain), " + (clocksRun ? "clocks that run" : "clocks behind what they have seen")
   }
 }

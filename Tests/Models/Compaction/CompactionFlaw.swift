@@ -34,6 +34,9 @@ enum CompactionFlaw: CaseIterable {
   /// A late transaction has not seen the units that were compacted, even those that it names.
   case roundsUnits
 
+  /// Compacts a record later, and not before it is changed.
+  case compactsTooLate
+
   // Of what is promised.
 
   /// That a record shows what it would show without floors, also after late changes.

@@ -1,4 +1,5 @@
-/// What can happen to replicas whose log is compacted: they sync as in ``Model``, and fold what they have read.
+/// What can happen to replicas whose log is compacted: they sync as in ``Model``, and fold what they have
+/// read.
 struct CompactionModel {
   let bounds: CompactionBounds
   let rule: CompactionRule

@@ -1,71 +1,75 @@
 /// The rule of compaction: what a transaction that names a floor does to a zone, and what that means for the
 /// transactions behind it.
 ///
-/// 1. A *floor* is an offset of the zone's log. An operation of its own kind names it, alone in a transaction,
-///    which is otherwise as any other: it has a base, lies in a segment, and may be offered again with a limit. It
-///    does nothing where it is written. It works at its place in the log, in each store that reads up to there.
-/// 2. The floor *counts* if it is above the zone's last floor that counted, and at most the transaction's base as
-///    that counts there, after limits. Otherwise the transaction does nothing, and no reader rejects it. Readers
-///    compare a floor with no base of another lane.
+/// 1. A *floor* is an offset of the zone's log. An operation of its own kind names it, alone in a
+///    transaction, which is otherwise as any other: it has a base, lies in a segment, and may be offered
+///    again with a limit. It does nothing where it is written. It works at its place in the log, in each
+///    store that reads up to there.
+/// 2. The floor *counts* if it is above the zone's last floor that counted, and at most the transaction's
+///    base as that counts there, after limits. Otherwise the transaction does nothing, and no reader rejects
+///    it. Readers compare a floor with no base of another lane.
 /// 3. A floor that counts compacts the canonical state, which is that of the log up to its transaction. It
-///    compacts the records that nobody has changed since the floor: those of which each head of the existence is
-///    compacted or lies at or below the floor. Each change adds such a head, and only a later one removes it.
-/// 4. A record without a head that says *alive* is dropped. Only the number of each inserter's next unit stays,
-///    if it had a text or a list: operations name units by numbers that each store counts for itself. Any other
-///    record is written again as if its last change had written all of it at once. That is `last`, the greatest
-///    head of its existence, alive or dead.
-///    - Existence: the greatest head that says alive, and the greatest that says dead if any does. Policies need
-///      both.
+///    compacts the records that nobody has changed since the floor: those of which each head of the existence
+///    is compacted or lies at or below the floor. Each change adds such a head, and only a later one removes
+///    it.
+/// 4. A record without a head that says *alive* is dropped. Only the number of each inserter's next unit
+///    stays, if it had a text or a list: operations name units by numbers that each store counts for itself.
+///    Any other record is written again as if its last change had written all of it at once. That is `last`,
+///    the greatest head of its existence, alive or dead.
+///    - Existence: the greatest head that says alive, and the greatest that says dead if any does. Policies
+///      need both.
 ///    - Register, key of a map, place and value of a list's element: the value of the greatest head.
 ///    - Set: its elements. Counter: one addend, the sum, also if it is 0.
-///    - Text and list: the visible units, with their names, in their order. Each has the one before it as its left
-///      origin, and no right one, as if one operation had inserted them. The numbers of next units stay.
+///    - Text and list: the visible units, with their names, in their order. Each has the one before it as its
+///      left origin, and no right one, as if one operation had inserted them. The numbers of next units stay.
 ///
-///    These heads are *compacted*. They have the time and the replica of `last`, those of the existence each its
-///    own, and no sequence. So who changed a record last, and when, does not change. Compacting a record once
-///    more that nobody has changed meanwhile changes no byte.
-/// 5. All compacted heads of a zone stand at its last floor that counted, whichever wrote them. A transaction has
-///    seen them if its base as it counts is at least that floor. It does not matter whose they are: their stamp
-///    says who changed the record last, not that this one had seen all of it. What a transaction has seen of other
-///    heads is as ever, by their places and by lanes.
-/// 6. Who names a unit has seen it. So a compacted unit counts as seen where units are inserted, removed, moved or
-///    replaced; only to a `create`, which names none, rule 5 applies. An insertion after a unit that was dropped
-///    comes after the compacted unit with the greatest smaller number of the same inserter, or at the start if
-///    there is none. Any other operation on a dropped unit does nothing.
-/// 7. A record is *created* if a `create` was folded since it was last dropped; in a zone without a floor, any
-///    change does that. A record that is not created is not there: for no policy, query or reference. It is listed
-///    apart, and its heads are kept and compacted like others. So a change of a dropped record does not bring it
-///    back, and is not lost.
+///    These heads are *compacted*. They have the time and the replica of `last`, those of the existence each
+///    its own, and no sequence. So who changed a record last, and when, does not change. Compacting a record
+///    once more that nobody has changed meanwhile changes no byte.
+/// 5. All compacted heads of a zone stand at its last floor that counted, whichever wrote them. A transaction
+///    has seen them if its base as it counts is at least that floor. It does not matter whose they are: their
+///    stamp says who changed the record last, not that this one had seen all of it. What a transaction has
+///    seen of other heads is as ever, by their places and by lanes.
+/// 6. Who names a unit has seen it. So a compacted unit counts as seen where units are inserted, removed,
+///    moved or replaced; only to a `create`, which names none, rule 5 applies. An insertion after a unit that
+///    was dropped comes after the compacted unit with the greatest smaller number of the same inserter, or at
+///    the start if there is none. Any other operation on a dropped unit does nothing.
+/// 7. A record is *created* if a `create` was folded since it was last dropped; in a zone without a floor,
+///    any change does that. A record that is not created is not there: for no policy, query or reference. It
+///    is listed apart, and its heads are kept and compacted like others. So a change of a dropped record does
+///    not bring it back, and is not lost.
 /// 8. A *settled* store compacts what it has. A store that also has transactions without a place up to there
-///    (pending, sent ahead, imported) folds the log alone up to there, compacts, and folds those on top, each with
-///    its own base, as if they came next in the log.
-/// 9. The last floor is part of a zone's state and of a snapshot. So are the places of transactions of which heads
-///    are left that are not compacted. No head needs other places.
-/// 10. A careful maker names at most its own base, and the base as it counts of the last transaction of each lane,
-///    but for lanes that it gives up. This is for it alone to decide.
+///    (pending, sent ahead, imported) folds the log alone up to there, compacts, and folds those on top, each
+///    with its own base, as if they came next in the log. Records depend on nothing of each other: this is
+///    needed only for those that such transactions change. And a record may be compacted later, but before
+///    anything changes it: so no floor needs much work at once.
+/// 9. The last floor is part of a zone's state and of a snapshot. So are the places of transactions of which
+///    heads are left that are not compacted. No head needs other places.
+/// 10. A careful maker names at most its own base, and the base as it counts of the last transaction of each
+///     lane, but for lanes that it gives up. This is for it alone to decide.
 ///
 /// What the model has not, and what holds for it:
-/// - Several operations in the transaction of a floor: then the floor does not count. Several transactions in a
-///   segment: those before the floor's are folded before it, the others after it.
+/// - Several operations in the transaction of a floor: then the floor does not count. Several transactions in
+///   a segment: those before the floor's are folded before it, the others after it.
 /// - Incarnations: only bases of the incarnation in which the last floor counted can reach it.
-/// - Contributions keep their payloads, as heads of `last` whose indexes are their order. Addends whose sum no
-///   value can hold are as few as can hold it.
-/// - A record that moved away keeps the head that says where to, compacted, since references follow it. All else
-///   of it is dropped.
+/// - Contributions keep their payloads, as heads of `last` whose indexes are their order. Addends whose sum
+///   no value can hold are as few as can hold it.
+/// - A record that moved away keeps the head that says where to, compacted, since references follow it. All
+///   else of it is dropped.
 /// - Receive times that become known later change no compacted head.
 ///
-/// A change is *late* if it comes behind a floor that counted, and its base as it counts is below it. What the
-/// search shows:
-/// - Whoever names whatever floors: stores that have read equally far have equal bytes, and with pending work what
-///   they would have if that came next in the log.
+/// A change is *late* if it comes behind a floor that counted, and its base as it counts is below it. What
+/// the search shows:
+/// - Whoever names whatever floors: stores that have read equally far have equal bytes, and with pending work
+///   what they would have if that came next in the log.
 /// - A floor changes nothing that users see, but for the losers of conflicts, which end.
-/// - A record without late changes shows what it would show if there were no floors. The only exception is a change
-///   that, by an undo, revives a record after a floor has dropped it: it is not there. So a maker keeps away from
-///   recent deletions.
-/// - Late changes remove no more than if there were no floors. What nobody had replaced is there, but for losers
-///   of conflicts that a floor has ended, and what was in a record before it was dropped. A late `remove`, `delete`
-///   or `create` may leave what its writer had seen. A late `set` is in conflict with it, and the time of `last`
-///   decides, also if that had changed another field.
+/// - A record without late changes shows what it would show if there were no floors. The only exception is a
+///   change that, by an undo, revives a record after a floor has dropped it: it is not there. So a maker
+///   keeps away from recent deletions.
+/// - Late changes remove no more than if there were no floors. What nobody had replaced is there, but for
+///   losers of conflicts that a floor has ended, and what was in a record before it was dropped. A late
+///   `remove`, `delete` or `create` may leave what its writer had seen. A late `set` is in conflict with it,
+///   and the time of `last` decides, also if that had changed another field.
 /// - A dropped record is there again only after a `create`. Each addend counts once.
 /// - Behind a careful maker's floor, only lanes can be late that it did not know, or gave up.
 struct CompactionRule {
@@ -153,14 +157,17 @@ struct CompactionRule {
 
   /// Compacts a canonical state.
   func compact(_ state: inout ZoneState, to floor: Int) {
-    for index in state.records.indices {
-      compact(&state.records[index], to: floor, in: state)
-    }
     state.floor = floor
+    for record in state.records.indices { compact(record, of: &state) }
   }
 
-  private func compact(_ record: inout RecordState, to floor: Int, in state: ZoneState) {
-    let isUnchanged = record.existence.allSatisfy { $0.isCompacted || state.place(of: $0.number) <= floor }
+  /// Compacts a record, if nobody has changed it since the last floor.
+  func compact(_ index: Int, of state: inout ZoneState) {
+    var record = state.records[index]
+    defer { state.records[index] = record }
+    let isUnchanged = record.existence.allSatisfy {
+      $0.isCompacted || state.place(of: $0.number) <= state.floor
+    }
     guard isUnchanged || flaw == .compactsChanged, let last = greatest(record.existence) else { return }
     let alive = greatest(record.existence.filter(\.isAlive))
     if alive == nil || flaw == .dropsContested && !last.isAlive {

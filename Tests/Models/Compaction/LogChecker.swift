@@ -1,4 +1,5 @@
-/// Folds logs from their start, slow and obvious, and checks what floors do to them. It keeps what it has found.
+/// Folds logs from their start, slow and obvious, and checks what floors do to them. It keeps what it has
+/// found.
 final class LogChecker {
   private let rule: CompactionRule
   private let tree: LogTree
@@ -61,7 +62,24 @@ final class LogChecker {
       let found = CompactedRecord(record, arrivals, states, plain, rule).violation
       if let found { return found }
     }
-    return isCareful ? late(arrivals, states) : nil
+    return laterCompacted(arrivals, states.last!) ?? (isCareful ? late(arrivals, states) : nil)
+  }
+
+  /// A record may as well be compacted only before it is changed next. (What other wrong rules do shows
+  /// elsewhere.)
+  private func laterCompacted(_ log: [Arrival], _ canonical: ZoneState) -> Violation? {
+    guard rule.flaw == nil || rule.flaw == .compactsTooLate else { return nil }
+    var state = empty
+    for arrival in log {
+      if case .change(_, let record, _) = arrival.operation, rule.flaw != .compactsTooLate {
+        rule.compact(record, of: &state)
+      }
+      rule.fold(arrival, into: &state)
+      if let floor = rule.floor(of: arrival, in: state) { state.floor = floor }
+    }
+    for record in state.records.indices { rule.compact(record, of: &state) }
+    if state.isEqual(canonical) { return nil }
+    return Violation(kind: .unequal, text: "compacted later: \(state), at once: \(canonical)")
   }
 
   /// A floor of a careful maker lets no lane be late that it knew.

@@ -38,8 +38,8 @@ extension RecordState {
     if let place = place(of: name), sees(text[place]) { text[place].isRemoved = true }
   }
 
-  /// Where an insertion comes after: the unit that it names. If that was dropped, the last unit before it that the same
-  /// writer inserted and compaction kept; if there is none, the start.
+  /// Where an insertion comes after: the unit that it names. If that was dropped, the last unit before it
+  /// that the same writer inserted and compaction kept; if there is none, the start.
   private func origin(_ name: UnitName, sees: (TextUnit) -> Bool) -> Int? {
     if let place = place(of: name) { return sees(text[place]) ? place : nil }
     return text.indices.filter {

@@ -29,6 +29,7 @@ struct WrongCompactions {
     Case(flaw: .countsTwice, bounds: Right.careless, kind: .changed),
     Case(flaw: .forgetsUnitCounts, bounds: Right.again, kind: .different),
     Case(flaw: .roundsUnits, bounds: Right.careful, kind: .changed),
+    Case(flaw: .compactsTooLate, bounds: Right.careful, kind: .unequal),
     Case(flaw: .promisesLate, bounds: Right.careless, kind: .different),
     Case(flaw: .promisesUndo, bounds: Right.again, kind: .different),
     Case(flaw: .compactsUnsettled, bounds: Right.careful, kind: .unequal),
