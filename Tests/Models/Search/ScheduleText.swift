@@ -2,7 +2,7 @@
 struct ScheduleText {
   let lines: [String]
 
-  init<Model: SearchedModel>(_ model: Model, _ steps: [Model.Step]) {
+  init<Model: SearchedModel>(_ model: Model, _ steps: [Model.SearchedStep]) {
     var world = model.start
     var lines: [String] = []
     for step in steps {

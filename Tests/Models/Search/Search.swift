@@ -2,9 +2,9 @@
 struct Search<Model: SearchedModel> {
   let model: Model
   /// What has happened before, if not every beginning is to be searched.
-  let beginning: [Model.Step]
+  let beginning: [Model.SearchedStep]
 
-  init(_ model: Model, after beginning: [Model.Step] = []) {
+  init(_ model: Model, after beginning: [Model.SearchedStep] = []) {
     self.model = model
     self.beginning = beginning
   }
@@ -17,9 +17,9 @@ struct Search<Model: SearchedModel> {
       throw Violation(kind: .stuck, text: "the beginning has a step that cannot be taken")
     }
     var report = SearchReport()
-    var known: Set<Model.World> = [start]
+    var known: Set<Model.SearchedWorld> = [start]
     var worlds = [start]
-    var origins: [(from: Int, step: Model.Step?)] = [(0, nil)]
+    var origins: [(from: Int, step: Model.SearchedStep?)] = [(0, nil)]
     var next = 0
     while next < worlds.count {
       let world = worlds[next]
@@ -43,9 +43,9 @@ struct Search<Model: SearchedModel> {
   }
 
   private func explained(
-    _ violation: Violation, at index: Int, _ origins: [(from: Int, step: Model.Step?)]
+    _ violation: Violation, at index: Int, _ origins: [(from: Int, step: Model.SearchedStep?)]
   ) -> Violation {
-    var steps: [Model.Step] = []
+    var steps: [Model.SearchedStep] = []
     var at = index
     while let step = origins[at].step {
       steps.append(step)
