@@ -57,6 +57,7 @@
 /// - A record that moved away keeps the head that says where to, compacted, since references follow it. All
 ///   else of it is dropped.
 /// - Receive times that become known later change no compacted head.
+/// - By which transaction a record was created first: compaction keeps it, and a drop forgets it.
 ///
 /// A change is *late* if it comes behind a floor that counted, and its base as it counts is below it. What
 /// the search shows:
