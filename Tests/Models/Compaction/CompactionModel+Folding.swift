@@ -42,10 +42,11 @@ extension CompactionModel {
     }
     guard let floor = rule.floor(of: arrival, in: store.state) else { return true }
     let log = tree.prefix(of: read, upTo: arrival.offset!)
-    if pending(of: replica, beyond: log).isEmpty || rule.flaw == .compactsUnsettled {
-      rule.compact(&store.state, to: floor)
-    } else {
-      store = refolded(log, with: replica, from: store.origin)
+    let changed = Set(pending(of: replica, beyond: log).compactMap { $0.kind.content?.record })
+    let refolded = changed.isEmpty ? nil : refolded(log, with: replica, from: store.origin)
+    rule.compact(&store.state, to: floor)
+    if let refolded, rule.flaw != .compactsUnsettled {
+      for record in changed { store.state.records[record] = refolded.state.records[record] }
     }
     return true
   }

@@ -5,6 +5,9 @@ enum ContentOperation: Hashable {
   /// - Parameter unit: the unit after which it inserts one, or which it removes.
   case change(Change, record: Int, unit: UnitName?)
 
+  /// The record that it changes.
+  var record: Int? { if case .change(_, let record, _) = self { record } else { nil } }
+
   /// What is done to all cells of a record at once.
   enum Change: Hashable {
     /// Creates the record, then as ``grow``.
