@@ -23,6 +23,10 @@ struct Transaction: Hashable {
     case setAndAdd
     /// Sets the register and removes the element.
     case setAndRemove
+    /// What the model of compaction is about.
+    case content(ContentOperation)
+
+    var content: ContentOperation? { if case .content(let operation) = self { operation } else { nil } }
 
     var sets: Bool { self == .set || self == .setAndAdd || self == .setAndRemove }
     var adds: Bool { self == .add || self == .setAndAdd }

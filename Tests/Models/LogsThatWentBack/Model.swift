@@ -4,17 +4,9 @@ struct Model {
   let rules: Rules
   let tree = LogTree()
 
-  /// All steps that change a world, each with the world after it.
-  func successors(of world: World) -> [(step: Step, world: World)] { syncing(world) + acting(on: world) }
-
-  /// The world after a schedule; nil if one of its steps cannot be taken.
-  func world(after schedule: [Step]) -> World? {
-    var world = World(bounds)
-    for step in schedule {
-      guard let next = successors(of: world).first(where: { $0.step == step }) else { return nil }
-      world = next.world
-    }
-    return world
+  init(_ bounds: Bounds, _ rules: Rules = Rules()) {
+    self.bounds = bounds
+    self.rules = rules
   }
 
   /// The steps that are no syncing, as far as there may be more of them.
@@ -55,7 +47,8 @@ struct Model {
       for limit in 0...tree.offset(of: world.log) {
         var next = world
         next.liesLeft -= 1
-        next.setLog(tree.appending(Entry(transaction: number, limit: limit), to: world.log), in: tree)
+        next.setLog(
+          tree.appending(Entry(number, of: world.transactions, limit: limit), to: world.log), in: tree)
         all.append((.lie(number, limit), next))
       }
     }
@@ -104,7 +97,7 @@ struct Model {
 
   /// The replicas that may do something: not those that are gone, nor those that are like an earlier one in
   /// all.
-  private func active(in world: World) -> [Int] {
+  func active(in world: World) -> [Int] {
     var writers = NumberSet()
     for transaction in world.transactions { writers.insert(transaction.writer) }
     return world.replicas.indices.filter { replica in
@@ -117,7 +110,7 @@ struct Model {
     }
   }
 
-  private func writing(_ kind: Transaction.Kind, by replica: Int, in world: World) -> World {
+  func writing(_ kind: Transaction.Kind, by replica: Int, in world: World) -> World {
     var next = world
     let (number, writer) = (world.transactions.count, world.replicas[replica])
     var base = tree.offset(of: writer.read)
@@ -130,9 +123,34 @@ struct Model {
       Transaction(
         writer: replica, kind: kind, base: base, shown: world.shown(by: replica, in: tree),
         sources: [source] + writer.lostLogs, origin: number))
-    next.replicas[replica].queue.append(Entry(transaction: number))
+    next.replicas[replica].queue.append(Entry(number, of: next.transactions))
     next.replicas[replica].had.insert(number)
     next.writesLeft -= 1
     return next
+  }
+}
+
+extension Model: SearchedModel {
+  var start: World { World(bounds) }
+  var worldsMax: Int { bounds.statesMax }
+
+  func violation(in world: World, isAtRest: Bool) -> Violation? {
+    if tree.offset(of: world.log) > bounds.entriesMax {
+      return Violation(kind: .endless, text: "the log grows and grows")
+    }
+    return isAtRest ? Invariants(model: self).violation(in: world) : nil
+  }
+
+  /// Whether the log has a limit in it: something was lost, replaced and offered again.
+  func isNotable(_ world: World) -> Bool {
+    tree.path(to: world.log).contains { tree.entry(of: $0).limit != nil }
+  }
+
+  func text(of step: Step) -> String { step.text }
+
+  func logText(of world: World) -> String {
+    tree.path(to: world.log).map(tree.entry).map { entry in
+      "\(entry.transaction + 1)" + (entry.limit.map { " (limit \($0))" } ?? "")
+    }.joined(separator: ", ")
   }
 }

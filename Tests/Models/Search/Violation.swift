@@ -2,6 +2,7 @@
 struct Violation: Error, CustomStringConvertible {
   enum Kind: Hashable {
     case endless, stuck, lost, twice, rejected, tooEarly, causalityLost, causalityInvented, unequal
+    case changed, different, cameBack, late
   }
 
   let kind: Kind

@@ -9,11 +9,7 @@ extension Model {
     if shared == read {
       let page =
         bounds.grain == .entries ? tree.prefix(of: world.log, upTo: tree.offset(of: read) + 1) : world.log
-      next.replicas[replica].read = page
-      next.replicas[replica].isAtEnd = page == world.log
-      next.replicas[replica].had.formUnion(tree.transactions(of: page))
-      requeueLostAhead(of: replica, in: &next)
-      settle(replica, in: &next)
+      take(page, by: replica, in: &next)
     } else {
       next.replicas[replica].isAtEnd = false
       if shared != world.log && !refills(read, world.log) {
@@ -21,6 +17,15 @@ extension Model {
       }
     }
     return next
+  }
+
+  /// The replica has what the log has up to a page's end.
+  func take(_ page: Int, by replica: Int, in world: inout World) {
+    world.replicas[replica].read = page
+    world.replicas[replica].isAtEnd = page == world.log
+    world.replicas[replica].had.formUnion(tree.transactions(of: page))
+    requeueLostAhead(of: replica, in: &world)
+    settle(replica, in: &world)
   }
 
   /// The replica puts back the first entry that the log has lost at its end; nil if it has none.
@@ -90,9 +95,8 @@ extension Model {
     if rules.flaw == .dropsOthers { lost.removeAll { world.transactions[$0.transaction].writer != replica } }
     if rules.flaw == .issuesAgain { lost = lost.map { issuedAgain($0, by: replica, in: &world) } }
     parting.queue = (lost + parting.ahead.map(tree.entry) + parting.queue).map { entry in
-      let base = world.transactions[entry.transaction].base
-      let seen = rules.flaw == .raisesLimits ? base : min(base, entry.limit ?? base)
-      return seen > shared ? Entry(transaction: entry.transaction, limit: shared) : entry
+      let seen = rules.flaw == .raisesLimits ? entry.base : min(entry.base, entry.limit ?? entry.base)
+      return seen > shared ? Entry(entry.transaction, of: world.transactions, limit: shared) : entry
     }
     if rules.flaw == .keepsOwnLimits { parting.ownLimits += parting.queue.filter { $0.limit != nil } }
     parting.ahead = []
@@ -109,6 +113,6 @@ extension Model {
       Transaction(
         writer: replica, kind: original.kind, base: original.base, shown: original.shown,
         sources: original.sources, origin: original.origin))
-    return Entry(transaction: world.transactions.count - 1, limit: entry.limit)
+    return Entry(world.transactions.count - 1, of: world.transactions, limit: entry.limit)
   }
 }

@@ -55,14 +55,24 @@ struct WrongRules {
   @Test("each of them, with the shortest schedule", arguments: cases)
   func finds(_ wrong: Case) throws {
     do {
-      let report = try Search(wrong.bounds, Rules(flaw: wrong.flaw), after: wrong.beginning).run()
+      let report = try Search(Model(wrong.bounds, Rules(flaw: wrong.flaw)), after: wrong.beginning).run()
       Issue.record("\(wrong.flaw) is not found: \(report)")
     } catch {
       print("\(wrong.flaw): \(error)")
       #expect(error.kind == wrong.kind, "\(error)")
     }
-    // The same search finds nothing if the rule is right.
-    _ = try Search(wrong.bounds, after: wrong.beginning).run()
+  }
+
+  /// The searches, each once.
+  static let searches = cases.enumerated().filter { index, one in
+    !cases[..<index].contains {
+      $0.bounds.description == one.bounds.description && $0.beginning == one.beginning
+    }
+  }.map(\.element)
+
+  @Test("the same searches find nothing if the rules are right", arguments: searches)
+  func findsNothing(_ search: Case) throws {
+    _ = try Search(Model(search.bounds), after: search.beginning).run()
   }
 
   @Test("there is a search for each of them")

@@ -19,9 +19,9 @@ enum Step: Hashable {
 
   /// The step as a line of a schedule.
   var text: String {
-    func name(_ replica: Int) -> String { ["A", "B", "C", "D"][replica] }
+    let name = Self.name
     return switch self {
-    case .write(let replica, let kind): "\(name(replica)) writes: \(kind)"
+    case .write(let replica, let kind): "\(name(replica)) writes: \(kind.content?.description ?? "\(kind)")"
     case .sync(let replica): "\(name(replica)) syncs"
     case .read(let replica): "\(name(replica)) reads"
     case .putBack(let replica): "\(name(replica)) puts an entry back"
@@ -30,6 +30,18 @@ enum Step: Hashable {
     case .goBack(let offset): "the log goes back to \(offset)"
     case .lie(let number, let limit): "a stranger appends \(number + 1) with the limit \(limit)"
     case .leave(let replica): "\(name(replica)) is gone"
+    }
+  }
+
+  static func name(_ replica: Int) -> String { ["A", "B", "C", "D"][replica] }
+
+  /// The replica that syncs or writes; 0 if it is none's.
+  var replica: Int {
+    switch self {
+    case .write(let replica, _), .sync(let replica), .read(let replica), .putBack(let replica),
+      .append(let replica), .appendWithoutAnswer(let replica), .leave(let replica):
+      replica
+    case .goBack, .lie: 0
     }
   }
 }

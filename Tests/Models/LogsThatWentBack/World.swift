@@ -18,6 +18,18 @@ struct World: Hashable {
     liesLeft = bounds.lies
   }
 
+  /// The transactions that are not gone are in the log, or in the replicas.
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(log)
+    hasher.combine(writesLeft)
+    for replica in replicas {
+      hasher.combine(replica.read)
+      hasher.combine(replica.queue)
+      hasher.combine(replica.ahead)
+      hasher.combine(replica.isAtEnd)
+    }
+  }
+
   /// Sets the log, and notes what that keeps of former logs.
   mutating func setLog(_ log: Int, in tree: LogTree) {
     self.log = log
