@@ -24,6 +24,7 @@ struct SimulationPlan: Hashable, Sendable {
     case snapshots
     case trimmed
     case remoteClock
+    case history
   }
 
   let seed: UInt64
