@@ -35,7 +35,8 @@ struct HistoriesRetired {
     try await makeStore()
     let digest = await run("digest", path)
     let young = await run("retire", path, "--older-than", "36500d")
-    #expect(young.exit == 0 && young.output.contains("0 transactions retired"), "\(young.output)\(young.errors)")
+    #expect(
+      young.exit == 0 && young.output.contains("0 transactions retired"), "\(young.output)\(young.errors)")
     let cut = await run("retire", path, "--larger-than", "3KB")
     #expect(
       cut.exit == 0 && cut.output.contains("7 transactions retired; its history begins at position 7, 20"),

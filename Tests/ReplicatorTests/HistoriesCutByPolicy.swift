@@ -24,7 +24,8 @@ struct HistoriesCutByPolicy {
       for device in devices {
         try await device.set("day", of: Name("r\(day % 3)"), to: .int(Int64(day)))
         try await device.set(
-          "title", of: Name("r\(day % 3)"), to: .string("\(device.seed)" + String(repeating: "x", count: 3000)))
+          "title", of: Name("r\(day % 3)"),
+          to: .string("\(device.seed)" + String(repeating: "x", count: 3000)))
         try await device.sync(remote)
       }
     }

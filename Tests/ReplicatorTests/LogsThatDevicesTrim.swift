@@ -34,7 +34,8 @@ struct LogsThatDevicesTrim {
     try await device.set("title", of: "shared", to: .int(Int64(day)))
     for index in 0..<8 {
       try await device.set(
-        "title", of: Name("\(index)"), to: .string("\(device.makeRandom())" + String(repeating: "x", count: 300)))
+        "title", of: Name("\(index)"),
+        to: .string("\(device.makeRandom())" + String(repeating: "x", count: 300)))
     }
   }
 
@@ -135,14 +136,17 @@ struct LogsThatDevicesTrim {
     for device in writers + [away] { device.store.close() }
   }
 
-  @Test("Entries that state no time are young, and a device in another century makes none old", arguments: [false, true])
+  @Test(
+    "Entries that state no time are young, and a device in another century makes none old",
+    arguments: [false, true])
   func wrongClocks(statesTimes: Bool) async throws {
     let days = Days()
     let identity = RemoteID(rawValue: 9)
     let remote =
       statesTimes
       ? MemoryRemote(identity: identity) { days.milliseconds } : MemoryRemote(identity: identity)
-    let (writers, away, trimmed) = try await world(remote, days, for: statesTimes ? 9 : 40, ahead: statesTimes ? 36_500 : 0)
+    let (writers, away, trimmed) = try await world(
+      remote, days, for: statesTimes ? 9 : 40, ahead: statesTimes ? 36_500 : 0)
     #expect(trimmed.isEmpty)
     #expect(try await offsets(remote.objects).first == 1)
     for device in writers + [away] { device.store.close() }
@@ -167,7 +171,8 @@ struct LogsThatDevicesTrim {
     }
   }
 
-  @Test("Cut short after any change, also by several at once, readers end right or are told", arguments: 0..<12)
+  @Test(
+    "Cut short after any change, also by several at once, readers end right or are told", arguments: 0..<12)
   func cutShort(after changes: Int) async throws {
     let days = Days()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9)) { days.milliseconds }

@@ -95,7 +95,9 @@ struct ZoneSnapshots {
       for (index, device) in devices.enumerated() {
         for manifest in expected {
           let core = device.store.core
-          let found = try core.read { try core.makeSnapshot(of: zone, at: manifest.offset, $0) { _, _ in }.manifest }
+          let found = try core.read {
+            try core.makeSnapshot(of: zone, at: manifest.offset, $0) { _, _ in }.manifest
+          }
           #expect(found == manifest, "device \(index) at \(manifest.offset)")
         }
       }

@@ -93,7 +93,8 @@ struct LogCommand: StoreCommand {
         let time = origin.arrivedMilliseconds.map { " (\(CalendarTime.text(milliseconds: $0)))" } ?? ""
         try output.line(
           output.styled(
-            "the history of \(Display.zone(zone)) up to position \(origin.position)\(time) was retired", .quiet))
+            "the history of \(Display.zone(zone)) up to position \(origin.position)\(time) was retired",
+            .quiet))
       }
     }
   }

@@ -33,7 +33,8 @@ struct RetireCommand: StoreCommand {
 
   @Option(
     name: .long,
-    help: ArgumentHelp("Only what is before so much of a zone's newest history, as 100MB.", valueName: "size"))
+    help: ArgumentHelp("Only what is before so much of a zone's newest history, as 100MB.", valueName: "size")
+  )
   var largerThan: String?
 
   var hintIfInterrupted: String { "nothing is lost; run it again" }
@@ -66,7 +67,9 @@ struct RetireCommand: StoreCommand {
           .members([
             "zone": .text(zone), "retired": .number(retired),
             "begins": after?.origin.map { .number($0.position.rawValue) },
-            "beginTime": after?.origin?.arrivedMilliseconds.map { .string(CalendarTime.text(milliseconds: $0)) },
+            "beginTime": after?.origin?.arrivedMilliseconds.map {
+              .string(CalendarTime.text(milliseconds: $0))
+            },
           ]))
       } else {
         try console.output.line(

@@ -72,7 +72,8 @@ enum Display {
 
   /// `at position 12, arrived 2026-01-31T09:05:00.000Z`: where the history of a zone begins, of which a part was retired.
   static func begin(_ origin: StoreInformation.Origin) -> String {
-    "at position \(origin.position)" + (origin.arrivedMilliseconds.map { ", \(CalendarTime.text(milliseconds: $0))" } ?? "")
+    "at position \(origin.position)"
+      + (origin.arrivedMilliseconds.map { ", \(CalendarTime.text(milliseconds: $0))" } ?? "")
   }
 
   /// A number with separated thousands: `1,234,567`.

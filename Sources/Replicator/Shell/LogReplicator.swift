@@ -256,7 +256,9 @@ public final class LogReplicator: Sendable {
         logger.warning(
           "zone \(zone.zone): \(zone.assetProblemCount) assets did not move, such as: \(problem)")
       }
-      if let failure = zone.trimFailure { logger.warning("the log of zone \(zone.zone) was not trimmed: \(failure)") }
+      if let failure = zone.trimFailure {
+        logger.warning("the log of zone \(zone.zone) was not trimmed: \(failure)")
+      }
       switch zone.status {
       case .inSync, .unchanged, .local, .removed, .unfinished: continue
       default: logger.warning("zone \(zone.zone) is not in sync: \(zone.status)")

@@ -45,7 +45,8 @@ struct RetiredHistory: AftermathEvent {
       guard known.updateValue(origin.content, forKey: origin.offset) ?? origin.content == origin.content
       else {
         throw SimulationFailure(
-          .snapshotsAreEqual, "d\(device.number) begins \(zone) with another snapshot at offset \(origin.offset)")
+          .snapshotsAreEqual,
+          "d\(device.number) begins \(zone) with another snapshot at offset \(origin.offset)")
       }
     }
   }

@@ -8,7 +8,8 @@ public struct SimulationCoverage: Sendable {
     case zonesParked, zonesPaused, zonesRemoved, zonesFailed, zonesUnfinished, zonesUnchanged
     case screensReadAgain, screensKept, forwardings
     case undone, undoneInPart, undoRefused
-    case snapshotsEqual, historiesRetired, historiesCut, zonesBegunAgain, zonesBegun, logsTrimmed, remotesPutBack,
+    case snapshotsEqual, historiesRetired, historiesCut, zonesBegunAgain, zonesBegun, logsTrimmed,
+      remotesPutBack,
       remotesParted
     case readsHeld, reclaimed, verified, settlingRounds
   }
