@@ -228,7 +228,7 @@ struct LogsThatDevicesTrim {
           received: received,
           writers: [
             .init(
-              replica: ReplicaID(rawValue: 5), epoch: 0, lastOffset: UInt64(writer % 4) + 1,
+              replica: ReplicaID(rawValue: 5), lastOffset: UInt64(writer % 4) + 1,
               base: UInt64(writer / 4))
           ])
         let (offset, limit) = choice.lastOffset(among: [4, 3, 2], of: log)

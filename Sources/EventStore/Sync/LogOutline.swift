@@ -2,17 +2,16 @@ package import OperationFormat
 
 /// When the entries of a zone's remote log came there, and what its writers had seen of it: what decides which entries may go.
 package struct LogOutline: Sendable {
-  /// A lane of the log.
+  /// A lane of the log. A store and its copy may write lanes of one replica, so each counts.
   package struct Writer: Sendable {
     package var replica: ReplicaID
-    package var epoch: UInt32
     /// The offset of its last segment that readers take; 0 if there is none.
     package var lastOffset: UInt64
     /// The offset up to which it had seen the log by then.
     package var base: UInt64
 
-    package init(replica: ReplicaID, epoch: UInt32, lastOffset: UInt64, base: UInt64) {
-      (self.replica, self.epoch, self.lastOffset, self.base) = (replica, epoch, lastOffset, base)
+    package init(replica: ReplicaID, lastOffset: UInt64, base: UInt64) {
+      (self.replica, self.lastOffset, self.base) = (replica, lastOffset, base)
     }
   }
 
@@ -50,10 +49,10 @@ extension ReadTransaction {
       let id = try view.replicas.identity(of: replica)
       let base = try view.log.base(of: replica, epoch, last, in: number)
       let seen = base.flatMap { $0.incarnation == token.incarnation ? $0.offset : nil } ?? 0
+      // This store has seen all of it.
+      let isOwn = id == identity.replica && epoch == row.ownEpoch(identity)
       writers.append(
-        LogOutline.Writer(
-          // This store has seen all of it.
-          replica: id, epoch: epoch, lastOffset: offset, base: id == identity.replica ? token.offset : seen))
+        LogOutline.Writer(replica: id, lastOffset: offset, base: isOwn ? token.offset : seen))
     }
     return LogOutline(received: received, writers: writers)
   }

@@ -39,10 +39,9 @@ package struct LogFloorChoice: Sendable {
     let last = min(before, UInt64(times.prefix { $0 <= old }.count) + 1)
     let waiting = log.writers.filter { writer in
       writer.lastOffset > 0 && times[Int(writer.lastOffset) - 1] > old && writer.base < last
-        && !log.writers.contains { $0.replica == writer.replica && $0.epoch > writer.epoch }
     }
     guard let least = waiting.map(\.base).min() else { return (last, last < before ? .age : nil) }
-    return (max(1, least), .writers(waiting.map(\.replica).sorted()))
+    return (max(1, least), .writers(Set(waiting.map(\.replica)).sorted()))
   }
 
   /// The time of each entry, at the earliest that it can be: too late only keeps it.

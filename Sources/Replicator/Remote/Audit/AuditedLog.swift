@@ -95,7 +95,7 @@ package struct AuditedLog: Sendable {
     LogOutline(
       received: received,
       writers: writers.map {
-        LogOutline.Writer(replica: $0.replica, epoch: $0.epoch, lastOffset: $0.lastOffset, base: $0.base)
+        LogOutline.Writer(replica: $0.replica, lastOffset: $0.lastOffset, base: $0.base)
       })
   }
 
