@@ -57,8 +57,9 @@ extension LocalStore {
     through position: Position, _ body: (borrowing ReadTransaction) throws -> R
   ) throws -> R {
     try core.read { source in
-      try ScratchFold(of: source, through: position, core.snapshots, in: core.configuration.scratchDirectory)
-      { _, _ in }
+      try ScratchFold(
+        of: source, .all(through: position), core.snapshots, in: core.configuration.scratchDirectory
+      ) { _, _ in }
       .read(body)
     }
   }

@@ -37,8 +37,50 @@ extension LocalStore {
   ) async throws {
     do {
       let made = try core.makeSnapshot(of: zone) { _ in }
-      try await OriginChange(core: core, zone: zone, manifest: made.manifest).run(
-        madeAt: made.position, progress)
+      try await OriginChange(core: core, zone: zone, manifest: made.manifest).run(progress)
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+
+  /// Retires the history of zones that a policy does not keep. Nothing that the store shows changes.
+  ///
+  /// ```swift
+  /// // Keeps a month, and of a zone with much of it at most 100 MiB.
+  /// try await store.retireHistory(
+  ///   keeping: HistoryPolicy(millisecondsMax: 30 * 86_400_000, logBytesMax: 100 << 20))
+  /// ```
+  ///
+  /// What waits to be sent stays, and so does a zone that was never synced, or whose records are being folded again. A
+  /// replicator does it by itself: see `SyncPolicy.history`.
+  ///
+  /// - Parameters:
+  ///   - policy: what stays.
+  ///   - zones: of which zones; nil for all.
+  ///   - progress: called now and then with how much is done of one step of the work; what it throws ends the work.
+  /// - Returns: what went, for each zone from which anything did.
+  /// - Throws: ``StoreError`` `unsettled` if one of the given zones cannot be cut now; `zoneUnknown`, `newerFormat`,
+  ///   `damaged`, `full`, `readOnly`, `system`; what `progress` throws. Zones before it are done.
+  /// - Complexity: linear in the zones' logs; where anything goes, also in the records of its zone.
+  @discardableResult
+  public func retireHistory(
+    keeping policy: HistoryPolicy, in zones: [ZoneID]? = nil,
+    progress: @escaping @Sendable (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
+  ) async throws -> [RetiredHistory] {
+    do {
+      return try await HistoryRetirement(core, policy).run(zones, progress)
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+
+  /// The same for zones of which as much goes as stays, and a least number of bytes: then it costs little for each write.
+  /// It ends after some zones; the next call continues.
+  package func retireDueHistory(
+    keeping policy: HistoryPolicy, in zones: [ZoneID], bytesMin: UInt64
+  ) async throws -> [RetiredHistory] {
+    do {
+      return try await HistoryRetirement(core, policy, bytesMin: bytesMin).run(zones) { _, _ in }
     } catch {
       throw StoreError.translate(error)
     }
@@ -69,17 +111,21 @@ extension LocalStore {
 
   /// Calls a closure with a snapshot of a zone, whose files are removed then unless they were there before.
   ///
+  /// - Parameter offset: a former place of its remote log; nil for where it was read to, with nothing that waits.
   /// - Throws: as ``makeSnapshot(of:progress:)``; what the closure throws.
-  package func withSnapshot(
-    of zone: ZoneID, _ body: (SnapshotManifest) async throws -> Void
-  ) async throws {
+  package func withSnapshot<R>(
+    of zone: ZoneID, at offset: UInt64? = nil, _ body: (SnapshotManifest) async throws -> R
+  ) async throws -> R {
     let made = try await core.fileThreads.run(.waits) { [core] call in
       try StoreError.translating {
-        try core.makeSnapshot(of: zone) { _ in if call.isCancelled { throw CancellationError() } }
+        guard let offset else { return try core.makeSnapshot(of: zone) { _ in try call.checkCancellation() } }
+        return try core.read {
+          try core.makeSnapshot(of: zone, at: offset, $0) { _, _ in try call.checkCancellation() }
+        }
       }
     }
     defer { if made.isNew { try? core.snapshots.remove(made.manifest.content) } }
-    try await body(made.manifest)
+    return try await body(made.manifest)
   }
 
   /// Notes that a snapshot could not be made: the next try comes when the log has grown as much again.

@@ -21,6 +21,14 @@ private func localStore() async throws {
   _ = title
 }
 
+private func retireHistory(_ store: LocalStore) async throws {
+  // comment LocalStore+Snapshots.swift
+  // Keeps a month, and of a zone with much of it at most 100 MiB.
+  try await store.retireHistory(
+    keeping: HistoryPolicy(millisecondsMax: 30 * 86_400_000, logBytesMax: 100 << 20))
+  // comment end
+}
+
 private func writeTransaction(_ store: LocalStore, _ task: RecordID) async throws {
   // comment WriteTransaction.swift
   try await store.write { tx in

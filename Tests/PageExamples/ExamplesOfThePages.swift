@@ -9,7 +9,7 @@ struct ExamplesOfThePages {
     "ModelExamples.swift", "QueryExamples.swift",
     "../GettingStarted/Errands.swift", "ZonesPage.swift", "FieldChoicePage.swift", "ListsPage.swift",
     "SyncStatusPage.swift", "ConflictsPage.swift", "AttachmentsPage.swift", "SchemaPage.swift",
-    "UndoPage.swift", "PastPage.swift", "ProcessesPage.swift", "TroublePage.swift",
+    "UndoPage.swift", "PastPage.swift", "ProcessesPage.swift", "TroublePage.swift", "BackupPage.swift",
   ]
   private static let pages = [
     "StoreTesting.docc/TestingYourApp.md", "Replicator.docc/HandlingErrors.md", "EventStore.docc/Fields.md",
@@ -18,7 +18,7 @@ struct ExamplesOfThePages {
     "Tributary.docc/WhichKindOfField.md", "Tributary.docc/ShowingLists.md", "Tributary.docc/SyncStatus.md",
     "Tributary.docc/Conflicts.md", "Tributary.docc/Attachments.md", "Tributary.docc/SchemaChanges.md",
     "Tributary.docc/Undo.md", "Tributary.docc/ThePast.md", "Tributary.docc/AppAndExtension.md",
-    "Tributary.docc/WhatToDoWhen.md",
+    "Tributary.docc/WhatToDoWhen.md", "Tributary.docc/BackupAndRestore.md",
   ]
 
   /// The passages of a source between the marks, each without its common indentation.

@@ -16,7 +16,7 @@ struct LogsThatAreTrimmed {
     var devices: [Device]
     var remote: any LogOfObjects { place.remote as! any LogOfObjects }
 
-    func plan(_ policy: RemoteTrim.Policy) async throws -> RemoteTrim.Log {
+    func plan(_ policy: LogFloorChoice) async throws -> RemoteTrim.Log {
       let objects = try await place.objects.list()
       let audit = try await RemoteAudit(of: remote, objects: objects)
       let logs = try await RemoteTrim(remote).plan(audit, objects, policy)
@@ -25,7 +25,7 @@ struct LogsThatAreTrimmed {
 
     /// Removes what may go.
     @discardableResult
-    func trim(_ policy: RemoteTrim.Policy = .all, stopAfter: Int = .max) async throws -> RemoteTrim.Log {
+    func trim(_ policy: LogFloorChoice = .all, stopAfter: Int = .max) async throws -> RemoteTrim.Log {
       let plan = try await plan(policy)
       var left = stopAfter
       do {
@@ -61,7 +61,7 @@ struct LogsThatAreTrimmed {
     _ kind: RemotePlace.Kind, clock: @escaping @Sendable () -> Int64 = { 1_000_000 }
   ) async throws -> World {
     let world = World(
-      place: try await RemotePlace(kind, in: scratch.path),
+      place: try await RemotePlace(kind, in: scratch.path, clock: { UInt64(clock()) }),
       devices: try (1...3).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0), clock: clock) })
     let (one, two, three) = (world.devices[0], world.devices[1], world.devices[2])
     for index in 0..<2 {
@@ -168,16 +168,16 @@ struct LogsThatAreTrimmed {
     let world = try await world(.memory) { clock.withLock { Int64($0) } }
     let behind = world.devices[2]
     let now = 100 * day
-    let young = try await world.plan(RemoteTrim.Policy(now: now, olderThanMilliseconds: day))
-    #expect(young.limit == .age && young.offset == 1 && young.objects == 0)
-    let old = try await world.plan(RemoteTrim.Policy(now: now + 2 * day, olderThanMilliseconds: day))
+    let young = try await world.plan(LogFloorChoice(now: now, olderThanMilliseconds: day))
+    #expect(young.limit == .choice(.age) && young.offset == 1 && young.objects == 0)
+    let old = try await world.plan(LogFloorChoice(now: now + 2 * day, olderThanMilliseconds: day))
     #expect(old.limit == nil && old.offset == 4)
     // It writes without having read: it has seen two entries.
     clock.withLock { $0 += 2 * day }
     try await behind.set("title", of: "mine", to: 1)
     try await behind.sync(world.remote, .ship)
-    let held = try await world.plan(RemoteTrim.Policy(now: now + 2 * day, olderThanMilliseconds: day))
-    #expect(held.limit == .writer(behind.store.identity.replica) && held.offset == 1, "\(held)")
+    let held = try await world.plan(LogFloorChoice(now: now + 2 * day, olderThanMilliseconds: day))
+    #expect(held.limit == .choice(.writers([behind.store.identity.replica])) && held.offset == 1, "\(held)")
     world.close()
   }
 
@@ -196,7 +196,7 @@ struct LogsThatAreTrimmed {
     default: try await world.place.replace(.entry(of: incarnation, 2), with: nil)
     }
     let plan = try await world.trim()
-    #expect(plan.limit == (what == "entry" ? .damage : .snapshots) && plan.objects == 0)
+    #expect(plan.limit == (what == "entry" ? .damage : .choice(.snapshots)) && plan.objects == 0)
     #expect(try await world.offsets().count == (what == "entry" ? 15 : 16))
     world.close()
   }
@@ -398,7 +398,7 @@ struct LogsThatAreTrimmed {
   }
 }
 
-extension RemoteTrim.Policy {
+extension LogFloorChoice {
   /// All goes that may.
   fileprivate static let all = Self(now: 1 << 47, olderThanMilliseconds: 0)
 }

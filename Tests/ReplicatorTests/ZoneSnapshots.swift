@@ -76,6 +76,48 @@ struct ZoneSnapshots {
     close(devices)
   }
 
+  @Test("Later, all write of a former offset what was written there, also over a snapshot between")
+  func isCanonicalLater() async throws {
+    let devices = try [device("a", 1), device("b", 2), device("c", 3)]
+    var made: [SnapshotManifest] = []
+    for round in 0..<5 {
+      for (index, device) in devices.enumerated() {
+        // One is behind, so that what they write is concurrent.
+        try await write(round, on: device)
+        if index > 0 { try await device.sync(remote) }
+        if round > 0, index == 1 { try await write(9, on: devices[0]) }
+      }
+      try await settle(devices, remote)
+      made.append(try devices[round % 3].store.makeSnapshot(of: zone))
+    }
+    try await devices[1].set("title", of: "r0", to: .string("pending"))
+    func expect(_ expected: ArraySlice<SnapshotManifest>) throws {
+      for (index, device) in devices.enumerated() {
+        for manifest in expected {
+          let core = device.store.core
+          let found = try core.read {
+            try core.makeSnapshot(of: zone, at: manifest.offset, $0) { _, _ in }.manifest
+          }
+          #expect(found == manifest, "device \(index) at \(manifest.offset)")
+        }
+      }
+    }
+    try expect(made[...])
+    let kept = try devices[0].store.core.read { source in
+      try HistoryChoice(
+        of: source.readView.zones.number(of: zone), source, keeping: HistoryPolicy(logBytesMax: 0), at: 0,
+        devices[0].store.core.snapshots)
+    }
+    #expect(kept?.offset == made[4].offset)
+    for (device, manifest) in [(devices[0], made[1]), (devices[1], made[2])] {
+      try await device.store.begin(zone, with: manifest) { try device.store.snapshotPart($0, of: manifest) }
+    }
+    try expect(made[2...])
+    try await settle(devices, remote)
+    try await expectAgreement(devices, remote)
+    close(devices)
+  }
+
   @Test("A store retires its history: what it shows stays, and it syncs on", arguments: [false, true])
   func retired(reopens: Bool) async throws {
     let devices = try await world()

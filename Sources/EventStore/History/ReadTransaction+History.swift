@@ -93,7 +93,7 @@ extension ReadTransaction {
   }
 
   /// The last position whose transaction arrived by a time, if the clock was never set back; ``Position/start`` if
-  /// none did.
+  /// none did. Of what was retired it is one before the first that the store knows.
   ///
   /// - Parameter milliseconds: since 1970.
   /// - Complexity: O(log n) in the transactions.
@@ -106,6 +106,11 @@ extension ReadTransaction {
       let shown = try reader.lastPosition(before: Position(rawValue: middle).next)
       let isEarly = try shown.map { try reader.entry(at: $0).arrivedMilliseconds <= milliseconds } ?? true
       if isEarly { low = middle } else { high = middle - 1 }
+    }
+    if let begin = try view.zones.lastOrigin(), begin.position > .start, low <= begin.position.rawValue,
+      let arrived = begin.arrivedMilliseconds, milliseconds < arrived
+    {
+      return Position(rawValue: begin.position.rawValue - 1)
     }
     return Position(rawValue: low)
   }

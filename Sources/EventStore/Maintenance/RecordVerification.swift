@@ -43,7 +43,8 @@ struct RecordVerification {
     report.comparesRecords = live == all
     if live.isEmpty { return try checkParts(source, all) }
     let last = try source.lastPosition()
-    let fresh = try ScratchFold(of: source, through: last, snapshots, in: scratchDirectory) { done, total in
+    let fresh = try ScratchFold(of: source, .all(through: last), snapshots, in: scratchDirectory) {
+      done, total in
       try progress(VerificationProgress(step: .fold, done: done, total: total))
     }
     let tables = source.tables

@@ -67,6 +67,8 @@ public struct StoreInformation: Hashable, Sendable {
     public let offset: UInt64
     /// What the zone was before this position of the log, the store does not know any more.
     public let position: Position
+    /// When the transaction there arrived here, in milliseconds since 1970; nil if a former version retired the history.
+    public let arrivedMilliseconds: Int64?
   }
 
   /// One replica's part in a zone.
@@ -208,9 +210,18 @@ extension ReadTransaction {
       rejected: try rejectedSegments(in: zone),
       rereadFrom: try readView.lanes.rereading(of: number)?.first,
       closedLanes: try closedLanes(of: number, row),
-      origin: try readView.zones.origin(of: number).map {
-        StoreInformation.Origin(content: $0.content, offset: $0.offset, position: $0.position)
-      })
+      origin: try historyBegin(of: zone))
+  }
+
+  /// The snapshot that a zone's records begin with; nil if the log has all of its history.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  package func historyBegin(of zone: ZoneID) throws -> StoreInformation.Origin? {
+    try readView.zones.origin(of: readView.zones.number(of: zone)).map {
+      StoreInformation.Origin(
+        content: $0.content, offset: $0.offset, position: $0.position,
+        arrivedMilliseconds: $0.arrivedMilliseconds)
+    }
   }
 
   private func closedLanes(of zone: ZoneNumber, _ row: ZoneRow) throws -> [StoreInformation.ClosedLane] {

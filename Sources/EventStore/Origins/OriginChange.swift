@@ -12,14 +12,10 @@ struct OriginChange {
   /// Is among the store's files.
   let manifest: SnapshotManifest
 
-  /// - Parameters:
-  ///   - position: the last position of the log when the snapshot was made; nil for that of the commit.
-  ///   - progress: called with how many records are loaded, of how many; what it throws ends the work.
+  /// - Parameter progress: called with how many records are loaded, of how many; what it throws ends the work.
   /// - Throws: ``StoreError`` `outOfOrder` if the zone is not in the snapshot's log, or further than the snapshot cannot
   ///   replace what is there; `damaged`, `zoneUnknown`, `full`.
-  func run(
-    madeAt position: Position? = nil, _ progress: (_ done: UInt64, _ total: UInt64) throws -> Void
-  ) async throws {
+  func run(_ progress: (_ done: UInt64, _ total: UInt64) throws -> Void) async throws {
     let (zone, manifest, files) = (zone, manifest, core.snapshots)
     let number = try core.read { try $0.readView.zones.visible(zone).number }
     let head = try SnapshotHead(manifest) { try files.part($0, of: manifest) }
@@ -32,7 +28,7 @@ struct OriginChange {
     do {
       try await core.perform { store in
         try OriginCommit(store: store, zone: zone, manifest: manifest, head: head, files: files)
-          .run(loaded, madeAt: position)
+          .run(loaded)
       }
     } catch {
       await load.discard(loaded.state)
@@ -53,7 +49,7 @@ private struct OriginCommit {
   let files: SnapshotFiles
   var storage: TableStorage { store.storage }
 
-  func run(_ loaded: (state: StateNumber, assets: Set<AssetReference>), madeAt position: Position?) throws {
+  func run(_ loaded: (state: StateNumber, assets: Set<AssetReference>)) throws {
     let (number, incarnation) = try RemoteIngest(store).target(zone, manifest.incarnation)
     guard try storage.states.storedRowIfThere(of: loaded.state)?.status == .loading else {
       throw StoreError(.outOfOrder, "the state that a snapshot was loaded into is gone", hint: "try again")
@@ -62,6 +58,7 @@ private struct OriginCommit {
     _ = try files.manifest(of: manifest.content)
     try check()
     let replicas = try head.lanes.map { try storage.replicas.makeNumber(for: $0.id.replica) }
+    let last = try lastArrival(number, replicas)
     try putEntries(number, incarnation, replicas)
     for (lane, replica) in zip(head.lanes, replicas) {
       let name = Lane(zone: number, replica: replica, epoch: lane.id.epoch)
@@ -77,11 +74,10 @@ private struct OriginCommit {
       }
     }
     try storage.assets.setOriginAssets(loaded.assets, in: number) { try store.isHere($0) }
-    let last = try storage.lastPosition()
     try storage.zones.setOrigin(
       ZoneOrigin(
-        content: manifest.content, incarnation: incarnation, offset: manifest.offset,
-        position: position ?? last), of: number)
+        content: manifest.content, incarnation: incarnation, offset: manifest.offset, position: last.position,
+        arrivedMilliseconds: last.milliseconds), of: number)
     try storage.meta.countRewrite()
     storage.forgetSequences()
     storage.forgetPlacements()
@@ -93,6 +89,25 @@ private struct OriginCommit {
     }
     storage.setZoneRow(row, number)
     try Rebuild(store).refold(number, from: loaded.state)
+  }
+
+  /// The last position of what the snapshot has, and when that arrived: from there on the snapshot and the log know the zone.
+  /// The log's last one, and now, if the log does not have all of that.
+  private func lastArrival(
+    _ number: ZoneNumber, _ replicas: [ReplicaNumber]
+  ) throws -> (position: Position, milliseconds: Int64?) {
+    let known = try storage.zones.origin(of: number)
+    var last = Position.start
+    for (lane, replica) in zip(head.lanes, replicas) {
+      let name = Lane(zone: number, replica: replica, epoch: lane.id.epoch)
+      if try storage.retired(name) >= lane.last { continue }
+      guard let position = try storage.log.position(of: replica, name.epoch, lane.last, in: number) else {
+        return (try storage.lastPosition(), store.wallMilliseconds())
+      }
+      last = max(last, position)
+    }
+    if let known, known.position >= last { return (known.position, known.arrivedMilliseconds) }
+    return (last, last == .start ? nil : try storage.logReader.entry(at: last).arrivedMilliseconds)
   }
 
   /// Throws unless the snapshot may replace what is here.

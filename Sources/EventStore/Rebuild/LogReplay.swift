@@ -44,13 +44,16 @@ extension LogReplay {
   /// Folds the entry at a position, and returns how many bytes its body has. Of a zone that is gone nothing is left
   /// to be seen.
   ///
-  /// - Parameter part: what of an operation is folded, by its kind and the name of its record; nil for all of all.
+  /// - Parameters:
+  ///   - lanes: up to which sequences; nil for all.
+  ///   - part: what of an operation is folded, by its kind and the name of its record; nil for all of all.
   @discardableResult
   func fold(
-    _ source: borrowing ReadTransaction, at position: Position,
+    _ source: borrowing ReadTransaction, at position: Position, through lanes: [Lane: UInt64]? = nil,
     taking part: ((OperationKind, RawSpan) -> FoldedPart)? = nil
   ) throws -> Int {
     try source.readView.log.withEntryUnlessRemoved(at: position) { header, body in
+      if let lanes, header.sequence > lanes[header.lane] ?? 0 { return 0 }
       let state = try store.storage.zoneRowIfThere(header.zone)?.state ?? .none
       if state != .none { try fold(header, body: body, into: state, taking: part) }
       return body.byteCount
@@ -71,14 +74,22 @@ extension LogReplay {
   }
 
   /// Copies a table into an empty one.
+  ///
+  /// - Parameter zone: only the rows whose keys begin with its number; nil for all.
   static func copy(
-    _ from: Table, of source: borrowing ReadTransaction, to: Table, _ transaction: borrowing LMDBTransaction
+    _ from: Table, of source: borrowing ReadTransaction, to: Table, _ transaction: borrowing LMDBTransaction,
+    only zone: ZoneNumber? = nil
   ) throws {
+    let prefix = zone.map { TableKey.state(StateNumber(rawValue: $0.rawValue)) }
     var cursor = try source.transaction.openCursor(from)
-    var isThere = try cursor.first()
+    var isThere = if let prefix { try cursor.seek(atOrAfter: prefix.span) } else { try cursor.first() }
     while isThere {
-      try cursor.withEntry { key, value in try transaction.put(value, for: key, in: to, .append) }
-      isThere = try cursor.next()
+      isThere = try cursor.withEntry { key, value in
+        if let prefix, !key.hasPrefix(prefix.span.bytes) { return false }
+        try transaction.put(value, for: key, in: to, .append)
+        return true
+      }
+      if isThere { isThere = try cursor.next() }
     }
   }
 

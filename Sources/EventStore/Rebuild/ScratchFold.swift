@@ -1,10 +1,18 @@
 import LMDB
 import OperationFormat
 
-/// The records of a store at a position of its log, folded from the whole log into a scratch directory, which is
-/// removed with this object. It keeps nothing: it is what a verification compares a store with, and the oracle of
-/// ``StoreSnapshot``.
+/// Records of a store, folded from its log into a scratch directory, which is removed with this object. It keeps nothing:
+/// it is what a verification compares a store with, the oracle of ``StoreSnapshot``, and what a snapshot of a former offset
+/// is written from.
 final class ScratchFold {
+  /// What is folded.
+  enum Part {
+    /// All zones, up to a position of the log.
+    case all(through: Position)
+    /// One zone, and of each of its lanes the transactions up to a sequence.
+    case zone(ZoneID, ZoneNumber, through: [Lane: UInt64])
+  }
+
   private let environment: Environment
   private let tables: Tables
   private let directory: String
@@ -13,12 +21,12 @@ final class ScratchFold {
 
   /// - Parameters:
   ///   - source: the store.
-  ///   - position: the last position that counts.
+  ///   - part: what of it counts.
   ///   - snapshots: those that zones begin with.
   ///   - scratchDirectory: where to fold; nil for where the system keeps such files.
   ///   - progress: called now and then with how many transactions are done, of how many.
   init(
-    of source: borrowing ReadTransaction, through position: Position, _ snapshots: SnapshotFiles,
+    of source: borrowing ReadTransaction, _ part: Part, _ snapshots: SnapshotFiles,
     in scratchDirectory: String?,
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void
   ) throws {
@@ -28,19 +36,30 @@ final class ScratchFold {
       environment = try Environment(directory: directory, options: Environment.Options(sync: .none))
       let transaction = try environment.beginWrite()
       tables = try Tables(in: transaction, create: true)
-      let places = LogReplay.places(source.tables, tables)
-      for (from, to) in LogReplay.identities(source.tables, tables) + places {
+      for (from, to) in LogReplay.identities(source.tables, tables) {
         try LogReplay.copy(from, of: source, to: to, transaction)
       }
-      for (zone, row) in try source.readView.zones.rows() where row.state != .none {
-        try LogReplay.putEmptyState(row.state, of: zone, in: tables, transaction)
+      let zone: ZoneNumber? = if case .zone(_, let number, _) = part { number } else { nil }
+      for (from, to) in LogReplay.places(source.tables, tables) {
+        try LogReplay.copy(from, of: source, to: to, transaction, only: zone)
+      }
+      for (number, row) in try source.readView.zones.rows() where row.state != .none {
+        guard zone == nil || zone == number else { continue }
+        try LogReplay.putEmptyState(row.state, of: number, in: tables, transaction)
       }
       try transaction.commit()
     } catch {
       SystemEnvironment.removeScratchDirectory(directory)
       throw error
     }
-    try fold(source, through: position, snapshots, progress)
+    let store = StoreTransaction(
+      storage: TableStorage(tables: tables), identity: identity, wallMilliseconds: { 0 }, makeRandom: { 0 })
+    defer { store.abort() }
+    switch part {
+    case .all(let position): try fold(source, through: position, into: store, snapshots, progress)
+    case .zone(let zone, let number, let lanes):
+      try fold(source, zone, number, through: lanes, into: store, snapshots, progress)
+    }
   }
 
   deinit {
@@ -55,17 +74,11 @@ final class ScratchFold {
   }
 
   private func fold(
-    _ source: borrowing ReadTransaction, through last: Position, _ snapshots: SnapshotFiles,
-    _ progress: (_ done: UInt64, _ total: UInt64) throws -> Void
+    _ source: borrowing ReadTransaction, through last: Position, into store: StoreTransaction,
+    _ snapshots: SnapshotFiles, _ progress: (_ done: UInt64, _ total: UInt64) throws -> Void
   ) throws {
-    let store = StoreTransaction(
-      storage: TableStorage(tables: tables), identity: identity, wallMilliseconds: { 0 }, makeRandom: { 0 })
-    defer { store.abort() }
     try store.begin(try environment.beginWrite())
-    try store.loadOrigins(of: source, snapshots) {
-      try store.commit()
-      try store.begin(try environment.beginWrite())
-    }
+    try store.loadOrigins(of: source, snapshots) { try next(store) }
     try store.commit()
     var done = Position.start
     while done < last {
@@ -79,5 +92,33 @@ final class ScratchFold {
       try store.commit()
       try progress(done.rawValue, last.rawValue)
     }
+  }
+
+  private func fold(
+    _ source: borrowing ReadTransaction, _ zone: ZoneID, _ number: ZoneNumber, through lanes: [Lane: UInt64],
+    into store: StoreTransaction, _ snapshots: SnapshotFiles,
+    _ progress: (_ done: UInt64, _ total: UInt64) throws -> Void
+  ) throws {
+    try store.begin(try environment.beginWrite())
+    try store.loadOrigins(of: source, snapshots, only: number) { try next(store) }
+    let last = try source.lastPosition()
+    var replay = try LogReplay(store)
+    var byteCount = 0
+    try LogReader(source.readView).forEachPosition(after: .start, in: zone) { position in
+      byteCount += try replay.fold(source, at: position, through: lanes)
+      guard byteCount >= LogReplay.stepBytesMax else { return true }
+      byteCount = 0
+      try next(store)
+      replay = try LogReplay(store)
+      try progress(position.rawValue, last.rawValue)
+      return true
+    }
+    try store.commit()
+  }
+
+  /// Begins the next transaction of the scratch directory.
+  private func next(_ store: StoreTransaction) throws {
+    try store.commit()
+    try store.begin(try environment.beginWrite())
   }
 }

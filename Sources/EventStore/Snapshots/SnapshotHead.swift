@@ -46,6 +46,9 @@ package struct SnapshotHead: Sendable {
   /// The hash of the entry at an offset, from 1.
   package func hash(at offset: UInt64) -> ContentHash { entries[Int(offset) - 1].row.hash }
 
+  /// When each entry came, in milliseconds since 1970; nil if it does not say so.
+  package var received: [UInt64?] { entries.map(\.row.receivedMilliseconds) }
+
   /// The hash and the chain of each entry, and whether the remote states the chain there.
   package var links: [(hash: ContentHash, chain: LogChain?, isStated: Bool)] {
     entries.map { ($0.row.hash, $0.row.chain, $0.row.isChainStated) }

@@ -77,11 +77,14 @@ struct SnapshotLoad {
 extension StoreTransaction {
   /// Loads the snapshots that the zones of a store begin with into the empty states of the same zones here.
   ///
-  /// - Parameter commit: called between steps.
+  /// - Parameters:
+  ///   - only: the only zone; nil for all.
+  ///   - commit: called between steps.
   func loadOrigins(
-    of source: borrowing ReadTransaction, _ files: SnapshotFiles, commit: () throws -> Void = {}
+    of source: borrowing ReadTransaction, _ files: SnapshotFiles, only: ZoneNumber? = nil,
+    commit: () throws -> Void = {}
   ) throws {
-    for (zone, origin) in try source.readView.zones.origins() {
+    for (zone, origin) in try source.readView.zones.origins() where only == nil || only == zone {
       guard let state = try source.readView.zoneRowIfThere(zone)?.state, state != .none else { continue }
       let manifest = try files.manifest(of: origin.content)
       let loader = SnapshotLoader(manifest, into: state) { try files.part($0, of: manifest) }

@@ -1,9 +1,12 @@
 import OperationFormat
 
-/// Writes the content of a snapshot of a zone, from one read of a store that is settled there.
+/// Writes the content of a snapshot of a zone, from one read of a store that is settled there, or was at an offset.
 ///
-/// Two stores that are settled at one offset write the same bytes.
+/// Two stores that are settled at one offset write the same bytes, also later.
 final class SnapshotWriter {
+  /// The zone's lanes and the entries of its remote log.
+  private let log: ReadView
+  /// The zone's records at the token.
   private let view: ReadView
   private let zone: ZoneNumber
   private let incarnation: IncarnationNumber
@@ -12,35 +15,52 @@ final class SnapshotWriter {
   private let id: ZoneID
   private var encoder: SnapshotEncoder
 
+  /// - Parameter past: an offset before the token, and the records as the log makes them up to there; nil for those at the
+  ///   token.
   /// - Throws: ``StoreError`` `unsettled` if the store has folded something else than the log up to its token;
   ///   `zoneUnknown`, `newerFormat`, `damaged`.
   init(
-    of id: ZoneID, _ read: borrowing ReadTransaction, keep: @escaping (Int, [UInt8]) throws -> Void
+    of id: ZoneID, _ read: borrowing ReadTransaction, past: (offset: UInt64, records: ReadView)? = nil,
+    keep: @escaping (Int, [UInt8]) throws -> Void
   ) throws {
-    view = read.readView
-    let (number, row) = try view.zones.visible(id)
-    guard let token = row.token, token.offset > 0 else {
-      throw StoreError.unsettled(id, "it has not read anything of a remote log")
+    log = read.readView
+    view = past?.records ?? log
+    var token = try Self.checkedToken(of: id, log)
+    let (number, row) = try log.zones.visible(id)
+    if let past {
+      token.offset = past.offset
+      token.hash = try log.segments.hash(at: past.offset, in: number, token.incarnation)
+    } else if try read.pendingCount(in: id) > 0 {
+      throw StoreError.unsettled(id, "something waits to be sent")
+    } else if try log.segments.hasAny(in: number, token.incarnation, from: token.offset + 1) {
+      throw StoreError.unsettled(id, "something was sent that was not read back")
     }
     (self.id, zone, state, self.token, incarnation) = (id, number, row.state, token, token.incarnation)
     encoder = SnapshotEncoder(keep)
+  }
+
+  /// The token of a zone that was folded up to there.
+  ///
+  /// - Throws: ``StoreError`` `unsettled`, `zoneUnknown`, `newerFormat`, `damaged`.
+  static func checkedToken(of id: ZoneID, _ log: ReadView) throws -> ZoneRow.Token {
+    let (zone, row) = try log.zones.visible(id)
+    guard let token = row.token, token.offset > 0 else {
+      throw StoreError.unsettled(id, "it has not read anything of a remote log")
+    }
     if row.building != .none || row.isBaseBehindToken {
       throw StoreError.unsettled(id, "its records are being folded again")
     }
-    if try read.pendingCount(in: id) > 0 { throw StoreError.unsettled(id, "something waits to be sent") }
-    if try view.segments.hasAny(in: zone, token.incarnation, from: token.offset + 1) {
-      throw StoreError.unsettled(id, "something was sent that was not read back")
-    }
-    if try view.lanes.rereading(of: zone) != nil {
+    if try log.lanes.rereading(of: zone) != nil {
       throw StoreError.unsettled(id, "its log is being read again")
     }
-    if try !view.meta.unfoldedKinds().isEmpty {
+    if try !log.meta.unfoldedKinds().isEmpty {
       throw StoreError(
         .newerFormat, "the log has operations that this version does not fold", hint: "update Tributary")
     }
-    if try view.placements.hasOtherIncarnation(than: token.incarnation, of: zone) {
+    if try log.placements.hasOtherIncarnation(than: token.incarnation, of: zone) {
       throw StoreError.unsettled(id, "it was in another remote log before")
     }
+    return token
   }
 
   /// Writes all of it.
@@ -63,11 +83,11 @@ final class SnapshotWriter {
     }
     let content = try encoder.finish()
     try progress(records)
-    guard let chain = try view.segments.chain(at: token.offset, in: zone, incarnation) else {
+    guard let chain = try log.segments.chain(at: token.offset, in: zone, incarnation) else {
       throw StoreError.unsettled(id, "the chain of its log is not known")
     }
     return SnapshotManifest(
-      zone: ZoneID(name: id.name), incarnation: try view.incarnations.identity(of: incarnation),
+      zone: ZoneID(name: id.name), incarnation: try log.incarnations.identity(of: incarnation),
       offset: token.offset, hash: token.hash, chain: chain, content: content, digest: digest.finish(),
       records: records, parts: encoder.parts)
   }
@@ -77,27 +97,28 @@ final class SnapshotWriter {
   /// - Returns: the lanes with their replicas, in order.
   private func appendLanes() throws -> [SnapshotContent.Lane] {
     var found: Set<SnapshotContent.Lane> = []
-    try view.segments.forEach(in: zone, incarnation, upTo: token.offset) { _, row in
+    try log.segments.forEach(in: zone, incarnation, upTo: token.offset) { _, row in
       if !row.isQuarantined { found.insert(SnapshotContent.Lane(replica: row.replica, epoch: row.epoch)) }
     }
-    let lanes = try found.map { ($0, try view.replicas.identity(of: $0.replica)) }
+    let lanes = try found.map { ($0, try log.replicas.identity(of: $0.replica)) }
       .sorted { ($0.1.rawValue, $0.0.epoch) < ($1.1.rawValue, $1.0.epoch) }
     for (lane, _) in lanes { encoder.define(lane) }
     encoder.writer.append(count: lanes.count)
     for (lane, replica) in lanes {
       let (number, epoch) = (lane.replica, lane.epoch)
-      let last = try view.placements.lastPlaced(number, epoch, in: zone, incarnation)
+      let last = try log.placements.lastPlaced(
+        number, epoch, in: zone, incarnation, before: token.offset + 1)
       encoder.writer.append(bigEndian: replica.rawValue)
       encoder.writer.append(varint: UInt64(epoch))
       encoder.writer.append(varint: last)
-      encoder.writer.append(
-        varint: try view.lanes.closure(of: number, epoch, in: zone, incarnation) ?? 0)
+      let closure = try log.lanes.closure(of: number, epoch, in: zone, incarnation) ?? 0
+      encoder.writer.append(varint: closure <= token.offset ? closure : 0)
       encoder.writer.append(littleEndian: try lastTimestamp(of: number, epoch, last).rawValue)
-      let parent = last > 0 ? try view.lanes.parent(of: number, epoch, in: zone) : nil
+      let parent = last > 0 ? try log.lanes.parent(of: number, epoch, in: zone) : nil
       encoder.writer.append(
         varint: try parent.map { try encoder.index(of: $0.replica, $0.epoch) + 1 } ?? 0)
       if let parent { encoder.writer.append(varint: parent.sequence) }
-      let steps = try LaneBases(view, zone, incarnation).steps(of: number, epoch, through: last)
+      let steps = try LaneBases(log, zone, incarnation).steps(of: number, epoch, through: last)
       encoder.writer.append(count: steps.count)
       var before: UInt64 = 0
       for step in steps {
@@ -113,18 +134,18 @@ final class SnapshotWriter {
 
   private func lastTimestamp(of replica: ReplicaNumber, _ epoch: UInt32, _ last: UInt64) throws -> Timestamp {
     if last == 0 { return Timestamp(rawValue: 0) }
-    if let position = try view.log.position(of: replica, epoch, last, in: zone) {
-      return try LogReader(view).entry(at: position).transaction.timestamp
+    if let position = try log.log.position(of: replica, epoch, last, in: zone) {
+      return try LogReader(log).entry(at: position).transaction.timestamp
     }
     let lane = Lane(zone: zone, replica: replica, epoch: epoch)
-    return try view.lanes.retirement(of: lane)?.timestamp ?? Timestamp(rawValue: 0)
+    return try log.lanes.retirement(of: lane)?.timestamp ?? Timestamp(rawValue: 0)
   }
 
   private func appendEntries(_ lanes: [SnapshotContent.Lane]) throws {
     encoder.writer.append(varint: token.offset)
     var next: UInt64 = 1
-    try view.segments.forEach(in: zone, incarnation, upTo: token.offset) { offset, row in
-      guard offset == next, let chain = try view.segments.chain(at: offset, in: zone, incarnation) else {
+    try log.segments.forEach(in: zone, incarnation, upTo: token.offset) { offset, row in
+      guard offset == next, let chain = try log.segments.chain(at: offset, in: zone, incarnation) else {
         throw StoreError(
           .damaged, "the entry at offset \(next) of zone “\(id)” is missing from the store",
           hint: StoreError.damageHint)

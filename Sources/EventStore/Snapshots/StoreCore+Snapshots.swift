@@ -11,8 +11,6 @@ extension StoreCore {
   /// A snapshot that was made of a zone.
   struct MadeSnapshot: Sendable {
     var manifest: SnapshotManifest
-    /// The last position of the log that it has seen.
-    var position: Position
     /// Whether its files were not there before.
     var isNew: Bool
   }
@@ -21,11 +19,10 @@ extension StoreCore {
   func makeSnapshot(of zone: ZoneID, _ progress: @escaping (UInt64) throws -> Void) throws -> MadeSnapshot {
     if configuration.isReadOnly { throw StoreError.readOnly(directory) }
     return try read { source in
-      let position = try source.lastPosition()
       let made = try snapshots.make { keep in
         try SnapshotWriter(of: zone, source, keep: keep).write(progress: progress)
       }
-      return MadeSnapshot(manifest: made.manifest, position: position, isNew: made.isNew)
+      return MadeSnapshot(manifest: made.manifest, isNew: made.isNew)
     }
   }
 

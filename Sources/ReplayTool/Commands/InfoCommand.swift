@@ -1,5 +1,6 @@
 import ArgumentParser
 import EventStore
+import OperationFormat
 
 /// `replay info`: counts what is in a store.
 struct InfoCommand: StoreCommand {
@@ -103,7 +104,7 @@ private struct InfoPage {
     if let origin = zone.origin {
       try row(
         "begins",
-        "at position \(origin.position), with a snapshot at offset \(origin.offset): what was before was retired"
+        "\(Display.begin(origin)), with a snapshot at offset \(origin.offset): what was before was retired"
       )
     }
     if let offset = zone.rereadFrom {
@@ -210,9 +211,10 @@ extension StoreInformation.Zone {
         }),
       "rereadFrom": rereadFrom.map { .number($0) },
       "origin": origin.map {
-        .object([
+        .members([
           "content": .text($0.content), "offset": .number($0.offset),
           "position": .number($0.position.rawValue),
+          "time": $0.arrivedMilliseconds.map { .string(CalendarTime.text(milliseconds: $0)) },
         ])
       },
       "closedLanes": .array(closedLanes.map(\.json)),

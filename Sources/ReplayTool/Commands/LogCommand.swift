@@ -1,12 +1,14 @@
 import ArgumentParser
 import EventStore
+import OperationFormat
 
 /// `replay log`: lists the transactions of a store, one line each.
 struct LogCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "log", abstract: "Lists transactions in the order in which the store received them.",
     discussion: """
-      A line has: position, time, replica, author, zone, label, count of operations. Filters by time use the printed time. A \
+      A line has: position, time, replica, author, zone, label, count of operations. Last, where the history of a zone begins \
+      of which a part was retired. Filters by time use the printed time. A \
       replica's epoch follows after a dot if it is not 0: it distinguishes copies of one store.
 
       Example: replay log notes.store --record shopping:milk --operations
@@ -57,18 +59,7 @@ struct LogCommand: StoreCommand {
       throw error
     }
     try page.flush()
-    if !store.json, limit == nil {
-      try opened.read { transaction in
-        for zone in try transaction.zones() where filter.zone == nil || filter.zone == zone {
-          guard let position = try transaction.retiredThrough(of: zone), position > filter.after else {
-            continue
-          }
-          try console.output.line(
-            console.output.styled(
-              "the history of \(Display.zone(zone)) up to position \(position) was retired", .quiet))
-        }
-      }
-    }
+    if limit == nil { try opened.read { try printBegins($0, filter, console.output) } }
     if page.isEmpty, !follow, !store.json {
       try console.output.line(console.output.styled("no transactions", .quiet))
     }
@@ -82,6 +73,30 @@ struct LogCommand: StoreCommand {
       try page.flush()
     }
     return nil
+  }
+
+  /// Says where the history of zones begins of which a part was retired.
+  private func printBegins(
+    _ transaction: borrowing ReadTransaction, _ filter: LogFilter.Resolved, _ output: Output
+  ) throws {
+    for zone in try transaction.zones() where filter.zone == nil || filter.zone == zone {
+      guard let origin = try transaction.historyBegin(of: zone), origin.position > filter.after else {
+        continue
+      }
+      if store.json {
+        try output.line(
+          .members([
+            "zone": .text(zone), "retiredThrough": .number(origin.position.rawValue),
+            "time": origin.arrivedMilliseconds.map { .string(CalendarTime.text(milliseconds: $0)) },
+          ]))
+      } else {
+        let time = origin.arrivedMilliseconds.map { " (\(CalendarTime.text(milliseconds: $0)))" } ?? ""
+        try output.line(
+          output.styled(
+            "the history of \(Display.zone(zone)) up to position \(origin.position)\(time) was retired",
+            .quiet))
+      }
+    }
   }
 
   /// Lists the transactions after a position.

@@ -11,7 +11,7 @@ struct TrimCommand: ReplayCommand {
       Without --write it only says what would go, and why no more does.
 
       Stores put snapshots of their zones at a remote as its logs grow. A log is trimmed up to the snapshot before its newest \
-      one, and begins with that. Both are read whole first, and compared with the log. Entries stay that are younger than --older-than, and those \
+      one, and begins with that. Both are read whole first, and compared with the log. Entries stay that are younger than --older-than by their receive times, and those \
       that a writer who was there since has not seen. A store that has not read up to where the log then begins starts with a \
       snapshot when it syncs next: it keeps what it has not sent, and loses nothing. Who has the history in a store keeps it; \
       the remote does not have it any more.
@@ -70,7 +70,7 @@ struct TrimCommand: ReplayCommand {
         hint: "run the command without --zone to see the remote's zones", exit: .input)
     }
     let trim = RemoteTrim(remote)
-    let policy = RemoteTrim.Policy(
+    let policy = LogFloorChoice(
       now: UInt64(max(0, SystemEnvironment.wallMilliseconds())), olderThanMilliseconds: olderThan * 86_400_000
     )
     let logs = try await trim.plan(audit, listed, policy)
@@ -102,7 +102,7 @@ struct TrimCommand: ReplayCommand {
                 "begins": .number(log.offset), "began": .number(log.first),
                 "objects": .number(log.objects), "bytes": .number(log.bytes),
                 "limit": log.limit.map { .string(Self.word($0)) },
-                "writer": Self.writer(log.limit).map { .text($0) },
+                "writers": Self.writers(log.limit).map { .array($0.map { .text($0) }) },
               ])
             }),
         ]))
@@ -121,24 +121,26 @@ struct TrimCommand: ReplayCommand {
 
   private static func word(_ limit: RemoteTrim.Limit) -> String {
     switch limit {
-    case .snapshots: "snapshots"
-    case .age: "age"
-    case .writer: "writer"
+    case .choice(.snapshots): "snapshots"
+    case .choice(.age): "age"
+    case .choice(.writers): "writers"
     case .damage: "damage"
     }
   }
 
-  private static func writer(_ limit: RemoteTrim.Limit?) -> ReplicaID? {
-    if case .writer(let replica)? = limit { replica } else { nil }
+  private static func writers(_ limit: RemoteTrim.Limit?) -> [ReplicaID]? {
+    if case .choice(.writers(let replicas))? = limit { replicas } else { nil }
   }
 
   private func text(_ limit: RemoteTrim.Limit) -> String {
     switch limit {
-    case .snapshots:
+    case .choice(.snapshots):
       "more stays, because the log has fewer than two snapshots that can be read: stores make one as it grows"
-    case .age: "more stays, because it is not older than \(Display.count(olderThan, "day"))"
-    case .writer(let replica):
-      "more stays, because the writer \(replica) was there since, and has not seen it"
+    case .choice(.age):
+      "more stays, because it is not older than \(Display.count(olderThan, "day"))"
+    case .choice(.writers(let replicas)):
+      "more stays, because these writers were there since, and have not seen it: "
+        + replicas.map { "\($0)" }.joined(separator: ", ")
     case .damage:
       "all stays, because the log is damaged: `replay remote \(address.argument)` says what is wrong"
     }

@@ -52,6 +52,40 @@ enum Inputs {
     return rest < 0 ? quotient - 1 : quotient
   }
 
+  /// An age in milliseconds: `30d`, `12h`, `90min`, `5s`.
+  static func age(_ text: String) throws -> Int64 {
+    let units: [(String, UInt64)] = [("min", 60_000), ("d", 86_400_000), ("h", 3_600_000), ("s", 1000)]
+    guard let number = number(text, units), number <= UInt64(Int64.max) else {
+      throw ToolError.input(
+        "ageInvalid", "“\(Display.plain(text))” is not an age", hint: "write it as 30d, 12h, 90min or 5s")
+    }
+    return Int64(number)
+  }
+
+  /// A number of bytes: `100MB`, `2GiB`, `500`.
+  static func byteCount(_ text: String) throws -> UInt64 {
+    let units: [(String, UInt64)] = [
+      ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("KB", 1000), ("MB", 1_000_000),
+      ("GB", 1_000_000_000), ("", 1),
+    ]
+    guard let number = number(text, units) else {
+      throw ToolError.input(
+        "sizeInvalid", "“\(Display.plain(text))” is not a size", hint: "write it as 100MB, 2GiB or 5000")
+    }
+    return number
+  }
+
+  /// A whole number times the unit at its end.
+  private static func number(_ text: String, _ units: [(name: String, factor: UInt64)]) -> UInt64? {
+    guard let unit = units.first(where: { text.hasSuffix($0.name) }) else { return nil }
+    let digits = text.dropLast(unit.name.count)
+    guard !digits.isEmpty, digits.allSatisfy({ "0"..."9" ~= $0 }), let number = UInt64(digits) else {
+      return nil
+    }
+    let (product, overflow) = number.multipliedReportingOverflow(by: unit.factor)
+    return overflow ? nil : product
+  }
+
   /// Throws unless the store has the zone.
   static func check(_ zone: ZoneID, in transaction: borrowing ReadTransaction) throws {
     // The list of all zones is read only for the message.

@@ -1,4 +1,5 @@
 import EventStore
+import OperationFormat
 
 /// Texts for people: safe for a terminal whatever the data contains, and short if requested.
 enum Display {
@@ -67,6 +68,12 @@ enum Display {
 
   static func time(_ timestamp: Timestamp) -> String {
     CalendarTime.text(milliseconds: timestamp.milliseconds)
+  }
+
+  /// `at position 12, arrived 2026-01-31T09:05:00.000Z`: where the history of a zone begins, of which a part was retired.
+  static func begin(_ origin: StoreInformation.Origin) -> String {
+    "at position \(origin.position)"
+      + (origin.arrivedMilliseconds.map { ", \(CalendarTime.text(milliseconds: $0))" } ?? "")
   }
 
   /// A number with separated thousands: `1,234,567`.

@@ -72,7 +72,8 @@ package enum ReplicatorTimer: Hashable, Sendable, CaseIterable {
 /// 9. After a failure that says that the log is another one, is not there or may not be read, NOTHING is
 ///    appended. What the log has lost at its end is put back first, where nothing has taken its place. Where
 ///    something has, the log is read again to its end, and then what it lacks is appended as what is pending.
-/// 10. Space of removed zones is freed AFTER all zones are done.
+/// 10. Space of removed zones is freed AFTER all zones are done, and history is retired after that.
+/// 11. A log is trimmed ONLY AFTER this round has put a snapshot of it at the remote.
 ///
 /// What performs the effects must keep:
 ///
@@ -227,7 +228,7 @@ package struct ReplicatorMachine: Sendable {
     var round = SyncRound(
       steps: steps, selection: selection, rules: rules, zonesAtOnceMax: policy.zonesAtOnceMax,
       assetChunksMax: isRunning ? max(1, policy.assetChunksInRoundMax) : nil,
-      snapshotBytesMin: policy.snapshotBytesMin, searches: searches.byZone,
+      policy: policy, searches: searches.byZone,
       holds: holds, look: look, unsettled: unsettled, lastPage: lastPage, misplacedResults: misplacedResults)
     look = RoundLook()
     let effects = round.start()

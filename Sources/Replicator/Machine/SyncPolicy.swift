@@ -1,4 +1,6 @@
-/// When a running replicator makes rounds. All times are in milliseconds.
+public import EventStore
+
+/// When a running replicator makes rounds, and what it lets go of. All times are in milliseconds.
 public struct SyncPolicy: Hashable, Sendable {
   /// How long a local commit waits for others before it is shipped with them.
   public var commitDelayMilliseconds: Int64 = 250
@@ -31,6 +33,20 @@ public struct SyncPolicy: Hashable, Sendable {
   /// A zone gets a snapshot at its remote once its log has so many bytes of transactions after the last one, and as many as
   /// that has: new stores begin with it. A store makes it after a round in which it has sent something.
   public var snapshotBytesMin: UInt64 = 4 << 20
+
+  /// How old the entries of a zone's log at the remote must be to go, for which its snapshots stand; nil to keep all. After a
+  /// store has put a snapshot there, it lets the log begin with the one before, or an older one, so that nothing goes that is
+  /// younger, nor anything that a writer has not seen that wrote since. The times are those that the entries state.
+  ///
+  /// A store that was away for longer begins with a snapshot when it comes back, and keeps what it has not sent. Programs of
+  /// former versions cannot read a trimmed log: update them all before you set it. 90 days is a good value.
+  public var trimMilliseconds: Int64?
+
+  /// How much of each zone's history this store keeps. A round that asks for every zone lets go of the rest, of zones that
+  /// are in sync, once that is as much as what stays. So a zone has at most about twice of what the policy says.
+  public var history = HistoryPolicy.everything
+  /// So many bytes of the log of a zone must go at least.
+  public var historyBytesMin: UInt64 = 1 << 20
 
   /// The most logs of one call of ``RemoteLog/heads(of:list:)``.
   public static let headsMax = 4096

@@ -15,6 +15,8 @@ package enum RoundEffect: Hashable, Sendable {
   case zone(ZoneID, ZoneEffect)
   /// Free the space of zones that were removed.
   case reclaim
+  /// Retire what a policy does not keep of the history of zones, where that is enough.
+  case retireHistory(of: [ZoneID], keeping: HistoryPolicy, bytesMin: UInt64)
 }
 
 extension RoundEffect {
@@ -36,6 +38,7 @@ package enum RoundResult: Sendable {
   case appliedZoneEvents(ZoneListReport)
   case zone(ZoneID, ZoneResult)
   case reclaimed
+  case retiredHistory([RetiredHistory])
   /// The effect failed, and it was no zone's.
   case failed(SyncFailure)
 }
@@ -54,7 +57,7 @@ struct SyncRound: Sendable {
   private let rules: ZoneRules
   private let zonesAtOnceMax: Int
   private let assetChunksMax: Int?
-  private let snapshotBytesMin: UInt64
+  private let policy: SyncPolicy
   private let misplacedResults: MisplacedResults
   /// What hints say.
   let look: RoundLook
@@ -86,6 +89,7 @@ struct SyncRound: Sendable {
     case readingZones
     case syncing(Zones)
     case reclaiming
+    case retiring
     /// The report is final.
     case over
   }
@@ -118,7 +122,7 @@ struct SyncRound: Sendable {
 
   /// - Parameters:
   ///   - assetChunksMax: the most chunks of assets that move in each zone; nil for any number.
-  ///   - snapshotBytesMin: see ``SyncPolicy``.
+  ///   - policy: says what is let go of, and when snapshots are made.
   ///   - searches: how far earlier rounds looked for the zones' assets.
   ///   - holds: the ``holds`` of the round before.
   ///   - look: what hints say since the round before.
@@ -126,8 +130,7 @@ struct SyncRound: Sendable {
   ///   - lastPage: the ``lastPage`` of the round before.
   init(
     steps: SyncSteps, selection: ZoneSelection, rules: ZoneRules = ZoneRules(), zonesAtOnceMax: Int,
-    assetChunksMax: Int? = nil,
-    snapshotBytesMin: UInt64 = SyncPolicy().snapshotBytesMin,
+    assetChunksMax: Int? = nil, policy: SyncPolicy = SyncPolicy(),
     searches: [ZoneID: AssetSearch] = [:], holds: [ZoneID: SyncFailure] = [:],
     look: RoundLook = .thorough, unsettled: Set<ZoneID> = [], lastPage: ZoneEventPage? = nil,
     misplacedResults: MisplacedResults = .standard
@@ -137,7 +140,7 @@ struct SyncRound: Sendable {
     self.rules = rules
     self.zonesAtOnceMax = max(1, zonesAtOnceMax)
     self.assetChunksMax = assetChunksMax
-    self.snapshotBytesMin = snapshotBytesMin
+    self.policy = policy
     self.searches = searches
     self.holds = holds
     self.look = look
@@ -180,14 +183,21 @@ struct SyncRound: Sendable {
       for zone in applied.removed { report.zones.append(ZoneReport(zone, .removed)) }
       return hasMore ? fetchList(list) : enter(.readingZones, .readState)
     case (.readingZones, .state(let state)): return beginZones(state)
-    case (.reclaiming, .reclaimed): return end()
+    case (.reclaiming, .reclaimed): return retire()
+    case (.retiring, .retiredHistory(let retired)):
+      report.retired = retired
+      return end()
+    case (.retiring, .failed(let failure)) where failure.errorCode != .init(StoreError.Code.closed):
+      report.retirementFailure = failure
+      return end()
     case (.fetchingList(let list), .failed(let failure)),
       (.applyingList(let list, hasMore: true), .failed(let failure)):
       guard list.mayForgetPlace, failure.errorCode == .wentBack else { return fail(failure) }
       lastPage = nil
       return enter(.readingState(mayForgetPlace: false), .forgetPlaceInZoneList)
     case (.readingState, .failed(let failure)), (.applyingList, .failed(let failure)),
-      (.readingZones, .failed(let failure)), (.reclaiming, .failed(let failure)):
+      (.readingZones, .failed(let failure)), (.reclaiming, .failed(let failure)),
+      (.retiring, .failed(let failure)):
       return fail(failure)
     default: return misplace(caseName(result))
     }
@@ -271,7 +281,7 @@ struct SyncRound: Sendable {
       let isUnchanged = isIdle(zone) && zone.token.map { heads.ends(at: $0) } ?? false
       return ZoneRound(
         zone, steps: steps, isLogUnchanged: isUnchanged, assetChunksMax: assetChunksMax,
-        snapshotBytesMin: snapshotBytesMin, answer: rules.answer,
+        policy: policy, answer: rules.answer,
         search: search ?? AssetSearch(),
         hold: zone.attachment == .attached ? holds[zone.zone] : nil, misplacedResults: misplacedResults)
     }
@@ -317,7 +327,18 @@ struct SyncRound: Sendable {
       return effects
     }
     let hasRemoved = report.zones.contains { $0.status == .removed }
-    return zones.hasLeftovers || hasRemoved ? enter(.reclaiming, .reclaim) : end()
+    return zones.hasLeftovers || hasRemoved ? enter(.reclaiming, .reclaim) : retire()
+  }
+
+  /// Lets go of history, in a round that asks for every zone.
+  private mutating func retire() -> [RoundEffect] {
+    let zones = report.zones.filter { $0.status == .inSync }.map(\.zone).sorted()
+    guard policy.history != .everything, look.isThorough, report.failure == nil, !zones.isEmpty else {
+      return end()
+    }
+    return enter(
+      .retiring,
+      .retireHistory(of: zones, keeping: policy.history, bytesMin: policy.historyBytesMin))
   }
 
   /// Keeps a zone's report.

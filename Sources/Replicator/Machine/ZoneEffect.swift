@@ -26,6 +26,8 @@ package enum ZoneEffect: Hashable, Sendable {
   case acknowledge(SegmentHeader, SegmentPlace)
   /// Make a snapshot of the zone, and put it at the remote, unless another store has.
   case makeSnapshot(IncarnationID)
+  /// Let the remote's log begin with an older snapshot: entries that are old enough go, and that nobody needs.
+  case trim(IncarnationID, olderThanMilliseconds: UInt64)
   /// Find an asset that is here now, and that an earlier segment was shipped without.
   case findUnsentAsset(after: AssetReference?)
   /// Find an asset that is not here, and that a transaction after a position names.
@@ -63,6 +65,8 @@ package enum ZoneResult: Sendable {
   case acknowledged(IngestReport)
   /// Whether it was made.
   case madeSnapshot(Bool)
+  /// The offset at which the log begins now; nil if it stays as it was.
+  case trimmed(UInt64?)
   /// How many entries were put back, and whether this client may do so.
   case putBack(Int, isAllowed: Bool = true)
   /// Nil: there is none.

@@ -21,6 +21,7 @@ extension ZoneRound {
   /// | `appending` | `append` | `appended` |
   /// | `acknowledging` | `acknowledge` | `acknowledged` |
   /// | `makingSnapshot` | `makeSnapshot` | `madeSnapshot` |
+  /// | `trimming` | `trim` | `trimmed` |
   /// | `findingUnsentAsset` | `findUnsentAsset` | `foundUnsentAsset` |
   /// | `uploadingUnsentAsset` | `upload` | `uploaded` |
   /// | `findingAsset` | `findAsset` | `foundAsset` |
@@ -47,6 +48,7 @@ extension ZoneRound {
     case appending(Pass, PackedSegment)
     case acknowledging(Pass, PackedSegment)
     case makingSnapshot(IncarnationID)
+    case trimming(IncarnationID)
     case findingUnsentAsset(IncarnationID)
     case uploadingUnsentAsset(IncarnationID)
     case findingAsset(IncarnationID)

@@ -39,20 +39,20 @@ struct ZoneRound: Sendable {
   /// Whether the log was closed, and was opened again in this round.
   private var hasReopened = false
   private var assets: ZoneAssets
-  private let snapshotBytesMin: UInt64
+  private let policy: SyncPolicy
   /// How many bytes of transactions were sent, unpacked.
   private var sentBytes: UInt64 = 0
 
   /// - Parameters:
   ///   - isLogUnchanged: whether the log is not read.
   ///   - assetChunksMax: the most chunks of assets that move in the round; nil for any number.
-  ///   - snapshotBytesMin: see `SyncPolicy`.
+  ///   - policy: says when snapshots are made, and logs trimmed.
   ///   - answer: what becomes of the zone if its log has ended.
   ///   - search: how far earlier rounds looked for assets.
   ///   - hold: the ``hold`` of the round before.
   init(
     _ state: ZoneSyncState, steps: SyncSteps, isLogUnchanged: Bool = false, assetChunksMax: Int? = nil,
-    snapshotBytesMin: UInt64 = SyncPolicy().snapshotBytesMin,
+    policy: SyncPolicy = SyncPolicy(),
     answer: @escaping @Sendable (ZoneID, ZoneFate) -> ZoneEndAnswer = ZoneRules().answer,
     search: AssetSearch = AssetSearch(), hold: SyncFailure? = nil,
     misplacedResults: MisplacedResults = .standard
@@ -62,7 +62,7 @@ struct ZoneRound: Sendable {
     self.steps = steps
     self.isLogUnchanged = isLogUnchanged
     self.misplacedResults = misplacedResults
-    self.snapshotBytesMin = snapshotBytesMin
+    self.policy = policy
     self.answer = answer
     held = state.pending > 0 ? hold : nil
     assets = ZoneAssets(chunksMax: assetChunksMax, search: search)
@@ -125,6 +125,10 @@ struct ZoneRound: Sendable {
       return didAcknowledge(folded, segment, pass)
     case (.makingSnapshot(let incarnation), .madeSnapshot(let isMade)):
       report.madeSnapshot = isMade
+      guard isMade, let age = policy.trimMilliseconds else { return findAssets(incarnation) }
+      return enter(.trimming(incarnation), .trim(incarnation, olderThanMilliseconds: UInt64(max(0, age))))
+    case (.trimming(let incarnation), .trimmed(let offset)):
+      report.trimmedTo = offset
       return findAssets(incarnation)
     case (.findingUnsentAsset(let incarnation), .foundUnsentAsset(nil)): return findAsset(incarnation)
     case (.findingUnsentAsset(let incarnation), .foundUnsentAsset(let asset?)):
@@ -276,7 +280,7 @@ struct ZoneRound: Sendable {
     if hasReopened { return true }
     guard report.sentSegments > 0 else { return false }
     let bytes = state.logBytes &+ sentBytes &+ UInt64(report.bytesReceived)
-    return bytes >= max(snapshotBytesMin, state.snapshotBytes)
+    return bytes >= max(policy.snapshotBytesMin, state.snapshotBytes)
   }
 
   // MARK: Assets
@@ -373,6 +377,9 @@ struct ZoneRound: Sendable {
       return finishDeletion(incarnation, remoteHasDeleted: false)
     case .makingSnapshot(let incarnation) where failure.errorCode != .init(StoreError.Code.closed):
       report.snapshotFailure = failure
+      return findAssets(incarnation)
+    case .trimming(let incarnation) where failure.errorCode != .init(StoreError.Code.closed):
+      report.trimFailure = failure
       return findAssets(incarnation)
     case .fetching(let pass), .folding(let pass): return didFail(failure, pass)
     case .appending(let pass, let segment): return didFailToAppend(failure, segment, pass)

@@ -194,6 +194,20 @@ public protocol RemoteLog: Sendable {
   /// - Throws: ``RemoteError``, as ``snapshots(of:_:)``.
   func removeSnapshot(_ snapshot: RemoteSnapshot, parts: Int) async throws(RemoteError)
 
+  /// Lets a log begin with a snapshot: the entries before its offset go, and the older snapshots. Without an implementation
+  /// it does nothing.
+  ///
+  /// A reader that asks for what is before gets `expired`, never a log with a hole: also while entries are being removed,
+  /// and if the call is cut short; a later one continues. Of several callers the greatest offset counts.
+  ///
+  /// - Parameters:
+  ///   - snapshot: one of which all parts are there: ``snapshots(of:_:)`` names it, and the caller has read it whole, or
+  ///     the caller has just put them. It stays, and is named, as long as the log begins with it.
+  ///   - manifest: what it has.
+  /// - Returns: the offset at which the log begins now; nil if the remote does not trim logs.
+  /// - Throws: ``RemoteError``, as ``snapshots(of:_:)``; `zoneUnknown` also if the zone was deleted.
+  func trim(to snapshot: RemoteSnapshot, _ manifest: SnapshotManifest) async throws(RemoteError) -> UInt64?
+
   // MARK: Hints
 
   /// Yields when something may have changed: see ``RemoteHint``. A remote without push ends the sequence at

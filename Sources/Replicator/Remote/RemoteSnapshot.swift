@@ -42,4 +42,8 @@ extension RemoteLog {
   ) async throws(RemoteError) {}
 
   public func removeSnapshot(_ snapshot: RemoteSnapshot, parts: Int) async throws(RemoteError) {}
+
+  public func trim(
+    to snapshot: RemoteSnapshot, _ manifest: SnapshotManifest
+  ) async throws(RemoteError) -> UInt64? { nil }
 }

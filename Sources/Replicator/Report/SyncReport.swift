@@ -14,6 +14,11 @@ public struct SyncReport: Hashable, Sendable {
   /// that only received sees it where an entry was received later than this device's clock shows.
   public package(set) var clockOffset: ClockOffset?
 
+  /// What this store let go of its history, by ``SyncPolicy/history``.
+  public package(set) var retired: [RetiredHistory] = []
+  /// Why history that was to go could not be retired. It holds up nothing.
+  public package(set) var retirementFailure: SyncFailure?
+
   init() {}
 
   /// Transactions that were sent, and that the remote has now.
@@ -98,6 +103,10 @@ public struct ZoneReport: Hashable, Sendable {
   public package(set) var madeSnapshot = false
   /// Why a snapshot that was due was not made. It holds up nothing: ``status`` does not show it.
   public package(set) var snapshotFailure: SyncFailure?
+  /// The offset at which this store let the zone's log begin, by ``SyncPolicy/trimMilliseconds``; nil if nothing went.
+  public package(set) var trimmedTo: UInt64?
+  /// Why the log was not trimmed though it was to be. It holds up nothing: ``status`` does not show it.
+  public package(set) var trimFailure: SyncFailure?
 
   /// Why nothing is sent of a parked zone; nil if sending did not fail too.
   package var shippingFailure: SyncFailure?

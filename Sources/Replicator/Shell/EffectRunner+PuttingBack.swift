@@ -59,7 +59,7 @@ extension EffectRunner {
       case .segments(let found, _) = try await remote.segments(
         after: .start(of: zone, origin.incarnation), bytesMax: 1), found.isEmpty
     else { return false }
-    try await put(origin, snapshot)
+    try await put(origin, snapshot) { try await remote.finishSnapshot(origin, of: snapshot) }
     guard try await remote.beginLog(with: snapshot) else { return false }
     try await offerAssets(of: zone, origin.incarnation)
     return true

@@ -77,7 +77,8 @@ extension EffectRunner {
       guard try await isSnapshotNeeded(zone, incarnation) else { return false }
       let maker = store.identity.replica
       try await store.withSnapshot(of: zone) { manifest in
-        try await put(manifest, RemoteSnapshot(of: zone, incarnation, at: manifest.offset, by: maker))
+        let snapshot = RemoteSnapshot(of: zone, incarnation, at: manifest.offset, by: maker)
+        try await put(manifest, snapshot) { try await remote.finishSnapshot(manifest, of: snapshot) }
         try await store.noteSnapshot(of: zone, at: manifest.offset, byteCount: manifest.byteCount)
       }
       return true
@@ -104,7 +105,10 @@ extension EffectRunner {
     return true
   }
 
-  func put(_ manifest: SnapshotManifest, _ snapshot: RemoteSnapshot) async throws {
+  /// Puts the parts of a snapshot, and then ends it.
+  func put<R>(
+    _ manifest: SnapshotManifest, _ snapshot: RemoteSnapshot, end: () async throws -> R
+  ) async throws -> R {
     var count = 0
     do {
       for index in manifest.parts.indices {
@@ -112,11 +116,77 @@ extension EffectRunner {
         count += 1
         try await remote.putSnapshotPart(part, at: index, of: snapshot)
       }
-      try await remote.finishSnapshot(manifest, of: snapshot)
+      return try await end()
     } catch {
       // The next try is at another offset. What cannot be removed now only takes space.
       try? await remote.removeSnapshot(snapshot, parts: count)
       throw error
+    }
+  }
+
+  /// Lets a zone's log begin later, as far as ``LogFloorChoice`` allows it: with a snapshot that is there, or with one that is
+  /// made for it. A remote keeps the newest ones only, so in a busy zone none of them may be old enough.
+  ///
+  /// - Returns: the offset at which the log begins now; nil if nothing more may go.
+  func trim(
+    _ zone: ZoneID, _ incarnation: IncarnationID, olderThanMilliseconds: UInt64
+  ) async throws -> UInt64? {
+    guard let log = try store.read({ try $0.logOutline(of: zone, incarnation) }) else { return nil }
+    var known: [(name: RemoteSnapshot, manifest: SnapshotManifest)] = []
+    for snapshot in try await remote.snapshots(of: zone, incarnation) ?? [] {
+      guard let manifest = try await remote.snapshotManifest(of: snapshot),
+        try store.knows(manifest, of: zone)
+      else { continue }
+      known.append((snapshot, manifest))
+    }
+    known.sort { $0.name.offset > $1.name.offset }
+    // A clock that is ahead, of this device or of the remote, must not make everything old.
+    let wall = UInt64(max(0, store.wallMilliseconds()))
+    let now = min(wall, log.received.lazy.compactMap(\.self).max() ?? 0)
+    let choice = LogFloorChoice(now: now, olderThanMilliseconds: olderThanMilliseconds)
+    let last = choice.lastOffset(among: known.map(\.name.offset), of: log).offset
+    guard last > 1, try await isWhole(known[0]) else { return nil }
+    if let found = known.first(where: { $0.name.offset <= last }),
+      try await hasEntry(before: found.name.offset, in: zone)
+    {
+      return try await isWhole(found) ? try await remote.trim(to: found.name, found.manifest) : nil
+    }
+    // It is much work: as much must go as stays.
+    let (end, kept) = (UInt64(log.received.count), UInt64(log.received.count) - last)
+    guard end > 2 * kept, try await hasEntry(before: end - 2 * kept + 1, in: zone) else { return nil }
+    return try await makeFloor(of: zone, incarnation, at: last)
+  }
+
+  /// Makes a snapshot of a former place of a zone's log, with which that begins then; nil if this store cannot.
+  private func makeFloor(
+    of zone: ZoneID, _ incarnation: IncarnationID, at offset: UInt64
+  ) async throws -> UInt64? {
+    let snapshot = RemoteSnapshot(of: zone, incarnation, at: offset, by: store.identity.replica)
+    do {
+      return try await store.withSnapshot(of: zone, at: offset) { manifest in
+        try await put(manifest, snapshot) { try await remote.trim(to: snapshot, manifest) }
+      }
+    } catch let error as StoreError {
+      guard error.code == .unsettled else { throw error }
+      return nil
+    }
+  }
+
+  private func isWhole(_ snapshot: (name: RemoteSnapshot, manifest: SnapshotManifest)) async throws -> Bool {
+    try await SnapshotReader(remote).whole(snapshot.name) == snapshot.manifest
+  }
+
+  /// Whether the log still has an entry before an offset that the store has read.
+  private func hasEntry(before offset: UInt64, in zone: ZoneID) async throws -> Bool {
+    guard offset > 1, let place = try store.read({ try $0.changeToken(of: zone, before: offset) }) else {
+      return false
+    }
+    do throws(RemoteError) {
+      _ = try await remote.segments(after: place.token, bytesMax: 1)
+      return true
+    } catch {
+      guard error.code == .expired else { throw error }
+      return false
     }
   }
 }

@@ -56,6 +56,9 @@ package struct EffectRunner: Sendable {
       case .reclaim:
         _ = try await store.reclaim()
         return .reclaimed
+      case .retireHistory(let zones, let policy, let bytesMin):
+        return .retiredHistory(
+          try await store.retireDueHistory(keeping: policy, in: zones, bytesMin: bytesMin))
       case .zone(let zone, let effect): return .zone(zone, await perform(effect, in: zone))
       }
     } catch {
@@ -81,6 +84,8 @@ package struct EffectRunner: Sendable {
           return .deletedMeanwhile(incarnation)
         }
       case .makeSnapshot(let incarnation): return .madeSnapshot(try await makeSnapshot(of: zone, incarnation))
+      case .trim(let incarnation, let milliseconds):
+        return .trimmed(try await trim(zone, incarnation, olderThanMilliseconds: milliseconds))
       case .fetch(let token):
         return try await locatingParting(of: zone, token.incarnation) { try await fetch(zone, after: token) }
       case .putBack(let token, let offset): return try await putBack(upTo: token, from: offset)

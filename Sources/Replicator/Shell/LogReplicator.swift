@@ -253,6 +253,9 @@ public final class LogReplicator: Sendable {
     if let offset = report.clockOffset, isNews(offset) {
       logger.warning("\(offset): \(offset.hint)", metadata: ["remote": "\(remote.name)"])
     }
+    if let failure = report.retirementFailure {
+      logger.warning("history was not retired: \(failure)", metadata: ["remote": "\(remote.name)"])
+    }
     for problem in report.listProblems {
       logger.warning("\(problem)", metadata: ["remote": "\(remote.name)"])
     }
@@ -260,6 +263,9 @@ public final class LogReplicator: Sendable {
       if let problem = zone.assetProblems.first {
         logger.warning(
           "zone \(zone.zone): \(zone.assetProblemCount) assets did not move, such as: \(problem)")
+      }
+      if let failure = zone.trimFailure {
+        logger.warning("the log of zone \(zone.zone) was not trimmed: \(failure)")
       }
       switch zone.status {
       case .inSync, .unchanged, .local, .removed, .unfinished: continue

@@ -132,6 +132,13 @@ struct CountingRemote: RemoteLog {
     try await remote.removeSnapshot(snapshot, parts: parts)
   }
 
+  func trim(
+    to snapshot: RemoteSnapshot, _ manifest: SnapshotManifest
+  ) async throws(RemoteError) -> UInt64? {
+    counter.add()
+    return try await remote.trim(to: snapshot, manifest)
+  }
+
   func changes() -> AsyncStream<RemoteHint> { remote.changes() }
 
   func heads(

@@ -217,6 +217,14 @@ public final class FaultyRemote: RemoteLog {
     }
   }
 
+  public func trim(
+    to snapshot: RemoteSnapshot, _ manifest: SnapshotManifest
+  ) async throws(RemoteError) -> UInt64? {
+    try await perform(writes: true) { remote throws(RemoteError) in
+      try await remote.trim(to: snapshot, manifest)
+    }
+  }
+
   public func changes() -> AsyncStream<RemoteHint> { remote.changes() }
 
   public func heads(

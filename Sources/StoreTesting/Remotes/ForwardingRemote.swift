@@ -105,6 +105,12 @@ extension ForwardingRemote {
     try await remote.removeSnapshot(snapshot, parts: parts)
   }
 
+  package func trim(
+    to snapshot: RemoteSnapshot, _ manifest: SnapshotManifest
+  ) async throws(RemoteError) -> UInt64? {
+    try await remote.trim(to: snapshot, manifest)
+  }
+
   package func changes() -> AsyncStream<RemoteHint> { remote.changes() }
 
   package func heads(

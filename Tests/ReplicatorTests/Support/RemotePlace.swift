@@ -15,11 +15,16 @@ struct RemotePlace: Sendable {
 
   /// Creates a new remote.
   ///
-  /// - Parameter identity: the identity of the remote.
-  init(_ kind: Kind, in parent: String, identity: RemoteID = RemoteID(rawValue: 9)) async throws {
+  /// - Parameters:
+  ///   - identity: the identity of the remote.
+  ///   - clock: that of a remote in memory, for receive times; nil for none.
+  init(
+    _ kind: Kind, in parent: String, identity: RemoteID = RemoteID(rawValue: 9),
+    clock: (@Sendable () -> UInt64)? = nil
+  ) async throws {
     switch kind {
     case .memory:
-      let remote = MemoryRemote(identity: identity)
+      let remote = MemoryRemote(identity: identity, receivedMilliseconds: clock)
       objects = remote.objects
       reopen = { remote.reopened() }
     case .folder:

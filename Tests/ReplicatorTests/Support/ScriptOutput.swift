@@ -29,6 +29,8 @@ extension RoundEffect {
         + (page.events.map(\.text) + page.later.map { "later \($0.text)" }).joined(separator: ", ")
     case .zone(let zone, let effect): "\(zone): \(effect.text(zone))"
     case .reclaim: "reclaim"
+    case .retireHistory(let zones, _, _):
+      "retire history of \(zones.map(\.description).joined(separator: " "))"
     }
   }
 }
@@ -61,6 +63,7 @@ extension ZoneEffect {
     case .download(let asset, let incarnation, let chunks):
       "download \(asset.text) of \(incarnation.text), \(Self.text(chunks))"
     case .makeSnapshot(let incarnation): "make snapshot of \(incarnation.text)"
+    case .trim(let incarnation, let milliseconds): "trim \(incarnation.text) older than \(milliseconds)"
     case .forgetCut(let header): "forget cut \(header.text(zone))"
     case .reopen(let incarnation): "reopen \(incarnation.text)"
     case .withdraw(let incarnation, let isRevoked, let answer):

@@ -46,8 +46,8 @@ package struct AuditedLog: Sendable {
   var chains: [LogChain?] = []
   /// For each offset, from 1, the last one up to it at which the remote states a chain; 0 if there is none.
   private var statedOffsets: [UInt64] = []
-  /// When the entry at each offset was made, from 1, in milliseconds since 1970; 0 if it is not known.
-  var milliseconds: [UInt64] = []
+  /// When the entry at each offset came, from 1, in milliseconds since 1970; nil if it does not say so.
+  var received: [UInt64?] = []
   /// Assets that no segment names, in the order of their hashes: uploads whose segments are still to come, or
   /// never came. Of a deleted log, all that were left.
   package var unnamedAssets: [UnnamedAsset] = []
@@ -74,11 +74,11 @@ package struct AuditedLog: Sendable {
 
   /// Adds the entries for which a snapshot stands. The assets that they name are not known.
   mutating func begin(with head: SnapshotHead) {
+    received += head.received
     for (index, link) in head.links.enumerated() {
       hashes.append(link.hash)
       chains.append(link.chain)
       statedOffsets.append(link.isStated ? UInt64(index) + 1 : statedOffsets.last ?? 0)
-      milliseconds.append(0)
     }
     isReadable = false
   }
@@ -88,6 +88,15 @@ package struct AuditedLog: Sendable {
   func isGivenUp(before offset: UInt64) -> Bool {
     guard let tombstone = tombstones.last(where: { $0.offset <= offset }) else { return false }
     return tombstone.offset >= statedOffsets[Int(offset) - 1]
+  }
+
+  /// What decides which of its entries may go.
+  var outline: LogOutline {
+    LogOutline(
+      received: received,
+      writers: writers.map {
+        LogOutline.Writer(replica: $0.replica, lastOffset: $0.lastOffset, base: $0.base)
+      })
   }
 
   init(zone: ZoneID, incarnation: IncarnationID) {

@@ -64,7 +64,7 @@ struct LogAuditor {
         let continues = log.addLink(Self.statement(of: segment), segment.chain)
         let hash = check(segment, continues)
         log.hashes.append(hash)
-        log.milliseconds.append(Self.milliseconds(of: segment))
+        log.received.append(segment.receivedMilliseconds)
         token.offset = segment.offset
         token.chain = log.chains[log.chains.count - 1]
         if let hash { token.hash = hash } else if objects == nil { return }
@@ -175,7 +175,7 @@ struct LogAuditor {
     log.isReadable = false
     log.unreadable.append(offset)
     log.hashes.append(nil)
-    log.milliseconds.append(0)
+    log.received.append(nil)
     _ = log.addLink(nil, nil)
   }
 
@@ -216,12 +216,6 @@ struct LogAuditor {
     count(header, segment)
     checkRules(header, unpacked.transactions, at: segment.offset, broken: broken)
     return header.contentHash
-  }
-
-  /// When a segment was made, or the remote received it; 0 if it cannot be read.
-  private static func milliseconds(of segment: StoredSegment) -> UInt64 {
-    let made = try? SegmentFrame.readHeader(segment.bytes.span.bytes).timestamps.upperBound.milliseconds
-    return segment.receivedMilliseconds ?? made ?? 0
   }
 
   /// The hash of an entry's statement; nil if it cannot be read.

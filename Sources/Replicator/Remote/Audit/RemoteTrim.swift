@@ -1,36 +1,13 @@
 internal import EventStore
 package import OperationFormat
 
-/// Removes the old part of zones' logs at a remote: what snapshots stand for.
-///
-/// A log is trimmed up to the snapshot before its newest: a store then begins with the newest that it can read. An
-/// entry stays while it is young, and while a writer who was there lately has not seen it: such a store reads on
-/// in the log. Who is away for longer begins with a snapshot, and keeps what it has not sent.
+/// Removes the old part of zones' logs at a remote, for its operator: what snapshots stand for. ``LogFloorChoice`` says
+/// which part that is.
 package struct RemoteTrim: Sendable {
-  /// Which entries stay.
-  package struct Policy: Sendable {
-    /// The time now, in milliseconds since 1970.
-    package var now: UInt64
-    /// Entries that are not older stay.
-    package var olderThanMilliseconds: UInt64
-
-    package init(now: UInt64, olderThanMilliseconds: UInt64) {
-      self.now = now
-      self.olderThanMilliseconds = olderThanMilliseconds
-    }
-
-    /// Up to this, an entry is old.
-    fileprivate var old: UInt64 { olderThanMilliseconds == 0 ? .max : now - min(now, olderThanMilliseconds) }
-  }
-
   /// Why no more of a log goes.
   package enum Limit: Hashable, Sendable {
-    /// There are fewer than two snapshots that can be read and are of this log.
-    case snapshots
-    /// The next entries are young.
-    case age
-    /// A writer has not seen the next entries.
-    case writer(ReplicaID)
+    /// The snapshots that can be read and are of this log, or the entries' ages or readers, do not allow it.
+    case choice(LogFloorChoice.Limit)
     /// The log is damaged: it is repaired first.
     case damage
   }
@@ -63,7 +40,7 @@ package struct RemoteTrim: Sendable {
   ///   - audit: of the remote as it is now.
   ///   - objects: what was listed before.
   package func plan(
-    _ audit: RemoteAudit, _ objects: [ObjectEntry], _ policy: Policy
+    _ audit: RemoteAudit, _ objects: [ObjectEntry], _ policy: LogFloorChoice
   ) async throws(RemoteError) -> [Log] {
     var logs: [Log] = []
     for log in audit.logs where log.fate == nil {
@@ -73,26 +50,21 @@ package struct RemoteTrim: Sendable {
   }
 
   private func plan(
-    _ log: AuditedLog, _ objects: [ObjectEntry], _ policy: Policy
+    _ log: AuditedLog, _ objects: [ObjectEntry], _ policy: LogFloorChoice
   ) async throws(RemoteError) -> Log {
     var plan = Log(zone: log.zone, incarnation: log.incarnation, first: log.first, offset: log.first)
     let isDamaged = !log.unreadable.isEmpty || UInt64(log.hashes.count) < log.first || !log.isBeginRead
     let snapshots = isDamaged ? [] : snapshots(of: log)
     if isDamaged {
       plan.limit = .damage
-    } else if Set(snapshots.map(\.name.offset)).count < 2 {
-      plan.limit = .snapshots
     } else {
-      // The newest first.
-      for (snapshot, manifest) in snapshots where snapshot.offset < snapshots[0].name.offset {
-        plan.limit = limit(of: log, at: manifest.offset, policy)
-        guard plan.limit == nil else { continue }
-        guard manifest.offset > log.first || log.isFloorLost else { break }
+      let (last, limit) = policy.lastOffset(among: snapshots.map(\.name.offset), of: log.outline)
+      plan.limit = limit.map { .choice($0) }
+      if let (snapshot, manifest) = snapshots.first(where: { $0.name.offset <= last }),
+        limit != .snapshots, manifest.offset > log.first || log.isFloorLost
+      {
         plan.offset = manifest.offset
-        plan.newFloor = LogFloor(
-          log.incarnation, offset: manifest.offset, maker: snapshot.maker, hash: manifest.hash,
-          chain: manifest.chain)
-        break
+        plan.newFloor = LogFloor(manifest, by: snapshot.maker)
       }
     }
     // Nothing goes unless a snapshot was read that stands for it.
@@ -129,23 +101,6 @@ package struct RemoteTrim: Sendable {
     return found.sorted { $0.name.offset > $1.name.offset }
   }
 
-  /// Why the entries before an offset may not go; nil if they may.
-  private func limit(of log: AuditedLog, at offset: UInt64, _ policy: Policy) -> Limit? {
-    // A clock that is ahead says nothing: the entry was there before the next one.
-    var times = log.milliseconds
-    var next = policy.now
-    for index in times.indices.reversed() {
-      if times[index] > policy.now + HybridClock.maxDriftMilliseconds { times[index] = next }
-      next = times[index]
-    }
-    if times[..<Int(offset - 1)].contains(where: { $0 > policy.old }) { return .age }
-    let waiting = log.writers.first { writer in
-      writer.lastOffset > 0 && times[Int(writer.lastOffset) - 1] > policy.old && writer.base < offset
-        && !log.writers.contains { $0.replica == writer.replica && $0.epoch > writer.epoch }
-    }
-    return waiting.map { .writer($0.replica) }
-  }
-
   /// Does it. If it is cut short, the next run continues.
   ///
   /// - Parameters:
@@ -154,8 +109,7 @@ package struct RemoteTrim: Sendable {
   package func run(_ log: Log, progress: () throws -> Void = {}) async throws {
     let store = remote.log.objects
     if let floor = log.newFloor {
-      try await remote.log.zones.noteTrimmedLogs()
-      _ = try await remote.log.entries.floors.raise(to: floor)
+      _ = try await remote.log.trimmer.raise(to: floor)
     }
     // Nobody begins with these any more.
     for snapshot in log.snapshots {

@@ -20,6 +20,7 @@ package final class ObjectRemote: LogOfObjects {
   fileprivate let appender: LogAppender
   fileprivate let assets: ObjectAssets
   fileprivate let snapshots: ObjectSnapshots
+  var trimmer: LogTrimmer { LogTrimmer(objects: objects, zones: zones, snapshots: snapshots) }
 
   /// - Parameters:
   ///   - isReadOnly: whether this user must not write, not even to complete a deletion of another.
@@ -234,5 +235,11 @@ extension LogOfObjects {
     _ manifest: SnapshotManifest, of snapshot: RemoteSnapshot
   ) async throws(RemoteError) {
     try await log.snapshots.finish(manifest, of: snapshot)
+  }
+
+  public func trim(
+    to snapshot: RemoteSnapshot, _ manifest: SnapshotManifest
+  ) async throws(RemoteError) -> UInt64? {
+    try await log.trimmer.trim(to: snapshot, manifest)
   }
 }

@@ -45,7 +45,7 @@ struct ObjectSnapshots: Sendable {
     try await names.manifest(of: snapshot)
   }
 
-  func remove(_ snapshot: RemoteSnapshot, parts: Int) async throws(RemoteError) {
+  func remove(_ snapshot: RemoteSnapshot, parts: Int? = nil) async throws(RemoteError) {
     try await names.remove(snapshot, parts: parts)
   }
 
@@ -65,7 +65,7 @@ struct ObjectSnapshots: Sendable {
 
   func finish(_ manifest: SnapshotManifest, of snapshot: RemoteSnapshot) async throws(RemoteError) {
     try await checkIsThere(snapshot)
-    try await replace(.snapshotManifest(of: snapshot), with: manifest.encode())
+    try await putManifest(manifest, of: snapshot)
     if try await all(of: snapshot.zone, snapshot.incarnation).contains(snapshot) { return }
     var number = try await names.last(of: snapshot.incarnation) + 1
     while try await !objects.putIfAbsent(
@@ -81,10 +81,13 @@ struct ObjectSnapshots: Sendable {
     if let old, old != snapshot, old != first { try? await names.remove(old) }
   }
 
+  func putManifest(_ manifest: SnapshotManifest, of snapshot: RemoteSnapshot) async throws(RemoteError) {
+    try await replace(.snapshotManifest(of: snapshot), with: manifest.encode())
+  }
+
   private func checkIsThere(_ snapshot: RemoteSnapshot) async throws(RemoteError) {
     guard try await zones.fate(of: snapshot.zone, snapshot.incarnation, checkedAt: 0) == nil else {
-      throw RemoteError(
-        .zoneUnknown, "zone “\(snapshot.zone)” was deleted", hint: "sync it: the deletion comes here too")
+      throw .deleted(snapshot.zone)
     }
   }
 

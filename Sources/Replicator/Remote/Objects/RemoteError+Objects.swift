@@ -67,6 +67,10 @@ extension RemoteError {
   }
 
   /// An entry was removed, because snapshots stand for it.
+  static func deleted(_ zone: ZoneID) -> RemoteError {
+    RemoteError(.zoneUnknown, "zone “\(zone)” was deleted", hint: "sync it: the deletion comes here too")
+  }
+
   static func expired(_ name: ObjectName, _ remote: String, first: UInt64) -> RemoteError {
     RemoteError(
       .expired, "\(name) of \(remote) was removed: the log begins at offset \(first)",

@@ -15,11 +15,14 @@ struct Aftermath: WorldPart {
     var choices = world.plan.choices(.aftermath)
     if configuration.has(.storeCopied) { try CopiedStore(world).run(&world.timing) }
     let (imports, lies) = (choices.happens(perMille: 100), choices.happens(perMille: 150))
-    if imports, options.faults.contains(.logImported) { try ImportedLog(world).run(&choices) }
-    if lies, options.faults.contains(.peerThatLies) { try LyingPeer(world).run(&choices) }
-    try run(DamagedEntry(world), .remoteDamaged, .damage, perMille: 150)
-    try run(OldRemote(world), .remoteTakenBack, .oldRemote, perMille: 100)
-    try run(ImportChain(world), .logImported, .importChain, perMille: 100)
+    // What was retired can be neither exported nor sent again.
+    if devices.allSatisfy({ $0.history == .everything }) {
+      if imports, options.faults.contains(.logImported) { try ImportedLog(world).run(&choices) }
+      if lies, options.faults.contains(.peerThatLies) { try LyingPeer(world).run(&choices) }
+      try run(DamagedEntry(world), .remoteDamaged, .damage, perMille: 150)
+      try run(OldRemote(world), .remoteTakenBack, .oldRemote, perMille: 100)
+      try run(ImportChain(world), .logImported, .importChain, perMille: 100)
+    }
     try run(RestoredStore(world), .storeRestored, .restored, perMille: 100)
     try run(SnapshotsRead(world), .snapshotRead, .snapshots, perMille: 100)
     try run(RetiredHistory(world), .historyRetired, .retired, perMille: 100)

@@ -19,7 +19,7 @@ struct RetiredHistory: AftermathEvent {
     for round in 0..<2 {
       try compareSnapshots(of: zone)
       for device in agreement.devices(with: zone) where choices.next(below: 2) == 0 {
-        try retire(zone, on: device)
+        try retire(zone, on: device, &choices)
         if choices.next(below: 3) == 0 { try restart(device) }
       }
       for device in agreement.devices(with: zone) where device.configuration.role == .writer {
@@ -33,6 +33,22 @@ struct RetiredHistory: AftermathEvent {
       try agreement.checkWrites(writes, of: "retired", in: zone, after: "history was retired")
     }
     try compareSnapshots(of: zone)
+    try compareOrigins(of: zone)
+  }
+
+  /// Stores that have cut a zone's history at one place of its log begin with the same snapshot.
+  private func compareOrigins(of zone: ZoneID) throws {
+    var known: [UInt64: ContentHash] = [:]
+    for device in agreement.devices(with: zone) {
+      let origin = try device.store?.information().zones.first { $0.id == zone }?.origin
+      guard let origin else { continue }
+      guard known.updateValue(origin.content, forKey: origin.offset) ?? origin.content == origin.content
+      else {
+        throw SimulationFailure(
+          .snapshotsAreEqual,
+          "d\(device.number) begins \(zone) with another snapshot at offset \(origin.offset)")
+      }
+    }
   }
 
   /// Lets all stores that are settled write a snapshot.
@@ -65,8 +81,15 @@ struct RetiredHistory: AftermathEvent {
     }
   }
 
-  private func retire(_ zone: ZoneID, on device: SimulatedDevice) throws {
+  /// Retires all of a zone's history, or what exceeds some bytes.
+  private func retire(_ zone: ZoneID, on device: SimulatedDevice, _ choices: inout SimulationChoices) throws {
     guard let store = device.store else { return }
+    if choices.next(below: 2) == 0 {
+      let policy = HistoryPolicy(logBytesMax: UInt64(choices.next(below: 3000)))
+      return try unchanged(zone, on: device, by: "cutting history") {
+        world.count(.historiesCut, try executor.wait { try await store.retireHistory(keeping: policy).count })
+      }
+    }
     try unchanged(zone, on: device, by: "retiring history") {
       do {
         try executor.wait { try await store.retireHistory(of: zone) }

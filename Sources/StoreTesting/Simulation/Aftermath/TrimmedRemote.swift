@@ -2,8 +2,9 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// The remote's operator removes the old part of a zone's log, for which snapshots stand. A device was away meanwhile,
-/// and has written: it begins with a snapshot, and sends what it has. A new one does too. All end equal.
+/// The remote's operator removes the old part of a zone's log, for which snapshots stand, or a device does by its policy. A
+/// device was away meanwhile, and has written: it begins with a snapshot, and sends what it has. A new one does too. All end
+/// equal.
 struct TrimmedRemote: AftermathEvent {
   unowned let world: SimulatedWorld
 
@@ -15,7 +16,9 @@ struct TrimmedRemote: AftermathEvent {
     guard let away = others.last else { return }
     begin(.remoteTrimmed)
     let machines = SimulatedMachines(world)
+    let isByPolicy = choices.next(below: 2) == 0
     writer.snapshotBytesMin = 1
+    writer.trimMilliseconds = isByPolicy ? Self.day : nil
     machines.end(writer)
     try machines.boot(writer)
     try write("before", to: "value", of: "trimmed", in: zone, on: writer)
@@ -27,17 +30,13 @@ struct TrimmedRemote: AftermathEvent {
         writes += 1
       }
       // A snapshot is made once the log has grown by as much as the last one has.
-      for number in 0..<(2 + round * 6) {
-        let field = Name("field \(round) \(number % 3)")
-        let value = (0..<20).map { _ in "\(choices.next(below: 1 << 30))" }.joined()
-        try write(value, to: field, of: "trimmed", in: zone, on: writer)
-        try write(value, to: field, of: Name("large \(round) \(number)"), in: zone, on: writer)
-        writes += 1
-      }
-      try syncAlone(writer)
+      writes += try grow(zone, round, by: writer, &choices)
     }
-    let log = try trim(zone, remote, &choices)
-    if log.offset > 1 { world.count(.logsTrimmed) }
+    if isByPolicy {
+      writes += try trimByPolicy(zone, writer, away, &choices)
+    } else if try trim(zone, remote, &choices).offset > 1 {
+      world.count(.logsTrimmed)
+    }
     let new = world.newDevice(like: writer)
     try machines.boot(new)
     try agreement.check(zone, after: "the log was trimmed")
@@ -53,6 +52,63 @@ struct TrimmedRemote: AftermathEvent {
     throw SimulationFailure(.noSurprise, "a trimmed remote is not sound: \(problem)")
   }
 
+  private static let day: Int64 = 86_400_000
+
+  /// Lets a device write so much that its next round makes a snapshot.
+  ///
+  /// - Returns: how many writes of the record there were.
+  private func grow(
+    _ zone: ZoneID, _ round: Int, by writer: SimulatedDevice, _ choices: inout SimulationChoices
+  ) throws -> Int {
+    let count = 2 + round * 6
+    for number in 0..<count {
+      let field = Name("field \(round) \(number % 3)")
+      let value = (0..<20).map { _ in "\(choices.next(below: 1 << 30))" }.joined()
+      try write(value, to: field, of: "trimmed", in: zone, on: writer)
+      try write(value, to: field, of: Name("large \(round) \(number)"), in: zone, on: writer)
+    }
+    try syncAlone(writer)
+    return count
+  }
+
+  /// Lets time pass, and a device's rounds trim the log. While a writer has not read the log that wrote lately, the log stays
+  /// for it.
+  private func trimByPolicy(
+    _ zone: ZoneID, _ writer: SimulatedDevice, _ away: SimulatedDevice, _ choices: inout SimulationChoices
+  ) throws -> Int {
+    world.pass(2 * Self.day)
+    var writes = 1
+    try write("lately", to: "value", of: "trimmed", in: zone, on: away)
+    try syncAlone(away, .ship)
+    for round in 2..<4 {
+      writes += try grow(zone, round, by: writer, &choices)
+      countTrims(by: writer)
+    }
+    try syncAlone(away)
+    if let offset = report(of: zone, away)?.beganAt {
+      throw SimulationFailure(
+        .roundsMakeProgress,
+        "d\(away.number) has written to \(zone) lately, and must begin with the snapshot at offset \(offset)")
+    }
+    world.pass(2 * Self.day)
+    for round in 4..<6 {
+      writes += try grow(zone, round, by: writer, &choices)
+      countTrims(by: writer)
+    }
+    return writes
+  }
+
+  private func report(of zone: ZoneID, _ device: SimulatedDevice) -> ZoneReport? {
+    device.replicators[0].last?.report.zones.first { $0.zone == zone }
+  }
+
+  private func countTrims(by device: SimulatedDevice) {
+    for zone in device.replicators[0].last?.report.zones ?? [] where zone.trimmedTo != nil {
+      world.count(.logsTrimmed)
+      note("d\(device.number) lets the log of \(zone.zone) begin at offset \(zone.trimmedTo ?? 0)")
+    }
+  }
+
   /// Trims a zone's log, and may be cut short before.
   private func trim(
     _ zone: ZoneID, _ remote: DamagedRemote, _ choices: inout SimulationChoices
@@ -64,7 +120,7 @@ struct TrimmedRemote: AftermathEvent {
         let objects = try await remote.objects()
         let audit = try await RemoteAudit(of: remote, objects: objects)
         let trim = RemoteTrim(remote)
-        let policy = RemoteTrim.Policy(now: 0, olderThanMilliseconds: 0)
+        let policy = LogFloorChoice(now: 0, olderThanMilliseconds: 0)
         guard let log = try await trim.plan(audit, objects, policy).first(where: { $0.zone == zone }) else {
           throw SimulationFailure(.noSurprise, "the audit does not have \(zone)")
         }

@@ -18,7 +18,8 @@ struct PastChecker: WorldPart {
     do {
       found = try store.snapshotBlockingThisThread(at: position).read { try Self.seen($0) }
     } catch {
-      return try ErrorChecker(world).expect(error, [.outOfOrder])
+      return try ErrorChecker(world).expect(
+        error, device.history == .everything ? [.outOfOrder] : [.outOfOrder, .retired])
     }
     let expected = try store.withScratchFold(through: position) { try Self.seen($0) }
     if found == expected { return }

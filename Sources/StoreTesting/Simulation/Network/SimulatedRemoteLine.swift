@@ -149,6 +149,14 @@ struct SimulatedRemoteLine: RemoteLog {
     }
   }
 
+  func trim(
+    to snapshot: RemoteSnapshot, _ manifest: SnapshotManifest
+  ) async throws(RemoteError) -> UInt64? {
+    try await network.call(process, "trim to \(snapshot.offset)", writes: true) {
+      [self] () throws(RemoteError) in try await server.trim(to: snapshot, manifest)
+    }
+  }
+
   func changes() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
 
   func heads(

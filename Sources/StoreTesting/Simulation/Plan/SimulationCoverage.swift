@@ -8,8 +8,8 @@ public struct SimulationCoverage: Sendable {
     case zonesParked, zonesPaused, zonesRemoved, zonesFailed, zonesUnfinished, zonesUnchanged
     case screensReadAgain, screensKept, forwardings
     case undone, undoneInPart, undoRefused
-    case snapshotsEqual, historiesRetired, zonesBegunAgain, zonesBegun, logsTrimmed, remotesPutBack,
-      remotesParted, remotesLeft, zonesMadeAgain, zonesEvicted
+    case snapshotsEqual, historiesRetired, historiesCut, zonesBegunAgain, zonesBegun, logsTrimmed,
+      remotesPutBack, remotesParted, remotesLeft, zonesMadeAgain, zonesEvicted
     case readsHeld, reclaimed, verified, settlingRounds
   }
 

@@ -28,6 +28,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case storeRestored
   case logImported
   case historyRetired
+  case historyCut
   case snapshotRead
   case remoteTrimmed
   // Time.
@@ -99,6 +100,8 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .historyRetired:
       "once all is at rest, stores write snapshots, retire their history, or begin with the snapshot of another: 10 % of "
         + "the seeds"
+    case .historyCut:
+      "stores keep a part of their history, by a policy that their rounds apply: in 10 % of the seeds"
     case .snapshotRead:
       "once all is at rest, stores put snapshots at the remote, some of which are damaged, and a store that lost all begins "
         + "with one: 10 % of the seeds"

@@ -25,6 +25,7 @@ struct SimulationPlan: Hashable, Sendable {
     case trimmed
     case remoteClock
     case detached
+    case history
   }
 
   let seed: UInt64

@@ -7,7 +7,7 @@ extension ReadTransaction {
     do {
       return try entry(at: position).transaction
     } catch let error as StoreError {
-      guard error.code == .positionUnknown else { throw error }
+      guard error.code == .positionUnknown || error.code == .retired else { throw error }
       return nil
     }
   }

@@ -35,6 +35,7 @@ enum RoundText {
     case .applyZoneEvents(let page): "applies \(page.events.count) events of the list of zones"
     case .forgetPlaceInZoneList: "forgets its place in the list of zones"
     case .reclaim: "reclaims"
+    case .retireHistory(let zones, _, _): "retires history of \(zones.count) zones"
     case .zone(let zone, let effect): "\(zone): \(text(effect))"
     }
   }
@@ -57,6 +58,7 @@ enum RoundText {
     case .acknowledge(let header, let place):
       "acknowledges \(header.sequences.lowerBound)…\(header.sequences.upperBound) at \(place.offset)"
     case .makeSnapshot: "makes a snapshot"
+    case .trim: "trims its log"
     case .forgetCut: "forgets its cut"
     case .reopen: "opens its log again"
     case .withdraw(_, _, .detach): "makes it local"

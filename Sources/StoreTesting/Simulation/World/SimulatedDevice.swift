@@ -57,6 +57,10 @@ final class SimulatedDevice: @unchecked Sendable {
   var noticesCopies = true
   /// How much of a log asks for a snapshot at the remote; nil for more than a world has.
   var snapshotBytesMin: UInt64?
+  /// How old the entries of a log must be that its rounds remove from the remote; nil for never.
+  var trimMilliseconds: Int64?
+  /// How much history its store keeps.
+  var history = HistoryPolicy.everything
 
   init(
     _ number: Int, _ configuration: SimulationConfiguration.Device, _ workloads: [any SimulationWorkload],
@@ -106,6 +110,8 @@ final class SimulatedDevice: @unchecked Sendable {
     var policy = SyncPolicy()
     policy.pollMilliseconds = self.configuration.pollMilliseconds
     if let snapshotBytesMin { policy.snapshotBytesMin = snapshotBytesMin }
+    policy.trimMilliseconds = trimMilliseconds
+    (policy.history, policy.historyBytesMin) = (history, 1)
     replicators = (0..<self.configuration.replicators).map { _ in SimulatedReplicator(policy, selection) }
   }
 

@@ -68,6 +68,11 @@ final class SimulatedWorld: @unchecked Sendable {
         index, device, options.workloads, parent: directory.path, random: random.stream(UInt64(index) + 2))
     }
     for device in devices { device.foldStepsMax = foldStepsMax }
+    var history = plan.choices(.history)
+    guard history.happens(perMille: 100), options.faults.contains(.historyCut) else { return }
+    for device in devices where history.next(below: 3) > 0 {
+      device.history = HistoryPolicy(logBytesMax: UInt64(history.next(below: 2000)))
+    }
   }
 
   /// Adds a device without a store.

@@ -1,0 +1,59 @@
+package import OperationFormat
+
+/// When the entries of a zone's remote log came there, and what its writers had seen of it: what decides which entries may go.
+package struct LogOutline: Sendable {
+  /// A lane of the log. A store and its copy may write lanes of one replica, so each counts.
+  package struct Writer: Sendable {
+    package var replica: ReplicaID
+    /// The offset of its last segment that readers take; 0 if there is none.
+    package var lastOffset: UInt64
+    /// The offset up to which it had seen the log by then.
+    package var base: UInt64
+
+    package init(replica: ReplicaID, lastOffset: UInt64, base: UInt64) {
+      (self.replica, self.lastOffset, self.base) = (replica, lastOffset, base)
+    }
+  }
+
+  /// The receive time of the entry at each offset, from 1, in milliseconds since 1970; nil if it states none.
+  package var received: [UInt64?]
+  package var writers: [Writer]
+
+  package init(received: [UInt64?], writers: [Writer]) {
+    (self.received, self.writers) = (received, writers)
+  }
+}
+
+extension ReadTransaction {
+  /// The outline of a zone's remote log up to where it was read; nil if the store has not read the log of that incarnation.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the log's entries and writers
+  package func logOutline(of zone: ZoneID, _ incarnation: IncarnationID) throws -> LogOutline? {
+    let (number, row) = try view.zones.visible(zone)
+    guard let token = row.token, try view.incarnations.identity(of: token.incarnation) == incarnation else {
+      return nil
+    }
+    var received: [UInt64?] = []
+    try view.segments.forEach(in: number, token.incarnation, upTo: token.offset) { _, row in
+      received.append(row.receivedMilliseconds)
+    }
+    guard UInt64(received.count) == token.offset else { return nil }
+    var writers: [LogOutline.Writer] = []
+    for lane in try view.lanes.countedLanes(of: number) {
+      let (replica, epoch) = (lane.replica, lane.epoch)
+      let last = try view.placements.lastPlaced(
+        replica, epoch, in: number, token.incarnation, before: token.offset + 1)
+      let place = try view.placements.placement(of: replica, epoch, last, in: number, token.incarnation)
+      guard let offset = place?.offset else { continue }
+      let id = try view.replicas.identity(of: replica)
+      let base = try view.log.base(of: replica, epoch, last, in: number)
+      let seen = base.flatMap { $0.incarnation == token.incarnation ? $0.offset : nil } ?? 0
+      // This store has seen all of it.
+      let isOwn = id == identity.replica && epoch == row.ownEpoch(identity)
+      writers.append(
+        LogOutline.Writer(replica: id, lastOffset: offset, base: isOwn ? token.offset : seen))
+    }
+    return LogOutline(received: received, writers: writers)
+  }
+}

@@ -1,0 +1,60 @@
+internal import OperationFormat
+
+/// Removes the old part of logs. The floor is written first: a reader that misses an entry then learns that a snapshot
+/// stands for it. So it may be cut short anywhere, and several may trim at once.
+struct LogTrimmer: Sendable {
+  let objects: any ObjectStore
+  let zones: RemoteZoneList
+  let snapshots: ObjectSnapshots
+  private var floors: LogFloors { LogFloors(objects: objects) }
+
+  /// Lets a log begin later. Nothing of it is removed.
+  ///
+  /// - Returns: the floor that it has now, which another may have raised higher.
+  func raise(to floor: LogFloor) async throws(RemoteError) -> LogFloor {
+    try await zones.noteTrimmedLogs()
+    return try await floors.raise(to: floor)
+  }
+
+  /// Lets a log begin with a snapshot, and removes what is before it.
+  ///
+  /// - Returns: the offset at which it begins now.
+  func trim(
+    to snapshot: RemoteSnapshot, _ manifest: SnapshotManifest
+  ) async throws(RemoteError) -> UInt64 {
+    guard try await zones.fate(of: snapshot.zone, snapshot.incarnation, checkedAt: 0) == nil else {
+      throw .deleted(snapshot.zone)
+    }
+    try await snapshots.putManifest(manifest, of: snapshot)
+    let floor = try await raise(to: LogFloor(manifest, by: snapshot.maker))
+    // One that was not the floor yet, others may have removed meanwhile. Then nothing stands for the entries.
+    let first = floor.snapshot(of: snapshot.zone)
+    guard try await snapshots.manifest(of: first) != nil else { return floor.offset }
+    for old in try await snapshots.all(of: snapshot.zone, snapshot.incarnation)
+    where old.offset < floor.offset {
+      try await snapshots.remove(old)
+    }
+    // From the first on: an entry that is there has all that follow it.
+    var next = try await firstEntry(of: snapshot.incarnation)
+    while let offset = next, offset < floor.offset {
+      try await objects.delete(.entry(of: snapshot.incarnation, offset))
+      try await objects.delete(.amendment(of: snapshot.incarnation, offset))
+      next = offset + 1
+    }
+    return floor.offset
+  }
+
+  /// The offset of the first entry that is there; nil if there is none.
+  private func firstEntry(of incarnation: IncarnationID) async throws(RemoteError) -> UInt64? {
+    let name = ObjectName.entry(of: incarnation, 1)
+    return try await objects.exists(name) ? 1 : objects.nextEntry(after: name)?.offset
+  }
+}
+
+extension LogFloor {
+  /// A floor at the offset of a snapshot.
+  init(_ manifest: SnapshotManifest, by maker: ReplicaID) {
+    self.init(
+      manifest.incarnation, offset: manifest.offset, maker: maker, hash: manifest.hash, chain: manifest.chain)
+  }
+}
