@@ -41,6 +41,7 @@ extension LocalStore {
   /// their logs, under the same offsets: the first round with the new remote puts there what it lacks of them, others'
   /// work too. Stores of other devices that do the same continue where they were.
   ///
+  /// End the replicators of the former remote first: a round of theirs that is under way would bind the store to it again.
   /// What the former remote only offers is gone from here, and what was deleted here and not told it yet stays there.
   ///
   /// - Throws: ``StoreError`` `readOnly`, `full`, `damaged`.

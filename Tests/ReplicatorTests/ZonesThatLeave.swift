@@ -233,6 +233,22 @@ struct ZonesThatLeave {
     #expect(try devices[1].store.verify().problems.isEmpty)
   }
 
+  @Test("What is written to an evicted zone before it is fetched again is sent beside what was there")
+  func writtenBeforeFetched() async throws {
+    let devices = try devices(2)
+    try await devices[0].set("title", of: "first", to: 1)
+    try await settle(devices, remote)
+    for round in 0..<3 {
+      try await devices[0].store.write { try $0.evictZone(zone) }
+      try await devices[0].set("title", of: Name("early \(round)"), to: 1)
+      try await devices[0].set("title", of: "first", to: .int(Int64(round)))
+      try await settle(devices, remote)
+    }
+    let expected: Set<String> = ["notes:first", "notes:early 0", "notes:early 1", "notes:early 2"]
+    for device in devices { #expect(try device.recordNames() == expected) }
+    try await expectAgreement(devices, remote)
+  }
+
   @Test(
     "A zone that the remote has not all of is not evicted",
     arguments: ["local", "unsent", "in this write", "gone"])

@@ -231,6 +231,17 @@ extension AssetTable where Source == TableStorage {
     try source.put(.asset(asset, of: zone, list), in: tables.assets) { $0.append(varint: number) }
   }
 
+  /// Lets all assets of a zone that have come here be sent again: its remote may not have them any more.
+  func noteAllUnsent(of zone: ZoneNumber) throws {
+    var found: [AssetReference] = []
+    try forEach(of: zone, .named) { asset, _ in
+      let isHere = try number(of: asset, in: zone, .wanted) == nil
+      if try isHere && number(of: asset, in: zone, .unsent) == nil { found.append(asset) }
+      return true
+    }
+    for asset in found { try setNumber(0, of: asset, in: zone, .unsent) }
+  }
+
   /// Notes that an asset has come: no zone waits for it any more, and what was wrong with its file is past.
   func noteArrival(of asset: AssetReference) throws {
     source.changeNotes?.note(asset.hash)

@@ -37,6 +37,11 @@ struct ZoneCatalog {
       // The list is here up to the token; only what comes after it may be new.
       if token.offset == stored.offset { events = later }
       if events.isEmpty, token.offset == stored.offset { return report }
+      // News: the remote has done what was deleted here, even if the answer was lost.
+      if stored.offset > 0 { try finishDeletions(in: events) }
+    } else if start > 0 {
+      // The store has left the remote since the page was asked for.
+      return report
     }
     // A zone that the same page deletes is not created: a local zone of that name may be another one, made
     // since.
@@ -49,9 +54,14 @@ struct ZoneCatalog {
       switch event.kind {
       case .created: try create(event.zone, event.incarnation, chosen, &report)
       case .reopened:
-        if let found = try storage.incarnations.number(of: event.incarnation) {
-          try storage.zones.forgetGone(found)
+        let found = try storage.incarnations.makeNumber(for: event.incarnation)
+        // One that is to be deleted here is deleted again.
+        if try storage.zones.rows().contains(where: {
+          $1.status == .deleting && $1.token?.incarnation == found
+        }) {
+          continue
         }
+        try noteReopened(event.zone, found)
         try create(event.zone, event.incarnation, chosen, &report)
       case .deleted, .revoked:
         switch try withdraw(
@@ -179,6 +189,40 @@ struct ZoneCatalog {
     return .removed
   }
 
+  /// Ends the deletions here of which the list of zones tells.
+  private func finishDeletions(in events: [ZoneEvent]) throws {
+    let deleted = Set(events.lazy.filter { $0.kind == .deleted }.map(\.incarnation))
+    guard !deleted.isEmpty else { return }
+    for (number, known) in try storage.zones.rows() where known.status == .deleting {
+      guard let token = known.token,
+        deleted.contains(try storage.incarnations.identity(of: token.incarnation))
+      else { continue }
+      var row = known
+      row.status = .removed
+      storage.setZoneRow(row, number)
+    }
+    try storage.flush()
+  }
+
+  /// Notes that a zone's log was opened again. The assets and snapshots that the remote had went with it.
+  func noteReopened(_ zone: ZoneID, _ incarnation: IncarnationNumber) throws {
+    // What was deleted here and the remote does not know is deleted there now.
+    if try storage.zones.goneLog(incarnation)?.isUntold ?? false { return }
+    try storage.zones.forgetGone(incarnation)
+    guard let (number, known) = try storage.zones.find(zone), known.token?.incarnation == incarnation else {
+      return
+    }
+    try offerAgain(number, known)
+  }
+
+  /// Lets a zone get a snapshot and its assets at the remote, which does not have them any more.
+  private func offerAgain(_ zone: ZoneNumber, _ known: ZoneRow) throws {
+    var row = known
+    (row.logBytes, row.snapshot) = (row.logBytes &+ row.snapshot.byteCount, (0, 0))
+    storage.setZoneRow(row, zone)
+    try storage.assets.noteAllUnsent(of: zone)
+  }
+
   /// Lets the store belong to no remote. Its synced zones are made again at the next one, if that does not have them;
   /// what the former one only offers goes, and so does what it was still to be told.
   func leaveRemote() throws {
@@ -186,8 +230,9 @@ struct ZoneCatalog {
       var row = known
       switch known.status {
       case .attached:
-        row.restoresLog = row.hasReadLog
-        (row.logBytes, row.snapshot) = (row.logBytes &+ row.snapshot.byteCount, (0, 0))
+        row.restoresLog = row.token != nil
+        try offerAgain(number, row)
+        continue
       case .offered:
         row.token = nil
         storage.setZoneRow(row, number)

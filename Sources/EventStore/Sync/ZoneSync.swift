@@ -64,12 +64,16 @@ struct ZoneSync {
   func noteReopened(_ zone: ZoneID, _ incarnation: IncarnationID) async throws {
     try await core.perform { store in
       guard let found = try store.storage.incarnations.number(of: incarnation) else { return }
-      try store.storage.zones.forgetGone(found)
+      try ZoneCatalog(store).noteReopened(zone, found)
     }
   }
 
   func noteLogIsThere(_ zone: ZoneID) async throws {
-    let isNews = try core.read { try $0.readView.zones.find(zone)?.row.restoresLog ?? false }
+    let isNews = try core.read { transaction in
+      let isMarked = try transaction.readView.zones.find(zone)?.row.restoresLog ?? false
+      // A round of the remote that the store has left may still go on.
+      return try isMarked && transaction.readView.meta.databaseToken() != nil
+    }
     if isNews { try await core.perform { try ZoneCatalog($0).noteLogIsThere(zone) } }
   }
 

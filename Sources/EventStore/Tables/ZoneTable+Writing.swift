@@ -79,6 +79,7 @@ extension ZoneTable where Source == TableStorage {
   func isWholeAtRemote(_ zone: ZoneNumber, _ row: ZoneRow) throws -> Bool {
     guard row.status == .attached, !row.restoresLog, let token = row.token else { return false }
     return try !isGone(token.incarnation) && !hasUnshipped(zone, token.incarnation)
+      && !source.assets.hasAny(in: zone, .unsent)
   }
 
   /// Removes the copy of a zone that the remote has, and leaves the zone as one that the remote offers.
@@ -91,6 +92,8 @@ extension ZoneTable where Source == TableStorage {
     let offered = try make(zone, .offered)
     var made = try source.zoneRow(offered)
     made.token = known.token.map { ZoneRow.Token(incarnation: $0.incarnation, offset: 0, hash: .zero) }
+    // The log has this lane, and what is written before it is read again is another one.
+    made.renewals = known.renewals &+ 1
     source.setZoneRow(made, offered)
     try source.flush()
   }

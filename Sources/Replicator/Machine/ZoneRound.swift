@@ -125,8 +125,8 @@ struct ZoneRound: Sendable {
       return didAcknowledge(folded, segment, pass)
     case (.makingSnapshot(let incarnation), .madeSnapshot(let isMade)):
       report.madeSnapshot = isMade
-      guard isMade, let age = policy.trimMilliseconds else { return findAssets(incarnation) }
-      return enter(.trimming(incarnation), .trim(incarnation, olderThanMilliseconds: UInt64(max(0, age))))
+      guard isMade, let age = policy.trimMilliseconds, age >= 0 else { return findAssets(incarnation) }
+      return enter(.trimming(incarnation), .trim(incarnation, olderThanMilliseconds: UInt64(age)))
     case (.trimming(let incarnation), .trimmed(let offset)):
       report.trimmedTo = offset
       return findAssets(incarnation)
@@ -358,7 +358,7 @@ struct ZoneRound: Sendable {
     if parked != nil { parked = .paused(fate) }
     let answer = state.restoresLog ? .makeAgain : answer(report.zone, fate)
     switch answer {
-    case .makeAgain where [.deleted, .purged].contains(fate) && !hasReopened && steps.contains(.ship):
+    case .makeAgain where fate == .deleted && !hasReopened && steps.contains(.ship):
       (hasReopened, parked) = (true, nil)
       return enter(.reopening(pass), .reopen(pass.token.incarnation))
     case .keep, .makeAgain: return end(.paused(fate))

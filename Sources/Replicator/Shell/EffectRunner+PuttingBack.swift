@@ -19,16 +19,10 @@ extension EffectRunner {
     let last = try store.read { try $0.remoteLogs() }.first { $0.incarnation == token.incarnation }?.last
     var (count, parting) = (0, parting)
     do {
-      if let origin = try store.origin(of: token.zone), origin.offset >= parting {
+      if let origin = try store.origin(of: token.zone), origin.offset >= parting,
+        try await begin(token.zone, with: origin)
+      {
         // What was before, this store does not have.
-        guard try await begin(token.zone, with: origin) else {
-          guard try store.restoresLog(of: token.zone) else { return .putBack(0) }
-          throw RemoteError(
-            .wentBack,
-            "another store is putting the log of zone “\(token.zone)” here, and has not come to offset \(origin.offset) yet",
-            hint: "sync again once it is in sync; this store has only what follows that offset",
-            offset: parting)
-        }
         (count, parting) = (1, origin.offset + 1)
       }
       for offset in parting..<max(token.offset, last ?? 0) + 1 {
@@ -61,7 +55,6 @@ extension EffectRunner {
     else { return false }
     try await put(origin, snapshot) { try await remote.finishSnapshot(origin, of: snapshot) }
     guard try await remote.beginLog(with: snapshot) else { return false }
-    try await offerAssets(of: zone, origin.incarnation)
     return true
   }
 

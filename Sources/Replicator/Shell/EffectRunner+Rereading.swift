@@ -73,22 +73,6 @@ extension EffectRunner {
     throw RemoteError.nameTaken(zone, remote.name)
   }
 
-  /// Opens a zone's log again that was closed at the remote. The assets that it names went with it, and are sent again as
-  /// far as they are here.
-  func reopen(_ zone: ZoneID, _ incarnation: IncarnationID) async throws {
-    try await remote.reopenZone(zone, incarnation)
-    try await store.noteReopened(zone, incarnation)
-    try await offerAssets(of: zone, incarnation)
-  }
-
-  /// Lets the assets be sent again that a zone names and its remote does not have.
-  func offerAssets(of zone: ZoneID, _ incarnation: IncarnationID) async throws {
-    for asset in try store.assetTransfers.allNamed(in: zone) {
-      if case .whole = try await remote.assetState(RemoteAsset(asset, of: zone, incarnation)) { continue }
-      try await store.assetTransfers.noteUndeliverable(asset, in: zone, incarnation)
-    }
-  }
-
   /// Folds a page of segments. If one is rejected because an entry was given up that the store had folded, reads
   /// the log again from there to its end.
   func fold(

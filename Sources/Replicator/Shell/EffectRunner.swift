@@ -120,7 +120,8 @@ package struct EffectRunner: Sendable {
         try await store.forgetCut(header, of: zone)
         return .forgotCut
       case .reopen(let incarnation):
-        try await reopen(zone, incarnation)
+        try await remote.reopenZone(zone, incarnation)
+        try await store.noteReopened(zone, incarnation)
         return .reopened
       case .withdraw(let incarnation, let isRevoked, let answer):
         return .withdrawn(try await store.withdraw(zone, incarnation, isRevoked: isRevoked, answer))

@@ -89,19 +89,6 @@ package struct AssetTransfers: Sendable {
     }
   }
 
-  /// All assets that a zone's log, or the snapshot that it begins with, names.
-  package func allNamed(in zone: ZoneID) throws -> [AssetReference] {
-    try core.read { transaction in
-      let number = try transaction.readView.zones.number(of: zone)
-      var found: [AssetReference] = []
-      try transaction.readView.assets.forEach(of: number, .named, after: nil) { asset, _ in
-        found.append(asset)
-        return true
-      }
-      return found
-    }
-  }
-
   /// Finds out what is wrong with the file of an asset that a zone's remote is to have, and notes that it
   /// does not have it: a segment that names it may be shipped all the same.
   ///

@@ -32,7 +32,7 @@ struct FolderAssetRemoval {
     for child in try calls.names(in: directory, "\(tree.directory)/\(path)") {
       let childPath = "\(path)/\(child)"
       if depth == 2 {
-        guard ObjectName(path: childPath)?.isBesideLog ?? false else { continue }
+        guard ObjectName(path: childPath)?.goesWithZone ?? false else { continue }
         try calls.unlink(child, in: directory, "\(tree.directory)/\(childPath)")
         continue
       }

@@ -100,7 +100,7 @@ package final class MemoryObjects: ObjectStore {
   /// Removes the assets and the snapshots of a log.
   func removeAssets(of incarnation: IncarnationID) {
     state.withLock { state in
-      state.objects = state.objects.filter { !($0.key.incarnation == incarnation && $0.key.isBesideLog) }
+      state.objects = state.objects.filter { !($0.key.incarnation == incarnation && $0.key.goesWithZone) }
     }
   }
 

@@ -52,7 +52,7 @@ struct LogAppender: Sendable {
         chain = nil
         next = following
       case .seal(let fate):
-        return .gone(try await zones.complete(fate, listed: listed, zone, incarnation))
+        return .gone(try await zones.complete(fate, listed: listed, zone, incarnation, sealedAt: next))
       case .end:
         if let listed { return .gone(listed) }
         if next == token.offset + 1, token.offset > 0 {
@@ -165,17 +165,19 @@ struct LogAppender: Sendable {
 
   /// Closes a log for deletion.
   ///
-  /// - Returns: why it is closed now.
-  func seal(_ incarnation: IncarnationID, _ zone: ZoneID) async throws(RemoteError) -> ZoneFate {
+  /// - Returns: why it is closed now, and the offset of the seal.
+  func seal(
+    _ incarnation: IncarnationID, _ zone: ZoneID
+  ) async throws(RemoteError) -> (fate: ZoneFate, offset: UInt64) {
     var offset = try await lastOffset(in: incarnation)
     while true {
       switch try await entries.find(incarnation, zone, offset) {
-      case .seal(let fate): return fate
+      case .seal(let fate): return (fate, offset)
       case .end:
         let name = ObjectName.entry(of: incarnation, offset)
         if try await objects.putIfAbsent(name, LogObject.seal(.deleted, offset)) {
           hints?.didPut(incarnation, at: offset)
-          return .deleted
+          return (.deleted, offset)
         }
         guard try await entries.exists(incarnation, offset) else { throw .unreadable(name) }
       case .hole(let next): offset = next
@@ -185,15 +187,22 @@ struct LogAppender: Sendable {
   }
 
   /// Amends the seal of a log, so that the log can continue after it. Nothing follows a seal: it is the last entry.
+  ///
+  /// - Throws: ``RemoteError`` `missingSegment` if it is not found.
   func passSeal(_ incarnation: IncarnationID, _ zone: ZoneID) async throws(RemoteError) {
     var offset = try await lastOffset(in: incarnation)
+    var isPassed = false
     while true {
       switch try await entries.find(incarnation, zone, offset) {
       case .seal:
         return try await EntryAmendments(objects).passSeal(of: .init(zone, incarnation), at: offset)
-      case .end: return
+      case .end:
+        // Another caller may have passed it.
+        if isPassed { return }
+        throw .missing(.entry(of: incarnation, offset))
       case .hole(let next): offset = next
-      case .segment, .tombstone, .unreadable: offset += 1
+      case .tombstone: (offset, isPassed) = (offset + 1, true)
+      case .segment, .unreadable: offset += 1
       }
     }
   }

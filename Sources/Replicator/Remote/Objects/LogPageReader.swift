@@ -71,7 +71,9 @@ struct LogPageReader: Sendable {
         page.append(segment)
       case .seal(let fate)?:
         if !page.isEmpty { return .segments(page, hasMore: true) }
-        return .gone(try await zones.complete(fate, listed: listed, token.zone, token.incarnation))
+        return .gone(
+          try await zones.complete(
+            fate, listed: listed, token.zone, token.incarnation, sealedAt: offset))
       case nil:
         guard let fate = listed else {
           hints?.didSee(token.incarnation, end: offset - 1)

@@ -197,8 +197,16 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     return self == .snapshotPart(index, of: snapshot)
   }
 
-  /// Whether it is beside a log, and goes with the zone: a part of an asset or of a snapshot.
+  /// Whether it is beside a log: a part of an asset or of a snapshot.
   package var isBesideLog: Bool { isOfAsset || isOfSnapshot }
+
+  /// Whether it goes with a deleted zone. Where the log begins is still to be known: it may be opened again.
+  package var goesWithZone: Bool { isBesideLog && !isFloor }
+
+  private var isFloor: Bool {
+    guard components.count == 5, let incarnation, let number = UInt64(last, radix: 16) else { return false }
+    return number > 0 && self == .floor(number, of: incarnation)
+  }
 
   /// The asset that it is a part of.
   var asset: ContentHash? {

@@ -56,8 +56,9 @@ package final class ObjectRemote: LogOfObjects {
   package func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await zones.read()
     if try await zones.fate(of: zone, incarnation, checkedAt: 0) != nil { return }
-    guard try await appender.seal(incarnation, zone) == .deleted else { return }
-    try await zones.record(.deleted, zone, incarnation)
+    let seal = try await appender.seal(incarnation, zone)
+    guard seal.fate == .deleted else { return }
+    try await zones.recordDeletion(of: zone, incarnation, sealedAt: seal.offset)
   }
 
   /// Opens a closed log again: first its seal is amended by a tombstone, which every reader takes as an empty entry; then

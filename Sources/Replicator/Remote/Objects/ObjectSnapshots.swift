@@ -46,6 +46,8 @@ struct ObjectSnapshots: Sendable {
   }
 
   func remove(_ snapshot: RemoteSnapshot, parts: Int? = nil) async throws(RemoteError) {
+    // No store could begin without it.
+    if try await first(of: snapshot.zone, snapshot.incarnation) == snapshot { return }
     try await names.remove(snapshot, parts: parts)
   }
 

@@ -208,16 +208,18 @@ final class RemoteZoneList: Sendable {
     }
   }
 
-  /// Adds an event that ends a log, unless the list has one.
-  func record(_ kind: ZoneEvent.Kind, _ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
-  {
-    let event = ZoneEvent(kind: kind, zone: zone, incarnation: incarnation)
+  /// Adds the event that ends a log, unless the list has one, or the log was opened again: its seal is amended before the
+  /// event that says so, and the caller may have seen the seal long ago.
+  func recordDeletion(
+    of zone: ZoneID, _ incarnation: IncarnationID, sealedAt offset: UInt64
+  ) async throws(RemoteError) {
+    let event = ZoneEvent(kind: .deleted, zone: zone, incarnation: incarnation)
     while true {
       let next = try await read().read { (list) throws(RemoteError) in
         let isOpen = list.log(incarnation).map { $0.fate == nil } ?? list.hasGaps
         return isOpen ? try NextEvent(event, list) : nil
       }
-      guard let next else { return }
+      guard let next, try await !entries.isAmended(incarnation, offset) else { return }
       try await put(next)
     }
   }
@@ -246,11 +248,12 @@ final class RemoteZoneList: Sendable {
   ///   - fate: what the seal says.
   ///   - listed: what the list says.
   func complete(
-    _ fate: ZoneFate, listed: ZoneFate?, _ zone: ZoneID, _ incarnation: IncarnationID
+    _ fate: ZoneFate, listed: ZoneFate?, _ zone: ZoneID, _ incarnation: IncarnationID,
+    sealedAt offset: UInt64
   ) async throws(RemoteError) -> ZoneFate {
     guard fate == .deleted, listed == nil, !isReadOnly else { return fate }
     do throws(RemoteError) {
-      try await record(.deleted, zone, incarnation)
+      try await recordDeletion(of: zone, incarnation, sealedAt: offset)
     } catch {
       // A reader without permission to write still gets the fate; another caller adds the event.
       guard [.denied, .readOnly, .overQuota].contains(error.code) else { throw error }
