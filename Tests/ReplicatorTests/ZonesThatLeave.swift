@@ -117,6 +117,85 @@ struct ZonesThatLeave {
     for device in devices { #expect(try device.recordNames() == []) }
   }
 
+  @Test("A trimmed log is made again too, and new stores begin with the snapshot that its maker puts there")
+  func trimmedAndMadeAgain() async throws {
+    let devices = try devices(2)
+    let policy: (inout ReplicatorConfiguration) -> Void = { $0.policy.snapshotBytesMin = 1 }
+    for round in 0..<20 {
+      try await devices[0].set("title", of: Name("in \(round)"), to: .string("\(round * 7919)"))
+      try await devices[0].replicator(remote, policy).syncOnce()
+    }
+    try await devices[1].sync(remote)
+    let log = try #require(
+      try await RemoteTrim(remote).plan(
+        try await RemoteAudit(of: remote, objects: try await remote.objects.list()),
+        try await remote.objects.list(), LogFloorChoice(now: 0, olderThanMilliseconds: 0)
+      ).first)
+    #expect(log.offset > 1)
+    try await RemoteTrim(remote).run(log)
+    try await detach(devices[0])
+    try await devices[1].store.write { try $0.deleteZone(zone) }
+    try await devices[1].sync(remote)
+    try await attach(devices[0])
+    #expect(try await devices[0].sync(remote).isInSync)
+    let fresh = try Device(in: scratch.path, "fresh", seed: 44)
+    for device in [devices[1], fresh] {
+      #expect(try await device.sync(remote).isInSync)
+      #expect(try device.digests() == devices[0].digests())
+    }
+    let audit = try await RemoteAudit(of: remote, objects: try await remote.objects.list())
+    #expect(audit.logs.map(\.fate) == [nil])
+  }
+
+  @Test("Assets are sent again by who has them, whoever has made the zone again", arguments: [false, true])
+  func assetsOfMadeAgain(isMoved: Bool) async throws {
+    let devices = try devices(2)
+    let bytes = assetBytes(5000)
+    let asset = try await devices[1].setAsset(bytes, of: "photo")
+    try await settle(devices, remote)
+    var place = remote
+    if isMoved {
+      place = MemoryRemote(identity: RemoteID(rawValue: 10))
+      for device in devices { try await device.store.leaveRemote() }
+    } else {
+      let third = try Device(in: scratch.path, "third", seed: 33)
+      try await third.sync(remote)
+      try await detach(devices[0])
+      try await third.store.write { try $0.deleteZone(zone) }
+      try await third.sync(remote)
+      try await attach(devices[0])
+    }
+    // The first to come does not have the file.
+    #expect(try await devices[0].sync(place).isInSync)
+    try await settle(devices, place)
+    let incarnation = try #require(try devices[0].store.syncState().zones.first?.token?.incarnation)
+    let state = try await place.assetState(RemoteAsset(asset, of: zone, incarnation))
+    guard case .whole = state else {
+      Issue.record("the remote has \(state)")
+      return
+    }
+    try await devices[1].store.write { try $0.evictZone(zone) }
+  }
+
+  @Test("A deletion whose answer was lost is not done again to a zone that was made again meanwhile")
+  func deletionWithLostAnswer() async throws {
+    let devices = try devices(3)
+    try await devices[0].set("title", of: "first", to: 1)
+    try await settle(devices, remote)
+    try await detach(devices[0])
+    try await devices[1].store.write { try $0.deleteZone(zone) }
+    // The remote does it, and the device hears nothing.
+    let incarnation = try #require(try devices[2].store.syncState().zones.first?.token?.incarnation)
+    try await remote.deleteZone(zone, incarnation)
+    try await attach(devices[0])
+    try await devices[0].sync(remote)
+    try await write("later", on: devices[0])
+    try await devices[0].sync(remote)
+    try await settle(devices, remote)
+    for device in devices { #expect(try device.recordNames() == ["notes:first", "notes:later"]) }
+    try await expectAgreement(devices, remote)
+  }
+
   @Test("A zone is not made again where another of its name was made since: that is told, and both are kept")
   func nameTaken() async throws {
     let devices = try devices(2)

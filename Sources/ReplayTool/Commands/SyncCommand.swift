@@ -125,6 +125,7 @@ struct SyncCommand: StoreCommand {
       try await opened.leaveRemote()
     }
     if !toAttach.isEmpty {
+      try opened.read { try Inputs.check(toAttach, in: $0, orOffered: true) }
       try await opened.write { tx in for zone in toAttach { try tx.attachZone(zone) } }
     }
     for place in reread { try await place.begin(opened, log) }

@@ -157,6 +157,7 @@ extension StoreOptions {
     let zones = try names.map(Inputs.zone)
     let opened = try openForWriting(console, creates: false)
     defer { opened.close() }
+    try opened.read { try Inputs.check(zones, in: $0, orOffered: attachment == .attached) }
     let before = try opened.syncState().zones
     try await opened.write { transaction in for zone in zones { try body(&transaction, zone) } }
     for zone in zones {

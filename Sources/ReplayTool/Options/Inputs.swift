@@ -97,4 +97,12 @@ enum Inputs {
         ? "the store has no zones yet" : "it has \(Display.list(zones.map { Display.zone($0) }, max: 8))",
       exit: .input)
   }
+
+  /// Throws unless the store has the zones, or its remote offers them where those count.
+  static func check(
+    _ zones: [ZoneID], in transaction: borrowing ReadTransaction, orOffered: Bool
+  ) throws {
+    let offered = orOffered ? Set(try transaction.zones(.offered)) : []
+    for zone in zones where !offered.contains(zone) { try check(zone, in: transaction) }
+  }
 }

@@ -51,6 +51,7 @@ enum ReadingVerb: String, CaseIterable, Hashable {
   case valuesOfQuery = "values(of:_:)"
   case withRecord = "withRecord(_:_:)"
   case zones = "zones()"
+  case zonesOfAttachment = "zones(_:)"
 
   private static let queries = [
     RecordQuery(types: ["note"], order: [QueryOrder(.value(of: "title"), isDescending: true)], limit: 5),
@@ -81,6 +82,10 @@ enum ReadingVerb: String, CaseIterable, Hashable {
   ) throws -> [Answer] {
     switch self {
     case .zones: try [answer { try tx.zones() }]
+    case .zonesOfAttachment:
+      try [ZoneAttachment.local, .attached, .offered, .deleting].map { attachment in
+        try answer { try tx.zones(attachment) }
+      }
     case .existencePolicy: try [answer { try tx.existencePolicy(of: "note") }]
     case .countOfQuery: try Self.queries.map { query in try answer { try tx.count(query) } }
     case .exists: try Self.queries.map { query in try answer { try tx.exists(query) } }

@@ -26,7 +26,7 @@ package struct ListedLogs: Sendable {
   private mutating func add(_ event: ZoneEvent) {
     guard zone == nil || event.zone == zone else { return }
     incarnations.insert(event.incarnation)
-    guard [.created, .reset, .deleted, .purged].contains(event.kind) else { return }
+    guard [.created, .reset, .deleted, .purged, .reopened].contains(event.kind) else { return }
     let index = indices[event.incarnation] ?? logs.count
     if index == logs.count {
       logs.append(AuditedLog(zone: event.zone, incarnation: event.incarnation))
@@ -35,6 +35,7 @@ package struct ListedLogs: Sendable {
     switch event.kind {
     case .deleted: logs[index].fate = .deleted
     case .purged: logs[index].fate = .purged
+    case .reopened: (logs[index].fate, last[event.zone]) = (nil, index)
     default:
       if event.kind == .reset, let before = last[event.zone] {
         logs[before].fate = .reset(event.incarnation)
