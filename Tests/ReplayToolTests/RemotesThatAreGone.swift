@@ -97,7 +97,7 @@ struct RemotesThatAreGone {
     #expect(await sync("e", seed: 4).exit == 0)
     try FileManager.default.removeItem(atPath: folder)
     let changed = await sync("a", "--create-remote", at: new)
-    #expect(changed.exit == 4 && changed.errors.contains("export the store's log"), "\(changed)")
+    #expect(changed.exit == 4 && changed.errors.contains("--leave-remote"), "\(changed)")
     let made = await sync("f", "--create-remote", at: new, seed: 5)
     #expect(made.exit == 4 && made.errors.contains("--repair \(path("f"))`"), "\(made)")
     #expect(await repair("f", at: new).exit == 0)

@@ -4,7 +4,7 @@
 /// | bytes | field |
 /// |---|---|
 /// | 4 | magic: `TRLF` |
-/// | 1 | version: 1 |
+/// | 1 | version: 1, or 2 if the entry at the offset is not there either |
 /// | 1 | flags: 0 |
 /// | 16 | incarnation of the zone's log, big-endian |
 /// | 8 | offset of the first entry that the log has, from 1, little-endian |
@@ -23,10 +23,14 @@ package struct LogFloor: Hashable, Sendable {
   package var hash: ContentHash
   /// The log's chain there.
   package var chain: LogChain
+  /// Whether the log has that entry. Where a store has begun the log with a snapshot alone, it has not.
+  package var hasEntry: Bool
 
   package init(
-    _ incarnation: IncarnationID, offset: UInt64, maker: ReplicaID, hash: ContentHash, chain: LogChain
+    _ incarnation: IncarnationID, offset: UInt64, maker: ReplicaID, hash: ContentHash, chain: LogChain,
+    hasEntry: Bool = true
   ) {
+    self.hasEntry = hasEntry
     self.incarnation = incarnation
     self.offset = offset
     self.maker = maker
@@ -42,7 +46,7 @@ package struct LogFloor: Hashable, Sendable {
     precondition(offset > 0, "offsets count from 1")
     var writer = ByteWriter()
     writer.append(magic: FrameKind.floor.magic)
-    writer.append(Self.version)
+    writer.append(hasEntry ? Self.versions.lowerBound : Self.versions.upperBound)
     writer.append(0)
     writer.append(bigEndian: incarnation.rawValue)
     writer.append(littleEndian: offset)
@@ -57,15 +61,19 @@ package struct LogFloor: Hashable, Sendable {
   ///
   /// - Throws: ``FormatError`` with `damaged` if the checksum does not match, `newerFormat` for a later version.
   package static func read(_ bytes: RawSpan) throws(FormatError) -> LogFloor {
-    var reader = try Framing.open(bytes, .floor, versions: version...version, "floor")
+    var reader = try Framing.open(bytes, .floor, versions: versions, "floor")
+    var version = ByteReader(bytes, at: 4)
+    let hasEntry = try version.readUInt8("floor.version") == versions.lowerBound
     let incarnation = try IncarnationID.read(from: &reader, "floor.incarnation")
     let offset = try reader.readOffset("floor.offset")
     let maker = try ReplicaID.read(from: &reader, "floor.maker")
     let hash = try ContentHash.read(from: &reader, "floor.hash")
     let chain = LogChain(hash: try ContentHash.read(from: &reader, "floor.chain"))
     try reader.finish("floor")
-    return LogFloor(incarnation, offset: offset, maker: maker, hash: hash, chain: chain)
+    return LogFloor(
+      incarnation, offset: offset, maker: maker, hash: hash, chain: chain, hasEntry: hasEntry)
   }
 
-  private static let version: UInt8 = 1
+  /// The second one says that the log does not have the entry.
+  private static let versions: ClosedRange<UInt8> = 1...2
 }

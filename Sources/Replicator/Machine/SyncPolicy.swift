@@ -21,7 +21,7 @@ public struct SyncPolicy: Hashable, Sendable {
   /// How many zones are synced at the same time; less than 1 counts as 1.
   public var zonesAtOnceMax = 4
   /// How many chunks of assets, of 4 MiB, move in one zone before its log is read again.
-  /// ``LogReplicator/syncOnce(_:)`` moves all.
+  /// ``LogReplicator/syncOnce(_:zones:)`` moves all.
   public var assetChunksInRoundMax = 4
 
   /// The wait before the remote is asked again for assets that an eager zone names and that it did not have.

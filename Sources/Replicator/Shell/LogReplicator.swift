@@ -56,7 +56,7 @@ public final class LogReplicator: Sendable {
 
   /// Syncs until the task is cancelled or the store is closed: at once, after each commit here, when the remote
   /// notifies of a change, and periodically. If the remote fails it retries without end, with exponential backoff up
-  /// to a bound. A ``syncOnce(_:)`` of this replicator that succeeds ends a wait: call it after the user has signed in
+  /// to a bound. A ``syncOnce(_:zones:)`` of this replicator that succeeds ends a wait: call it after the user has signed in
   /// again.
   ///
   /// - Parameter didSync: called after each round, also one that failed: see ``SyncReport/failure``.

@@ -35,7 +35,7 @@ struct LogFloors: Sendable {
   /// Whether a log begins after a token: a snapshot stands for the token's entry too, which need not be there.
   func begins(after token: ChangeToken) async throws(RemoteError) -> Bool {
     guard let floor = try await floor(of: token.incarnation) else { return false }
-    return floor.offset == token.offset && floor.hash == token.hash
+    return !floor.hasEntry && floor.offset == token.offset && floor.hash == token.hash
       && token.chain.map { $0 == floor.chain } ?? true
   }
 

@@ -84,7 +84,8 @@ package final class ObjectRemote: LogOfObjects {
       let manifest = try await snapshots.manifest(of: snapshot)
     else { return false }
     let floor = LogFloor(
-      incarnation, offset: snapshot.offset, maker: snapshot.maker, hash: manifest.hash, chain: manifest.chain)
+      incarnation, offset: snapshot.offset, maker: snapshot.maker, hash: manifest.hash, chain: manifest.chain,
+      hasEntry: false)
     if try await entries.floors.floor(of: incarnation) == floor { return true }
     if try await entries.hasAny(of: incarnation, from: 1) { return false }
     try await zones.noteTrimmedLogs()
