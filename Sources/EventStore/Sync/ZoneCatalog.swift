@@ -56,11 +56,7 @@ struct ZoneCatalog {
       case .reopened:
         let found = try storage.incarnations.makeNumber(for: event.incarnation)
         // One that is to be deleted here is deleted again.
-        if try storage.zones.rows().contains(where: {
-          $1.status == .deleting && $1.token?.incarnation == found
-        }) {
-          continue
-        }
+        guard try deletions(of: [found]).isEmpty else { continue }
         try noteReopened(event.zone, found)
         try create(event.zone, event.incarnation, chosen, &report)
       case .deleted, .revoked:
@@ -189,14 +185,22 @@ struct ZoneCatalog {
     return .removed
   }
 
+  /// The zones that were deleted here, and whose remote logs are among these.
+  private func deletions(
+    of logs: Set<IncarnationNumber>
+  ) throws -> [(number: ZoneNumber, row: ZoneRow)] {
+    try storage.zones.rows().filter { _, row in
+      row.status == .deleting && row.token.map { logs.contains($0.incarnation) } ?? false
+    }
+  }
+
   /// Ends the deletions here of which the list of zones tells.
   private func finishDeletions(in events: [ZoneEvent]) throws {
-    let deleted = Set(events.lazy.filter { $0.kind == .deleted }.map(\.incarnation))
+    let deleted = try events.filter { $0.kind == .deleted }.compactMap {
+      try storage.incarnations.number(of: $0.incarnation)
+    }
     guard !deleted.isEmpty else { return }
-    for (number, known) in try storage.zones.rows() where known.status == .deleting {
-      guard let token = known.token,
-        deleted.contains(try storage.incarnations.identity(of: token.incarnation))
-      else { continue }
+    for (number, known) in try deletions(of: Set(deleted)) {
       var row = known
       row.status = .removed
       storage.setZoneRow(row, number)

@@ -54,8 +54,7 @@ extension EffectRunner {
         after: .start(of: zone, origin.incarnation), bytesMax: 1), found.isEmpty
     else { return false }
     try await put(origin, snapshot) { try await remote.finishSnapshot(origin, of: snapshot) }
-    guard try await remote.beginLog(with: snapshot) else { return false }
-    return true
+    return try await remote.beginLog(with: snapshot)
   }
 
   /// Reads a log again, to its end, from the first offset at which it has something else than this store has read.

@@ -53,8 +53,9 @@ struct LogTrimmer: Sendable {
 
 extension LogFloor {
   /// A floor at the offset of a snapshot.
-  init(_ manifest: SnapshotManifest, by maker: ReplicaID) {
+  init(_ manifest: SnapshotManifest, by maker: ReplicaID, hasEntry: Bool = true) {
     self.init(
-      manifest.incarnation, offset: manifest.offset, maker: maker, hash: manifest.hash, chain: manifest.chain)
+      manifest.incarnation, offset: manifest.offset, maker: maker, hash: manifest.hash, chain: manifest.chain,
+      hasEntry: hasEntry)
   }
 }

@@ -83,13 +83,10 @@ package final class ObjectRemote: LogOfObjects {
     guard !zones.isReadOnly, try await zones.fate(of: zone, incarnation, checkedAt: 0) == nil,
       let manifest = try await snapshots.manifest(of: snapshot)
     else { return false }
-    let floor = LogFloor(
-      incarnation, offset: snapshot.offset, maker: snapshot.maker, hash: manifest.hash, chain: manifest.chain,
-      hasEntry: false)
+    let floor = LogFloor(manifest, by: snapshot.maker, hasEntry: false)
     if try await entries.floors.floor(of: incarnation) == floor { return true }
     if try await entries.hasAny(of: incarnation, from: 1) { return false }
-    try await zones.noteTrimmedLogs()
-    return try await entries.floors.raise(to: floor) == floor
+    return try await trimmer.raise(to: floor) == floor
   }
 
   // MARK: Repair
