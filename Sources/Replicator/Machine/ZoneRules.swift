@@ -1,4 +1,4 @@
-package import EventStore
+import EventStore
 
 /// What an app decides about zones: in which order they are synced, and what becomes of one whose log ends.
 package struct ZoneRules: Sendable {
