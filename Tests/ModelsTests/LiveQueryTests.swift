@@ -10,7 +10,7 @@ private struct Song: Model {
   let plays = Field<Int>("plays")
 }
 
-@Suite("Live queries", .timeLimit(.minutes(10)))
+@Suite("Live queries", .timeLimit(.minutes(20)))
 @MainActor
 struct LiveQueryTests {
   let directory = TemporaryDirectory()

@@ -42,7 +42,7 @@ final class SyncStatusLine {
 }
 // page end
 
-@Suite("The examples of the page Sync status", .timeLimit(.minutes(5)))
+@Suite("The examples of the page Sync status", .timeLimit(.minutes(20)))
 struct SyncStatusPage {
   struct Chore: Model { static let type: Name = "chore" }
   struct Message: Model {

@@ -8,7 +8,7 @@ import Testing
 @testable import Replicator
 @testable import StoreTesting
 
-@Suite("Clocks that are wrong, over a folder", .timeLimit(.minutes(10)))
+@Suite("Clocks that are wrong, over a folder", .timeLimit(.minutes(20)))
 struct ClocksOverFolders {
   static let now: Int64 = 1_800_000_000_000
   static let minute: Int64 = 60_000

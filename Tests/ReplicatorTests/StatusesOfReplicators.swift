@@ -6,7 +6,7 @@ import Testing
 @testable import Replicator
 @testable import StoreTesting
 
-@Suite("The status of a replicator", .timeLimit(.minutes(10)))
+@Suite("The status of a replicator", .timeLimit(.minutes(20)))
 struct StatusesOfReplicators {
   let scratch = TemporaryDirectory()
   let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
