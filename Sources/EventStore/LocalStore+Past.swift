@@ -53,12 +53,13 @@ extension LocalStore {
   }
 
   /// Reads a new fold of the whole log up to a position, which is removed then: slow, and the oracle of snapshots.
+  /// Floors do not count there.
   package func withScratchFold<R>(
     through position: Position, _ body: (borrowing ReadTransaction) throws -> R
   ) throws -> R {
     try core.read { source in
       try ScratchFold(
-        of: source, .all(through: position), core.snapshots, in: core.configuration.scratchDirectory
+        of: source, .all(through: position, compacts: false), core.snapshots, in: core.configuration.scratchDirectory
       ) { _, _ in }
       .read(body)
     }

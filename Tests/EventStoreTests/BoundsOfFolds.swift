@@ -255,8 +255,8 @@ struct BoundsOfFolds {
     var (rest, visits): (UnitID?, UInt64) = (nil, 0)
     repeat {
       let last = visits + UInt64(1 + random.below(3))
-      func end(of inserter: Inserter) -> UInt64 { ends[Int(inserter.replica.rawValue) - 1] }
-      rest = try parts.hide(from: rest, below: end) { _ in
+      func numbers(of inserter: Inserter) -> Range<UInt64> { 0..<ends[Int(inserter.replica.rawValue) - 1] }
+      rest = try parts.hide(from: rest, numbers) { _ in
         visits += 1
         return visits < last
       }

@@ -167,8 +167,8 @@ struct SequencesGrownAtOnePlace {
     #expect(leaves > 50 && again < 100 * leaves / 2, "leaves without visible units are passed over")
     var visited = 0
     let read = grown.sequence.storage.reads
-    func none(of inserter: Inserter) -> UInt64 { 0 }
-    let rest = try grown.sequence.hide(below: none) { isChanged in
+    func none(of inserter: Inserter) -> Range<UInt64> { 0..<0 }
+    let rest = try grown.sequence.hide(none) { isChanged in
       visited += 1
       return !isChanged
     }

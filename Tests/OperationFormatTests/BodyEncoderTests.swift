@@ -29,6 +29,7 @@ struct BodyEncoderTests {
         var operand = ByteWriter()
         try change.encode(into: &operand)
         builder.append(change.kind, record: record, type: type, field: field, operand: operand.span)
+      case .compact(let floor): builder.appendCompact(floor: floor)
       case .unknown(let kind, let payload):
         builder.appendUnknown(kind: OperationKind(rawValue: kind), payload: payload.span.bytes)
       }

@@ -30,6 +30,12 @@ final class CountingFoldStorage: FoldStorage {
     storage.writeRecord(row, key)
   }
 
+  func deleteRecord(_ key: RawSpan) { storage.deleteRecord(key) }
+
+  func lineage(of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber) -> [LaneParent] {
+    storage.lineage(of: replica, epoch, in: zone)
+  }
+
   func makeRecordNumber(in state: StateNumber) -> UInt32 { storage.makeRecordNumber(in: state) }
 
   func withElement<R>(_ key: ElementKey, _ body: (RawSpan) throws -> R) throws -> R? {

@@ -28,6 +28,7 @@ struct KindsThatAreTested {
     case .update(_, _, _, let change): change.kind
     case .moveAway: .moveAway
     case .moveHere: .moveHere
+    case .compact: .compact
     case .unknown(let kind, _): OperationKind(rawValue: kind)
     }
   }

@@ -17,13 +17,13 @@ public struct LogEntry: Hashable, Sendable {
 }
 
 extension LogOperation {
-  /// The record that the operation changes; nil for an operation of an unknown kind.
+  /// The record that the operation changes; nil for one that changes none, and of an unknown kind.
   public var record: Name? {
     switch self {
     case .create(let record, _), .delete(let record), .moveAway(let record, _), .moveHere(let record, _, _),
       .update(let record, _, _, _):
       record
-    case .unknown: nil
+    case .compact, .unknown: nil
     }
   }
 }

@@ -37,13 +37,15 @@ struct RecordVerification {
       all.insert(row.state.rawValue)
       zoneOfState[row.state.rawValue] = zone
       // Without their places a fresh fold does not know what transactions had seen.
-      let isBehind = try isFoldingAgain || source.readView.lanes.rereading(of: number) != nil
+      let isBehind =
+        try isFoldingAgain || source.readView.lanes.rereading(of: number) != nil
+        || !(source.readView.states.storedRowIfThere(of: row.state)?.floor?.isDone ?? true)
       if !isBehind { live.insert(row.state.rawValue) }
     }
     report.comparesRecords = live == all
     if live.isEmpty { return try checkParts(source, all) }
     let last = try source.lastPosition()
-    let fresh = try ScratchFold(of: source, .all(through: last), snapshots, in: scratchDirectory) {
+    let fresh = try ScratchFold(of: source, .all(through: last, compacts: true), snapshots, in: scratchDirectory) {
       done, total in
       try progress(VerificationProgress(step: .fold, done: done, total: total))
     }
@@ -201,6 +203,7 @@ struct RecordVerification {
     do {
       var state = try StateRow(row.span.bytes)
       state.retimings = 0
+      state.foldedThrough = nil
       return state
     } catch {
       return nil

@@ -29,6 +29,7 @@ extension ReadView: CellReading {
   }
 
   func sight(in state: StateNumber) throws -> ReadViewSight {
-    ReadViewSight(self, zone: try states.storedRow(of: state).zone)
+    let row = try states.storedRow(of: state)
+    return ReadViewSight(self, zone: row.zone, floor: row.floor)
   }
 }

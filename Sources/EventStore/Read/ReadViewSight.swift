@@ -23,8 +23,12 @@ final class ReadViewSight: ContributionSight {
   private var runs: [Placed: Run] = [:]
   private var lastOffsets: [IncarnationNumber: UInt64] = [:]
 
-  init(_ readView: ReadView, zone: ZoneNumber) {
+  /// The floor of the state whose records are read.
+  let floor: CompactionFloor?
+
+  init(_ readView: ReadView, zone: ZoneNumber, floor: CompactionFloor?) {
     self.readView = readView
+    self.floor = floor
     self.zone = zone
   }
 

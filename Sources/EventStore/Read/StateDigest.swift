@@ -75,6 +75,7 @@ enum StateDigest {
     _ name: Name, _ row: RawSpan, _ state: StateNumber, _ readView: ReadView, to digest: inout CellDigest
   ) throws {
     digest.writer.append(text: name.rawValue)
+    if StoredRow(row).isUncreated { digest.writer.append(varint: UInt64.max) }
     let index = try CellIndex(row)
     let entries = try readView.cellsByName(index)
     digest.writer.append(count: entries.count)

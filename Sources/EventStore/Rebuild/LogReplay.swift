@@ -46,14 +46,16 @@ extension LogReplay {
   ///
   /// - Parameters:
   ///   - lanes: up to which sequences; nil for all.
+  ///   - passes: which entries are folded now; nil if floors do not count.
   ///   - part: what of an operation is folded, by its kind and the name of its record; nil for all of all.
   @discardableResult
   func fold(
     _ source: borrowing ReadTransaction, at position: Position, through lanes: [Lane: UInt64]? = nil,
-    taking part: ((OperationKind, RawSpan) -> FoldedPart)? = nil
+    in passes: FoldPasses? = nil, taking part: ((OperationKind, RawSpan) -> FoldedPart)? = nil
   ) throws -> Int {
     try source.readView.log.withEntryUnlessRemoved(at: position) { header, body in
       if let lanes, header.sequence > lanes[header.lane] ?? 0 { return 0 }
+      if let passes, try !passes.take(header, at: position) { return 0 }
       let state = try store.storage.zoneRowIfThere(header.zone)?.state ?? .none
       if state != .none { try fold(header, body: body, into: state, taking: part) }
       return body.byteCount

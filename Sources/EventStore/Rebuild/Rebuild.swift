@@ -182,6 +182,7 @@ struct Rebuild {
     store.fold.bound.begin(.pauses, at: progress.next)
     defer { store.fold.bound.end() }
     let replay = try LogReplay(store)
+    let passes = try passes()
     var (byteCount, work) = (0, 0)
     while progress.position < step.last, !store.fold.bound.isSpent, byteCount < LogReplay.stepBytesMax,
       work < LogReplay.stepWorkMax
@@ -191,7 +192,10 @@ struct Rebuild {
       let entry = try storage.log.withEntryUnlessRemoved(at: position) { header, body in
         byteCount += body.byteCount
         work += 2
-        return (header, try !progress.isPartial || isRefolded(header.zone) ? body.bytes : nil)
+        guard try !progress.isPartial || isRefolded(header.zone), try passes.take(header, at: position) else {
+          return (header, [UInt8]?.none)
+        }
+        return (header, body.bytes)
       }
       guard let (header, body) = entry else {
         let run = try storage.log.removedRun(at: position)
@@ -212,6 +216,9 @@ struct Rebuild {
     step.position = progress.position
     if step.position < step.last {
       try storage.meta.setRebuilt(progress, lastKnown: lastKnown)
+    } else if try passes.end(at: step.last) {
+      step.position = .start
+      try storage.meta.setRebuilt(RebuildProgress(.start, isPartial: progress.isPartial), lastKnown: lastKnown)
     } else if lastKnown != .lastKnown {
       // What that version passed over is to be folded.
       _ = try start()
@@ -221,6 +228,19 @@ struct Rebuild {
       step.isDone = true
     }
     return step
+  }
+
+  /// In which passes the zones are folded that are being folded again.
+  private func passes() throws -> FoldPasses {
+    var states: [ZoneNumber: StateNumber] = [:]
+    var floors: [ZoneNumber: LogFloors] = [:]
+    for (zone, _) in try storage.zones.allVisible() {
+      guard let row = try storage.zoneRowIfThere(zone), row.building != .none else { continue }
+      states[zone] = row.building
+      guard let token = row.token, try storage.hasFloors(zone) else { continue }
+      floors[zone] = try storage.logFloors(of: zone, token.incarnation, upTo: token.offset)
+    }
+    return try FoldPasses(into: states, storage, floors: floors)
   }
 
   /// Whether a zone is folded again, or to be folded again.
@@ -276,7 +296,7 @@ struct Rebuild {
       guard row.building != .none else { continue }
       for (state, status) in [(row.state, StateRow.Status.discarded), (row.building, .live)] {
         var stateRow = try storage.stateRow(state)
-        stateRow.status = status
+        (stateRow.status, stateRow.foldedThrough) = (status, nil)
         storage.setStateRow(stateRow, state)
       }
       try storage.lanes.removeRenamings(of: zone)

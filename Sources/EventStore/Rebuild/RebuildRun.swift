@@ -36,6 +36,7 @@ struct RebuildRun {
       if step.isDone { break }
     }
     try await discardAll()
+    try await Compaction.finish(core)
     return report
   }
 
@@ -58,10 +59,10 @@ struct RebuildRun {
     while try await core.performIfChanged({ try Rebuild($0).discardStep() ? true : nil }) ?? false {}
   }
 
-  /// Runs the rebuild that a change of the log has begun; does nothing where the records are not behind the
-  /// log.
+  /// Runs the rebuild that a change of the log has begun, and compacts what is to be; does nothing where the records are
+  /// neither.
   func finish() async throws {
-    guard try core.read({ try $0.isFoldingAgain() }) else { return }
+    guard try core.read({ try $0.isFoldingAgain() }) else { return try await Compaction.finish(core) }
     _ = try await run({ try Rebuild($0).resume() }, checksPages: false)
   }
 

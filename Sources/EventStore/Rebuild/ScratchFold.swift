@@ -8,7 +8,9 @@ final class ScratchFold {
   /// What is folded.
   enum Part {
     /// All zones, up to a position of the log.
-    case all(through: Position)
+    ///
+    /// - Parameter compacts: whether floors count.
+    case all(through: Position, compacts: Bool)
     /// One zone, and of each of its lanes the transactions up to a sequence.
     case zone(ZoneID, ZoneNumber, through: [Lane: UInt64])
   }
@@ -56,7 +58,8 @@ final class ScratchFold {
       storage: TableStorage(tables: tables), identity: identity, wallMilliseconds: { 0 }, makeRandom: { 0 })
     defer { store.abort() }
     switch part {
-    case .all(let position): try fold(source, through: position, into: store, snapshots, progress)
+    case .all(let position, let compacts):
+      try fold(source, through: position, compacts, into: store, snapshots, progress)
     case .zone(let zone, let number, let lanes):
       try fold(source, zone, number, through: lanes, into: store, snapshots, progress)
     }
@@ -74,24 +77,53 @@ final class ScratchFold {
   }
 
   private func fold(
-    _ source: borrowing ReadTransaction, through last: Position, into store: StoreTransaction,
+    _ source: borrowing ReadTransaction, through last: Position, _ compacts: Bool, into store: StoreTransaction,
     _ snapshots: SnapshotFiles, _ progress: (_ done: UInt64, _ total: UInt64) throws -> Void
   ) throws {
     try store.begin(try environment.beginWrite())
     try store.loadOrigins(of: source, snapshots) { try next(store) }
-    try store.commit()
-    var done = Position.start
-    while done < last {
-      try store.begin(try environment.beginWrite())
-      let replay = try LogReplay(store)
-      var byteCount = 0
-      while done < last, byteCount < LogReplay.stepBytesMax {
-        byteCount += try replay.fold(source, at: done.next)
-        done = done.next
+    var isMore = true
+    while isMore {
+      let passes = compacts ? try passes(source, store) { $0.position <= last } : nil
+      var done = Position.start
+      while done < last {
+        try next(store)
+        let replay = try LogReplay(store)
+        var byteCount = 0
+        while done < last, byteCount < LogReplay.stepBytesMax {
+          byteCount += try replay.fold(source, at: done.next, in: passes)
+          done = done.next
+        }
+        try progress(done.rawValue, last.rawValue)
       }
-      try store.commit()
-      try progress(done.rawValue, last.rawValue)
+      isMore = try passes?.end(at: last) ?? false
     }
+    if compacts { try compact(store) }
+    try store.commit()
+  }
+
+  /// In which passes the zones are folded.
+  ///
+  /// - Parameter isChosen: the transactions that name floors which may count.
+  private func passes(
+    _ source: borrowing ReadTransaction, _ store: StoreTransaction, only zone: ZoneNumber? = nil,
+    where isChosen: (LogFloors.Named) -> Bool
+  ) throws -> FoldPasses {
+    var states: [ZoneNumber: StateNumber] = [:]
+    var floors: [ZoneNumber: LogFloors] = [:]
+    for (number, row) in try source.readView.zones.rows() where row.state != .none {
+      guard zone == nil || zone == number else { continue }
+      states[number] = row.state
+      guard let token = row.token, try source.readView.hasFloors(number) else { continue }
+      floors[number] = try source.readView.logFloors(of: number, token.incarnation, upTo: token.offset)
+        .filter(isChosen)
+    }
+    return try FoldPasses(into: states, store.storage, floors: floors)
+  }
+
+  /// Compacts all records.
+  private func compact(_ store: StoreTransaction) throws {
+    while try Compaction(store).step() { try next(store) }
   }
 
   private func fold(
@@ -102,17 +134,23 @@ final class ScratchFold {
     try store.begin(try environment.beginWrite())
     try store.loadOrigins(of: source, snapshots, only: number) { try next(store) }
     let last = try source.lastPosition()
-    var replay = try LogReplay(store)
-    var byteCount = 0
-    try LogReader(source.readView).forEachPosition(after: .start, in: zone) { position in
-      byteCount += try replay.fold(source, at: position, through: lanes)
-      guard byteCount >= LogReplay.stepBytesMax else { return true }
-      byteCount = 0
-      try next(store)
-      replay = try LogReplay(store)
-      try progress(position.rawValue, last.rawValue)
-      return true
+    var isMore = true
+    while isMore {
+      let passes = try passes(source, store, only: number) { $0.sequence <= lanes[$0.lane] ?? 0 }
+      var replay = try LogReplay(store)
+      var byteCount = 0
+      try LogReader(source.readView).forEachPosition(after: .start, in: zone) { position in
+        byteCount += try replay.fold(source, at: position, through: lanes, in: passes)
+        guard byteCount >= LogReplay.stepBytesMax else { return true }
+        byteCount = 0
+        try next(store)
+        replay = try LogReplay(store)
+        try progress(position.rawValue, last.rawValue)
+        return true
+      }
+      isMore = try passes.end(at: last)
     }
+    try compact(store)
     try store.commit()
   }
 

@@ -18,7 +18,7 @@ struct SnapshotDecoder: ~Copyable {
         self.lane = Int(lane) - 1
         let change = try reader.readZigzag("snapshot.content")
         timestamp = Timestamp(rawValue: timestamp.rawValue &+ UInt64(bitPattern: change))
-        sequence = try reader.readVarint("snapshot.content", in: 1 ... .max)
+        sequence = try reader.readVarint("snapshot.content")
       }
       index = UInt32(try reader.readVarint("snapshot.content", in: 0...UInt64(UInt32.max)))
     }
@@ -170,14 +170,19 @@ struct SnapshotDecoder: ~Copyable {
   }
 
   /// By which transaction the record was created; nil if none is known.
-  mutating func readCreation() throws -> FoundHead? {
+  ///
+  /// - Parameter hasFloor: whether it may wait for that.
+  mutating func readCreation(
+    hasFloor: Bool
+  ) throws -> (head: FoundHead?, isUncreated: Bool) {
     let byte = try readByte()
-    guard byte < 2 else { throw bad("0 or 1", "\(byte)") }
-    if byte == 0 { return nil }
+    guard byte < (hasFloor ? 3 : 2) else { throw bad("0, 1 or, below a floor, 2", "\(byte)") }
+    if byte != 1 { return (nil, byte == 2) }
     let timestamp = try readLittleEndian64()
-    return FoundHead(
+    let head = FoundHead(
       lane: try readLane(), timestamp: Timestamp(rawValue: timestamp), sequence: try readNumber(1 ... .max),
       index: 0)
+    return (head, false)
   }
 
   /// Reads a head up to and without its payload.

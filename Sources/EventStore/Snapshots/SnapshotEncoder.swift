@@ -31,7 +31,8 @@ import OperationFormat
 // | bytes | what |
 // |---|---|
 // | varint, count | its name, from 1 byte |
-// | 1 | 1 if a transaction is known that created it; then timestamp (8, little-endian), lane, sequence (varints) |
+// | 1 | 1 if a transaction is known that created it; then timestamp (8, little-endian), lane, sequence (varints); 2 if it is
+//   not there until it is created |
 // | varint | count of its cells: existence, then fields in the order of their names and kinds |
 // | varint | of each: kind × 2, + 1 for the existence |
 // | name | the field's name, but for the existence |
@@ -71,6 +72,9 @@ import OperationFormat
 // | varint | the unit's number less the first one's; then the heads of its places, and those of its values |
 //
 // A *unit* is the lane that made it and its number. The payload of a place's head is the unit's number.
+//
+// In a snapshot with a floor, compacted heads and runs have the sequence 0, numbers of units may be in no part, and a part
+// has the elements that are at one of its units, which it shows, in place of those that were inserted as one.
 
 /// What encoder and decoder of a content have in common.
 enum SnapshotContent {

@@ -25,7 +25,7 @@ extension SnapshotLoader {
     let operations = try decoder.readNumber(1...UnitOrderLimits.unitsMax)
     let (sequence, overflows) = lastMaker.sequence.addingReportingOverflow(more)
     let (units, isTooMany) = unitsEach.multipliedReportingOverflow(by: operations)
-    guard !overflows, !isTooMany, sequence > 0, units <= UnitOrderLimits.unitsMax - lastMaker.units,
+    guard !overflows, !isTooMany, sequence > 0 || hasFloor, units <= UnitOrderLimits.unitsMax - lastMaker.units,
       sequence <= .max - operations
     else { throw decoder.bad("at most \(UnitOrderLimits.unitsMax) units", "more") }
     guard sequence + operations - 1 <= lanes[makerLane].last else {
@@ -36,6 +36,13 @@ extension SnapshotLoader {
     try order.tree.addMakers(
       MakerRow.Entry(sequence: sequence, index: index, unitsEach: unitsEach, operations: operations),
       of: inserter)
+    if sequence == 0 {
+      // Compacted units are in no leaf until a part has them.
+      guard try order.compactedEnd(of: inserter) == unitsEach else { throw decoder.bad("one compacted run", "another") }
+      try order.tree.dropAll(of: inserter)
+      order.tree.root.dropped += unitsEach
+      try UnitCell.write(order.root, of: cell, in: &store.fold)
+    }
     lastMaker = (sequence + operations - 1, lastMaker.units + units)
   }
 
@@ -53,8 +60,8 @@ extension SnapshotLoader {
     guard tag == 1 else {
       guard tag == 0 else { throw decoder.bad("0 or 1", "\(tag)") }
       let problems = try order.verify()
-      guard problems.isEmpty, order.root.units == lastMaker.units else {
-        throw decoder.bad("\(lastMaker.units) units in an order", problems.first ?? "\(order.root.units)")
+      guard problems.isEmpty, order.root.made == lastMaker.units else {
+        throw decoder.bad("\(lastMaker.units) units in an order", problems.first ?? "\(order.root.made)")
       }
       return endCell()
     }
@@ -78,6 +85,10 @@ extension SnapshotLoader {
       piece.element == nil || count == 1 && !order.isText, count <= lastMaker.units,
       order.root.units <= lastMaker.units - count
     else { throw decoder.bad("a part of \(count) units", "another") }
+    let compactedEnd = hasFloor ? try order.compactedEnd(of: first.inserter) : 0
+    let placed = min(piece.end, compactedEnd) - min(first.number, compactedEnd)
+    guard placed <= order.root.dropped else { throw decoder.bad("each unit once", "one twice") }
+    order.tree.root.dropped -= placed
     try order.append(piece, text: text)
     try UnitCell.write(order.root, of: cell, in: &store.fold)
     let items = try decoder.readNumber(0...(order.isText ? 0 : count))
@@ -87,7 +98,7 @@ extension SnapshotLoader {
   func loadItem(in piece: Piece, _ store: StoreTransaction) throws {
     try decoder.mayCut()
     let number = piece.first.number + (try decoder.readNumber(0...piece.count - 1))
-    let item = UnitID(piece.first.inserter, number)
+    let item = hasFloor ? piece.element ?? UnitID(piece.first.inserter, number) : UnitID(piece.first.inserter, number)
     var places: [(head: Head, unit: UnitID)] = []
     for _ in 0..<(try decoder.readNumber(1 ... .max)) {
       try decoder.mayCut()

@@ -54,6 +54,9 @@ final class SnapshotLoader {
     decoder = SnapshotDecoder(manifest, fetch: fetch)
   }
 
+  /// Whether some heads may be compacted.
+  var hasFloor: Bool { manifest.floor != nil }
+
   /// How many bytes of the content were read.
   var readBytes: UInt64 { decoder.readBytes }
 
@@ -95,6 +98,12 @@ final class SnapshotLoader {
     replicas = try lanes.map { try storage.replicas.makeNumber(for: $0.id.replica) }
     incarnation = try storage.incarnations.makeNumber(for: manifest.incarnation)
     try decoder.readEntries(of: lanes) { _, _, _ in }
+    if let floor = manifest.floor {
+      var row = try storage.stateRow(state)
+      row.floor = CompactionFloor(incarnation: incarnation, offset: floor)
+      row.floor?.isDone = true
+      storage.setStateRow(row, state)
+    }
   }
 
   private func continueRecord(in store: StoreTransaction) throws {
@@ -154,13 +163,15 @@ final class SnapshotLoader {
       throw decoder.bad("records in the order of their names", "another order")
     }
     records += 1
-    let creation = try decoder.readCreation().map { try head($0) }
+    let (found, isUncreated) = try decoder.readCreation(hasFloor: hasFloor)
+    let creation = try found.map { try head($0) }
     cellsLeft = try decoder.readNumber()
-    if names.count == decoder.names.count, try decoder.readPlainCells(cellsLeft, into: &plainCells) {
+    if names.count == decoder.names.count, !isUncreated, try decoder.readPlainCells(cellsLeft, into: &plainCells) {
       return try loadPlain(name, creation, store)
     }
     try store.fold.beginLoading(name.span.bytes, in: state, isNew: true)
     if let creation { try store.fold.loadCreation(creation) }
+    if isUncreated { store.fold.loaded.setFlag(.uncreated, true) }
     cell = .existence
     stage = .cell
   }
@@ -272,7 +283,7 @@ final class SnapshotLoader {
   }
 
   func head(_ found: SnapshotDecoder.FoundHead) throws -> Head {
-    guard found.sequence <= lanes[found.lane].last else {
+    guard found.sequence <= lanes[found.lane].last, found.sequence > 0 || hasFloor else {
       throw decoder.bad("a sequence of at most \(lanes[found.lane].last)", "\(found.sequence)")
     }
     return Head(

@@ -13,6 +13,8 @@ final class SnapshotWriter {
   private let state: StateNumber
   private let token: ZoneRow.Token
   private let id: ZoneID
+  /// Up to where the records are compacted.
+  private let floor: CompactionFloor?
   private var encoder: SnapshotEncoder
 
   /// - Parameter past: an offset before the token, and the records as the log makes them up to there; nil for those at the
@@ -36,6 +38,8 @@ final class SnapshotWriter {
       throw StoreError.unsettled(id, "something was sent that was not read back")
     }
     (self.id, zone, state, self.token, incarnation) = (id, number, row.state, token, token.incarnation)
+    floor = try view.states.storedRow(of: row.state).floor
+    if let floor, !floor.isDone { throw StoreError.unsettled(id, "its records are being compacted") }
     encoder = SnapshotEncoder(keep)
   }
 
@@ -89,7 +93,7 @@ final class SnapshotWriter {
     return SnapshotManifest(
       zone: ZoneID(name: id.name), incarnation: try log.incarnations.identity(of: incarnation),
       offset: token.offset, hash: token.hash, chain: chain, content: content, digest: digest.finish(),
-      records: records, parts: encoder.parts)
+      floor: floor?.offset, records: records, parts: encoder.parts)
   }
 
   // MARK: The log
@@ -182,7 +186,7 @@ final class SnapshotWriter {
     switch try Creation(cell: row.extracting(RecordRow.place(of: .creation, in: row).body)) {
     case .unknown:
       throw StoreError.unsettled(id, "an earlier version folded it: fold it again with `replay rebuild`")
-    case .none: encoder.writer.append(0)
+    case .none: encoder.writer.append(StoredRow(row).isUncreated ? 2 : 0)
     case .made(let stamp):
       let head = stamp.head(0)
       encoder.writer.append(1)
@@ -331,6 +335,7 @@ final class SnapshotWriter {
   }
 
   private func appendItems(of piece: Piece, _ cell: CellNumber, _ record: UInt32) throws {
+    guard floor == nil else { return try appendPlacedItems(of: piece, cell, record) }
     func key(_ number: UInt64) -> ElementKey {
       ElementKey(state: state, record: record, cell: cell, item: UnitID(piece.first.inserter, number))
     }
@@ -346,16 +351,31 @@ final class SnapshotWriter {
     encoder.writer.append(count: units.count)
     for unit in units {
       encoder.writer.append(varint: unit.number - piece.first.number)
-      let places = try view.itemHeads(.place, of: unit, cell, record: record, state)
-      encoder.writer.append(count: places.count)
-      for owned in places {
-        try encoder.append(owned.head)
-        let place = try ItemRow.unit(owned.head, owned.payload.span.bytes)
-        encoder.writer.append(varint: place.number)
-        try encoder.mayCut()
-      }
-      try append(try view.itemHeads(.value, of: unit, cell, record: record, state), of: cell)
+      try append(item: unit, of: cell, record)
     }
+  }
+
+  /// Those that are at one of a part's units: the unit that an element was inserted as may be in no part.
+  private func appendPlacedItems(of piece: Piece, _ cell: CellNumber, _ record: UInt32) throws {
+    encoder.writer.append(varint: piece.isVisible ? piece.count : 0)
+    guard piece.isVisible else { return }
+    for index in 0..<piece.count {
+      encoder.writer.append(varint: index)
+      let item = piece.element ?? UnitID(piece.first.inserter, piece.first.number + index)
+      try append(item: item, of: cell, record)
+    }
+  }
+
+  private func append(item: UnitID, of cell: CellNumber, _ record: UInt32) throws {
+    let places = try view.itemHeads(.place, of: item, cell, record: record, state)
+    encoder.writer.append(count: places.count)
+    for owned in places {
+      try encoder.append(owned.head)
+      let place = try ItemRow.unit(owned.head, owned.payload.span.bytes)
+      encoder.writer.append(varint: place.number)
+      try encoder.mayCut()
+    }
+    try append(try view.itemHeads(.value, of: item, cell, record: record, state), of: cell)
   }
 }
 
@@ -365,55 +385,5 @@ extension StoreError {
     StoreError(
       .unsettled, "a snapshot of zone “\(zone)” cannot be made: \(why)",
       hint: "sync the zone to its end, then try again")
-  }
-}
-
-/// Reading all units for a snapshot.
-extension UnitOrder {
-  /// The lanes that have made units.
-  func inserters() throws -> [Inserter] {
-    var found: [Inserter] = []
-    let first = tree.keys.makers(UnitID(Inserter(replica: .none, epoch: 0), 0))
-    let prefix = first.span.extracting(..<(RunKeys.inserterBytes - 8)).bytes
-    try tree.storage.forEachRun(under: prefix.span.bytes) { key, _ in
-      let inserter = try RunKeys.inserter(of: key)
-      if found.last != inserter { found.append(inserter) }
-    }
-    return found
-  }
-
-  /// Calls a closure with all units in the document's order, in pieces as long as possible but for a limit, however the
-  /// rows are cut.
-  func forEachPiece(unitsMax: UInt64, _ body: (Piece, ArraySlice<UInt8>) throws -> Void) throws {
-    var last: (piece: Piece, text: [UInt8])?
-    /// Gives full pieces away, or all.
-    func give(all: Bool) throws {
-      while let (whole, text) = last, all || whole.count >= unitsMax {
-        var (piece, rest) = (whole, whole)
-        piece.count = min(piece.count, unitsMax)
-        let bytes = Gap.byteCount(of: piece.count, in: text[...], units: rest.count)
-        try body(piece, text[..<bytes])
-        rest.level = rest.level(at: piece.count)
-        rest.left = piece.last
-        rest.first.number = piece.end
-        rest.count -= piece.count
-        last = rest.count == 0 ? nil : (rest, Array(text[bytes...]))
-      }
-    }
-    try tree.forEachLeaf { _, leaf in
-      for var piece in leaf.pieces {
-        let text = leaf.bytes[piece.text]
-        piece.text = 0..<0
-        if let before = last?.piece, piece.continues(before) {
-          last?.piece.count += piece.count
-          last?.text += text
-        } else {
-          try give(all: true)
-          last = (piece, Array(text))
-        }
-        try give(all: false)
-      }
-    }
-    try give(all: true)
   }
 }

@@ -68,6 +68,7 @@ struct IngestRun {
           continue
         }
         if report.foldedBeside > 0, !isMoreToCome { try await RebuildRun(core).finish() }
+        if !isMoreToCome { try await Compaction.finish(core) }
         return report
       } catch let reached as FoldBoundReached {
         if reached.segments > 0 { given = given.prefix(reached.segments) } else { isTooMuch = true }
@@ -84,11 +85,13 @@ struct IngestRun {
   }
 
   func acknowledge(_ acknowledgement: Acknowledgement) async throws -> IngestReport {
-    return try await core.perform { store in
+    let report = try await core.perform { store in
       var report = IngestReport()
       var ingest = RemoteIngest(store)
       try ingest.acknowledge(acknowledgement, &report)
       return report
     }
+    try await Compaction.finish(core)
+    return report
   }
 }

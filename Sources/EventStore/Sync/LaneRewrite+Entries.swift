@@ -45,6 +45,8 @@ extension LaneRewrite {
         arrivalDelay: entry.header.arrivalDelay)
       header.raiseBase(to: seen)
       moves[entry.position] = try storage.log.append(header, body: entry.body.span.bytes)
+      try store.decoder.parse(entry.body.span.bytes)
+      if let floor = store.decoder.floor { try storage.lanes.noteFloor(floor, of: header) }
     }
     try storage.meta.moveUndos(moves)
   }

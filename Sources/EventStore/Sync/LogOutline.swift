@@ -22,6 +22,27 @@ package struct LogOutline: Sendable {
   package init(received: [UInt64?], writers: [Writer]) {
     (self.received, self.writers) = (received, writers)
   }
+
+  /// The time of each entry, at the earliest that it can be: too late only keeps it.
+  ///
+  /// It came after the entries before it, whatever it states. A time that is ahead of now says nothing. Where an entry states
+  /// none, it came before the next one that does; without that it is young.
+  ///
+  /// - Parameter now: in milliseconds since 1970.
+  package func times(at now: UInt64) -> [UInt64] {
+    var latest: UInt64 = 0
+    var times = received.map { received -> UInt64? in
+      guard let received, received <= now &+ HybridClock.maxDriftMilliseconds else { return nil }
+      latest = max(latest, received)
+      return latest
+    }
+    var next = UInt64.max
+    for index in times.indices.reversed() {
+      next = times[index] ?? next
+      times[index] = next
+    }
+    return times.map { $0 ?? next }
+  }
 }
 
 extension ReadTransaction {

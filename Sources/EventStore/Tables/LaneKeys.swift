@@ -18,6 +18,7 @@ import OperationFormat
 // | 11, lane | varint ×2 | up to which sequence the log does not have the lane any more, and that one's timestamp |
 // | 12, lane, sequence (8) | varint ×2 | from there on, the base of what the log does not have any more |
 // | 13, lane, last sequence (8) | varint ×3 | from a first sequence on, up to where they have seen a log: `BaseLimits` |
+// | 14, lane, sequence (8) | varint | the floor that the transaction names: `LogFloors` |
 
 /// The kinds of rows of `replicas` that belong to a zone: the first byte of their keys.
 enum LaneRowKind: UInt8, CaseIterable {
@@ -35,6 +36,7 @@ enum LaneRowKind: UInt8, CaseIterable {
   case retiredLanes = 11
   case retiredBases = 12
   case baseLimits = 13
+  case floors = 14
 }
 
 extension TableKey {

@@ -22,6 +22,13 @@ struct StateRow: Hashable, Sendable {
   var retimings: UInt64 = 0
   /// How many steps of loading a snapshot were done.
   var steps: UInt64 = 0
+  /// Up to where its records are folded together; nil if nowhere.
+  var floor: CompactionFloor?
+  /// While the floor is not done: up to which record all are compacted.
+  var lastCompacted: [UInt8] = []
+  /// While it is built: up to which position of the log all is folded that comes behind the last floor; nil before
+  /// that.
+  var foldedThrough: Position?
 
   init(zone: ZoneNumber, status: Status, lastRecord: UInt32 = 0) {
     self.zone = zone
@@ -37,6 +44,11 @@ struct StateRow: Hashable, Sendable {
   // | varint | last record number given out |
   // | varint | how often a contribution got another timestamp; absent where none ever did |
   // | varint | while it is loading, how many steps were done |
+  // | varint ×3 | the floor's incarnation, offset and place; absent where there is none, and nothing follows. Then the row
+  //   has how often a contribution got another timestamp, be it 0 |
+  // | varint | position up to which the log is folded behind the floors; 0 for none |
+  // | 1 | 1 if all records are compacted |
+  // | … | the last record that is; absent where all are |
 
   func append(to writer: inout ByteWriter) {
     writer.append(1)
@@ -45,9 +57,16 @@ struct StateRow: Hashable, Sendable {
     writer.append(varint: UInt64(lastRecord))
     if status == .loading {
       writer.append(varint: steps)
-    } else if retimings > 0 {
+    } else if retimings > 0 || floor != nil || foldedThrough != nil {
       writer.append(varint: retimings)
     }
+    guard floor != nil || foldedThrough != nil else { return }
+    writer.append(varint: UInt64(floor?.incarnation.rawValue ?? 0))
+    writer.append(varint: floor?.offset ?? 0)
+    writer.append(varint: floor?.place ?? 0)
+    writer.append(varint: foldedThrough?.rawValue ?? 0)
+    writer.append(floor?.isDone ?? true ? 1 : 0)
+    if !(floor?.isDone ?? true) { writer.append(lastCompacted) }
   }
 
   init(_ row: RawSpan) throws(FormatError) {
@@ -64,7 +83,19 @@ struct StateRow: Hashable, Sendable {
     if status == .loading {
       steps = try reader.readVarint("state.steps")
     } else if reader.remaining > 0 {
-      retimings = try reader.readVarint("state.retimings", in: 1 ... .max)
+      retimings = try reader.readVarint("state.retimings")
+    }
+    if reader.remaining > 0 {
+      let incarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("state.floor"))
+      let offset = try reader.readVarint("state.floor")
+      let place = try reader.readVarint("state.floor")
+      if incarnation != .none {
+        floor = CompactionFloor(incarnation: incarnation, offset: offset, place: place)
+      }
+      let position = try reader.readVarint("state.foldedThrough")
+      if position > 0 { foldedThrough = Position(rawValue: position) }
+      floor?.isDone = try reader.readVarint("state.floor", in: 0...1) == 1
+      lastCompacted = row.extracting(try reader.readBytes(reader.remaining, "state.lastCompacted")).bytes
     }
     try reader.finish("row")
   }

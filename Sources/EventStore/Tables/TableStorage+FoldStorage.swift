@@ -24,6 +24,10 @@ extension TableStorage: FoldStorage {
     }
   }
 
+  func deleteRecord(_ key: RawSpan) throws {
+    _ = try transaction.delete(key, in: tables.records)
+  }
+
   func makeRecordNumber(in state: StateNumber) throws -> UInt32 {
     var row = try stateRow(state)
     guard row.lastRecord < .max else {

@@ -64,4 +64,17 @@ extension LocalWrite {
     }
     keep(.delete(zone))
   }
+
+  /// Names a floor of a zone's log, in a transaction of its own.
+  func nameFloor(_ floor: UInt64, of zone: ZoneID) throws {
+    let draft = try draft(for: zone)
+    guard draft.encoder.operationCount == 0 else {
+      throw StoreError(
+        .outOfOrder, "a floor of zone “\(zone)” is to be named beside other changes of it",
+        hint: "name it in a write of its own")
+    }
+    _ = try draft.beginOperation()
+    draft.encoder.appendCompact(floor: floor)
+    draft.content.floor = floor
+  }
 }

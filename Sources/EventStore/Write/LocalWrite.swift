@@ -113,6 +113,7 @@ final class LocalWrite {
         arrivalDelay: delay)
       let isCurrent = draft.target.version == storage.zonesVersion
       let position = try storage.log.append(header, body: body.span)
+      if let floor = draft.content.floor { try storage.lanes.noteFloor(floor, of: header) }
       let undone = undo?.undone(in: draft.id!)
       if let undone { try storage.meta.noteUndo(undone, at: position) }
       if !draft.content.assets.isEmpty { try store.countAssets(draft.content.assets, in: draft.zone) }

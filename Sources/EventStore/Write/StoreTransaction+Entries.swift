@@ -24,6 +24,7 @@ extension StoreTransaction {
       }
     }
     _ = try storage.log.append(header, body: body)
+    if let floor = decoder.floor { try storage.lanes.noteFloor(floor, of: header) }
     try countAssets(of: decoder.operations, body, in: header.zone)
     appendedBytes += body.byteCount
   }
@@ -53,6 +54,7 @@ extension StoreTransaction {
   ) throws -> Int? {
     if decoder.hasUnknown { try storage.noteUnfolded(decoder.operations) }
     fold.context = context
+    fold.context.floor = try storage.stateRow(state).floor
     fold.timestamp = Self.effective(decoder.timestamp, receivedMilliseconds)
     fold.claimedTimestamp = decoder.timestamp
     forgetNumbers()
@@ -109,7 +111,9 @@ extension StoreTransaction {
     -> Bool
   {
     try decoder.parse(body)
-    let transaction = try context(of: header)
+    var transaction = try context(of: header)
+    transaction.floor = try storage.stateRow(state).floor
+    fold.context = transaction
     try storage.meta.countRewrite()
     var hasChanged = false
     forgetNumbers()

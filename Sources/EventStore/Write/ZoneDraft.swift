@@ -22,6 +22,8 @@ final class ZoneDraft {
   struct Content {
     /// The text that the last operation has inserted; nil if it was another operation.
     var typed: TypedText?
+    /// The floor that the transaction names, which is all that it does.
+    var floor: UInt64?
     /// The assets that the operations name.
     var assets: [AssetReference] = []
     /// The encoder's index of the first names of types and fields.
@@ -80,6 +82,7 @@ final class ZoneDraft {
   func removeOperations() {
     encoder.removeAll()
     content.typed = nil
+    content.floor = nil
     if !content.assets.isEmpty { content.assets.removeAll() }
     content.numbered.removeAll(keepingCapacity: true)
   }
@@ -153,6 +156,7 @@ extension ZoneDraft.Target {
     context.lineage = try storage.lineage(of: replica, epoch, in: zone)
     let parent = context.lineage.first
     context.base = try store.base(row, after: sequence - 1, of: replica, epoch, parent, zone)
+    context.floor = try storage.stateRow(row.state).floor
     if let base = context.base { context.seesAllPlaced = try store.seesAll(base, in: zone) }
     let renamings = try storage.lanes.renamings(of: zone)
     self.init(

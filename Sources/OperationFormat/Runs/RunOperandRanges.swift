@@ -19,7 +19,7 @@ struct RunOperandRanges: OperandVisitor {
     switch operation.kind.payload {
     case .change: try FieldChange.read(operation.kind, from: &reader, into: &self)
     case .recordAndPlace, .recordTypeAndPlace: try readPlace(&reader)
-    case .record, .recordAndType, .opaque: break
+    case .record, .recordAndType, .floor, .opaque: break
     }
     try reader.finish("operation.operand")
   }

@@ -60,7 +60,7 @@ struct RunOperand {
 
   init(_ kind: OperationKind) {
     switch kind {
-    case .create, .delete, .unknown: break
+    case .create, .delete, .compact, .unknown: break
     case .set, .add, .insert, .remove, .contribute: tail = .value
     case .put: (hasKey, tail) = (true, .value)
     case .removeKey: hasKey = true

@@ -6,7 +6,7 @@
 /// | bytes | field |
 /// |---|---|
 /// | 4 | magic: `TRSN` |
-/// | 1 | version: 1 |
+/// | 1 | version: 1; 2 with a floor |
 /// | 1 | flags: 0 |
 /// | … | zone's name: byte count (varint), UTF-8 |
 /// | 16 | incarnation of the zone's log, big-endian |
@@ -15,6 +15,7 @@
 /// | 32 | the log's chain there |
 /// | 32 | SHA-256 of the content |
 /// | 32 | digest of the state |
+/// | varint | of version 2: the floor, from 1 |
 /// | varint | count of the records |
 /// | varint | count of the parts, from 1 |
 /// | … | of each part: byte count of the content in it, byte count as it is stored (varints), SHA-256 as it is stored |
@@ -53,6 +54,8 @@ public struct SnapshotManifest: Hashable, Sendable {
   public var content: ContentHash
   /// The digest of the state.
   public var digest: ContentHash
+  /// Up to which offset the records are folded together; nil if nothing is.
+  public var floor: UInt64?
   /// How many records it has, those included that were deleted.
   public var records: UInt64
   /// The parts, in order.
@@ -60,7 +63,7 @@ public struct SnapshotManifest: Hashable, Sendable {
 
   package init(
     zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash, chain: LogChain,
-    content: ContentHash, digest: ContentHash, records: UInt64, parts: [Part]
+    content: ContentHash, digest: ContentHash, floor: UInt64? = nil, records: UInt64, parts: [Part]
   ) {
     self.zone = zone
     self.incarnation = incarnation
@@ -69,6 +72,7 @@ public struct SnapshotManifest: Hashable, Sendable {
     self.chain = chain
     self.content = content
     self.digest = digest
+    self.floor = floor
     self.records = records
     self.parts = parts
   }
@@ -87,12 +91,13 @@ public struct SnapshotManifest: Hashable, Sendable {
     precondition(offset > 0, "offsets count from 1")
     var writer = ByteWriter()
     writer.append(magic: FrameKind.snapshot.magic)
-    writer.append(Self.version)
+    writer.append(floor == nil ? Self.version : Self.versionWithFloor)
     writer.append(0)
     writer.append(name: zone.name)
     writer.append(bigEndian: incarnation.rawValue)
     writer.append(littleEndian: offset)
     for hash in [hash, chain.hash, content, digest] { hash.write(to: &writer) }
+    if let floor { writer.append(varint: floor) }
     writer.append(varint: records)
     writer.append(count: parts.count)
     for part in parts {
@@ -109,7 +114,8 @@ public struct SnapshotManifest: Hashable, Sendable {
   /// - Throws: ``FormatError`` with `damaged` if the checksum does not match, `newerFormat` for a later version, `invalid`
   ///   or `limitExceeded` for what no program writes.
   public static func read(_ bytes: RawSpan) throws(FormatError) -> SnapshotManifest {
-    var reader = try Framing.open(bytes, .snapshot, versions: version...version, "snapshot")
+    var reader = try Framing.open(bytes, .snapshot, versions: version...versionWithFloor, "snapshot")
+    let hasFloor = bytes.unsafeLoad(fromByteOffset: 4, as: UInt8.self) == versionWithFloor
     let name = Name(try reader.readString("snapshot.zone", bytesMin: 1, bytesMax: Limits.nameBytesMax))
     let incarnation = try IncarnationID.read(from: &reader, "snapshot.incarnation")
     let offset = try reader.readOffset("snapshot.offset")
@@ -117,6 +123,7 @@ public struct SnapshotManifest: Hashable, Sendable {
     let chain = try ContentHash.read(from: &reader, "snapshot.chain")
     let content = try ContentHash.read(from: &reader, "snapshot.content")
     let digest = try ContentHash.read(from: &reader, "snapshot.digest")
+    let floor = hasFloor ? try reader.readVarint("snapshot.floor", in: 1...offset) : nil
     let records = try reader.readVarint("snapshot.records")
     let count = try reader.readVarint("snapshot.parts", in: 1...UInt64(Limits.snapshotPartsMax))
     let sizes = 1...UInt64(Limits.snapshotPartBytesMax)
@@ -131,10 +138,12 @@ public struct SnapshotManifest: Hashable, Sendable {
     try reader.finish("snapshot")
     return SnapshotManifest(
       zone: ZoneID(name: name), incarnation: incarnation, offset: offset, hash: hash,
-      chain: LogChain(hash: chain), content: content, digest: digest, records: records, parts: parts)
+      chain: LogChain(hash: chain), content: content, digest: digest, floor: floor, records: records,
+      parts: parts)
   }
 
   private static let version: UInt8 = 1
+  private static let versionWithFloor: UInt8 = 2
 }
 
 extension SnapshotManifest.Part {

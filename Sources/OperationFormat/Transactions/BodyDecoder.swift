@@ -16,6 +16,10 @@ package struct BodyDecoder: Sendable {
   package private(set) var operations: [OperationLayout] = []
   /// Whether an operation is of an unknown kind.
   package private(set) var hasUnknown = false
+  /// The offset up to which the transaction folds the log together, if that is all that it does.
+  package var floor: UInt64? { operations.count == 1 ? operations[0].floor : nil }
+  /// Whether an operation has no record, and is known.
+  private(set) var hasFloor = false
 
   /// Whether an operation is a move: its place can be checked only when the zone is known.
   private var hasMoves = false
@@ -48,7 +52,7 @@ package struct BodyDecoder: Sendable {
     for operation in operations {
       switch operation.kind.payload {
       case .recordAndPlace, .recordTypeAndPlace: break
-      case .record, .recordAndType, .change, .opaque: continue
+      case .record, .recordAndType, .change, .floor, .opaque: continue
       }
       let name = Name(ByteReader(body).string(in: names[operation.record]))
       let place = try RecordID(otherPlace: body.extracting(operation.operand))
@@ -144,6 +148,7 @@ package struct BodyDecoder: Sendable {
   private mutating func readOperations(_ reader: inout ByteReader) throws(FormatError) {
     operations.removeAll(keepingCapacity: true)
     hasUnknown = false
+    hasFloor = false
     hasMoves = false
     usedNames = 0
     firstUseOutOfOrder = nil
@@ -167,6 +172,13 @@ package struct BodyDecoder: Sendable {
       return operation
     }
     let end = reader.narrow(toNext: byteCount)
+    if kind.payload == .floor {
+      operation.floor = try reader.readVarint("operation.floor", in: 1 ... .max)
+      hasFloor = true
+      try reader.finish("operation.payload")
+      reader.widen(to: end)
+      return operation
+    }
     operation.record = try readName(&reader, "operation.record", bytesMax: Limits.recordNameBytesMax)
     switch kind.payload {
     case .record: break
@@ -183,7 +195,7 @@ package struct BodyDecoder: Sendable {
       let start = reader.position
       try FieldChange.validate(kind, &reader)
       operation.operand = start..<reader.position
-    case .opaque: preconditionFailure("a known kind without a payload")
+    case .floor, .opaque: preconditionFailure("a kind without a record")
     }
     try reader.finish("operation.payload")
     reader.widen(to: end)
@@ -229,7 +241,7 @@ package struct BodyDecoder: Sendable {
 /// The ranges of the parts of one operation in a transaction's body.
 package struct OperationLayout: Hashable, Sendable {
   package var kind: OperationKind
-  /// The index of the record's name in the table; −1 in an operation of an unknown kind.
+  /// The index of the record's name in the table; −1 in an operation without one, or of an unknown kind.
   package var record = -1
   /// The index of the type's name in the table; −1 if there is none.
   package var type = -1
@@ -238,6 +250,8 @@ package struct OperationLayout: Hashable, Sendable {
   /// The operand of an operation on a field (see ``FieldChange``), or the other place of a record that moves;
   /// else empty.
   package var operand = 0..<0
+  /// The offset that an operation without a record names.
+  var floor: UInt64?
   /// The bytes of the payload.
   var payload: Range<Int>
 }

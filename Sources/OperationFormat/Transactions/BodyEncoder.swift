@@ -153,6 +153,13 @@ package struct BodyEncoder: ~Copyable, Sendable {
     operations.append(place)
   }
 
+  /// Appends that the log is folded together up to an offset.
+  package mutating func appendCompact(floor: UInt64) {
+    lastOperation = -1
+    beginOperation(.compact, byteCount: ByteWriter.varintByteCount(floor))
+    operations.append(varint: floor)
+  }
+
   /// Appends an operation on a field.
   ///
   /// - Parameter operand: as ``FieldChange/encode(into:)`` encodes it.

@@ -110,7 +110,7 @@ extension FieldChange {
     case .insertText:
       visitor.origin(try units.readOrigin(&reader))
       visitor.text(try readInsertedText(&reader), reader)
-    case .create, .delete, .moveAway, .moveHere, .unknown:
+    case .create, .delete, .moveAway, .moveHere, .compact, .unknown:
       throw reader.fail(
         .unknownTag, at: reader.position, "operation.kind", expected: "one on a field",
         found: "\(kind.rawValue)")
@@ -223,7 +223,7 @@ private struct OperandParts: OperandVisitor {
     case .insertText: .insertText(text, after: origin)
     case .removeText: .removeText(runs)
     case .contribute: .contribute(lastValue)
-    case .create, .delete, .moveAway, .moveHere, .unknown:
+    case .create, .delete, .moveAway, .moveHere, .compact, .unknown:
       preconditionFailure("a kind without an operand: \(kind.rawValue)")
     }
   }

@@ -10,6 +10,8 @@ public enum LogOperation: Hashable, Sendable {
   case moveHere(record: Name, type: Name, from: RecordID)
   /// A field of a record changes. A record name has 1 to 255 bytes, a type or field name 1 to 128.
   case update(record: Name, type: Name, field: Name, FieldChange)
+  /// What the zone's log has up to an offset, from 1, is folded together in every store that reads up to here.
+  case compact(floor: UInt64)
   /// An operation of a kind that this version does not know. It is kept byte for byte, and not folded.
   case unknown(kind: UInt64, payload: [UInt8])
 

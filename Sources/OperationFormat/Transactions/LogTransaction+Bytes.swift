@@ -136,6 +136,11 @@ extension BodyEncoder {
       let type = try typeIndex(type)
       let field = try checkedIndex(field, "operation.field", bytesMax: Limits.nameBytesMax)
       append(change.kind, record: record, type: type, field: field, operand: scratch.span)
+    case .compact(let floor):
+      guard floor > 0 else {
+        throw FormatError(.invalid, at: 0, in: "operation.floor", expected: "an offset from 1", found: "0")
+      }
+      appendCompact(floor: floor)
     case .unknown(let number, let payload):
       let kind = OperationKind(rawValue: number)
       guard number > 0 && !kind.isKnown else {
@@ -180,6 +185,7 @@ extension LogOperation {
       self = .update(
         record: names[layout.record], type: names[layout.type], field: names[layout.field],
         try FieldChange(layout.kind, decoding: operand))
+    case .floor: self = .compact(floor: layout.floor!)
     case .opaque:
       let payload = body.extracting(layout.payload).withUnsafeBytes { Array($0) }
       self = .unknown(kind: layout.kind.rawValue, payload: payload)

@@ -19,7 +19,7 @@ extension LogOperation: ZoneNaming {
     case .moveAway(let record, let place): .moveAway(record: record, to: try place.mapZones(transform))
     case .moveHere(let record, let type, let place):
       .moveHere(record: record, type: type, from: try place.mapZones(transform))
-    case .create, .delete, .unknown: self
+    case .create, .delete, .compact, .unknown: self
     }
   }
 }

@@ -8,6 +8,7 @@ package enum OperationKind: RawRepresentable, Hashable, Sendable {
   case insertElements, moveElement, replaceElement, removeElements, insertText, removeText
   case contribute
   case moveAway, moveHere
+  case compact
   /// A kind of a later version. Only ``init(rawValue:)`` makes it, and never with the number of a known kind.
   case unknown(UInt64)
 
@@ -31,6 +32,7 @@ package enum OperationKind: RawRepresentable, Hashable, Sendable {
       case 15: .contribute
       case 16: .moveAway
       case 17: .moveHere
+      case 18: .compact
       default: .unknown(rawValue)
       }
   }
@@ -54,6 +56,7 @@ package enum OperationKind: RawRepresentable, Hashable, Sendable {
     case .contribute: 15
     case .moveAway: 16
     case .moveHere: 17
+    case .compact: 18
     case .unknown(let number): number
     }
   }
@@ -79,6 +82,8 @@ extension OperationKind {
     case recordTypeAndPlace
     /// Record, type and field, then the operand.
     case change
+    /// An offset of the zone's log; it changes no record by itself.
+    case floor
     /// The bytes of an unknown kind.
     case opaque
   }
@@ -127,6 +132,7 @@ extension OperationKind {
     case .contribute: (.change, .values, 2, .none)
     case .moveAway: (.recordAndPlace, .none, 0, .none)
     case .moveHere: (.recordTypeAndPlace, .none, 0, .none)
+    case .compact: (.floor, .none, 0, .none)
     case .unknown: (.opaque, .none, 0, .none)
     }
   }
@@ -135,7 +141,7 @@ extension OperationKind {
   var makesRecord: Bool {
     switch payload {
     case .recordAndType, .recordTypeAndPlace: true
-    case .record, .recordAndPlace, .change, .opaque: false
+    case .record, .recordAndPlace, .change, .floor, .opaque: false
     }
   }
 

@@ -66,6 +66,7 @@
 /// | 15 | contribute | record, type, field; value |
 /// | 16 | move away | record; the record's other place |
 /// | 17 | move here | record, type; the record's other place |
+/// | 18 | compact | an offset of the zone's log, from 1 |
 ///
 /// The part after the field is the operand: ``FieldChange``. A key is a text of at most 255 bytes. Any other
 /// kind belongs to a later version: its payload is kept byte for byte.

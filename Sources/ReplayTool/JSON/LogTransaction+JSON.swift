@@ -22,6 +22,7 @@ import EventStore
 // {"field":"steps","kind":"removeElements","record":"milk","type":"item","units":[{"count":3,"first":…}]}
 // {"after":…,"field":"note","kind":"insertText","record":"milk","text":"…","type":"item"}
 // {"field":"note","kind":"removeText","record":"milk","type":"item","units":[{"count":3,"first":…}]}
+// {"floor":1200,"kind":"compact"}
 // {"kind":77,"payload":"hexadecimal"}
 //
 // A unit is its number among those of the transaction's own replica and epoch, or "replica.epoch.number".
@@ -33,6 +34,9 @@ import EventStore
 /// The kinds of operations on records; those on fields are ``ChangeWord``.
 private enum OperationWord: String {
   case create, delete, moveAway, moveHere
+
+  /// The kind that has no record.
+  static let compact = "compact"
 }
 
 extension LogEntry {
@@ -87,6 +91,7 @@ extension LogOperation {
           "kind": .string(change.word.rawValue), "record": .text(record), "type": .text(type),
           "field": .text(field),
         ]) { $1 })
+    case .compact(let floor): .object(["kind": .string(OperationWord.compact), "floor": .number(floor)])
     case .unknown(let kind, let payload):
       .object(["kind": .number(kind), "payload": .string(Hexadecimal.text(payload))])
     }
@@ -144,12 +149,16 @@ extension LogOperation {
   }
 
   private init(named name: String, _ members: inout JSONMembers, in path: String) throws(JSONError) {
+    if name == OperationWord.compact {
+      self = .compact(floor: try members.integer("floor"))
+      return
+    }
     let record = Name(try members.string("record"))
     guard let word = OperationWord(rawValue: name) else {
       let type = Name(try members.string("type"))
       let field = Name(try members.string("field"))
       guard let change = ChangeWord(rawValue: name) else {
-        throw members.wrong("kind", "create, delete, the name of a change, or a number")
+        throw members.wrong("kind", "create, delete, compact, the name of a change, or a number")
       }
       self = .update(record: record, type: type, field: field, try FieldChange(change, &members, in: path))
       return

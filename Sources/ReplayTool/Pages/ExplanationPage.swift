@@ -138,7 +138,7 @@ struct ExplanationPage {
         case .moveHere(explanation.record.name, _, let place):
           return "moved here from \(Display.record(place))"
         case .update(explanation.record.name, _, _, _) where operation.isRevival: return "revived"
-        case .create, .delete, .moveAway, .moveHere, .update, .unknown: continue
+        case .create, .delete, .moveAway, .moveHere, .update, .compact, .unknown: continue
         }
       }
       return "updated"

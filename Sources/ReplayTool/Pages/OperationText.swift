@@ -18,6 +18,7 @@ enum OperationText {
       ["revive", Display.name(record), Display.name(type)]
     case .update(let record, _, let field, let change):
       [verb(change), Display.name(record), Display.name(field), content(change)]
+    case .compact(let floor): ["compact", "", "up to @\(floor)"]
     case .unknown(let kind, let payload):
       ["kind \(kind)", "", Display.value(.bytes(payload))]
     }

@@ -33,7 +33,7 @@ package struct LogFloorChoice: Sendable {
     guard let newest = offsets.first, let before = offsets.first(where: { $0 < newest }) else {
       return (1, .snapshots)
     }
-    let times = times(of: log)
+    let times = log.times(at: now)
     // Up to this, an entry is old.
     let old = olderThanMilliseconds == 0 ? .max : now - min(now, olderThanMilliseconds)
     let last = min(before, UInt64(times.prefix { $0 <= old }.count) + 1)
@@ -42,24 +42,5 @@ package struct LogFloorChoice: Sendable {
     }
     guard let least = waiting.map(\.base).min() else { return (last, last < before ? .age : nil) }
     return (max(1, least), .writers(Set(waiting.map(\.replica)).sorted()))
-  }
-
-  /// The time of each entry, at the earliest that it can be: too late only keeps it.
-  ///
-  /// It came after the entries before it, whatever it states. A time that is ahead of now says nothing. Where an entry states
-  /// none, it came before the next one that does; without that it is young.
-  private func times(of log: LogOutline) -> [UInt64] {
-    var latest: UInt64 = 0
-    var times = log.received.map { received -> UInt64? in
-      guard let received, received <= now &+ HybridClock.maxDriftMilliseconds else { return nil }
-      latest = max(latest, received)
-      return latest
-    }
-    var next = UInt64.max
-    for index in times.indices.reversed() {
-      next = times[index] ?? next
-      times[index] = next
-    }
-    return times.map { $0 ?? next }
   }
 }

@@ -9,6 +9,8 @@ final class FoldDriver {
   private(set) var fold: Fold<MemoryFoldStorage>
   /// The transactions that were folded.
   var folded = TransactionSet()
+  /// The last floor that it has folded.
+  var floor: CompactionFloor?
 
   init(_ knowledge: FoldKnowledge, tiesByNumber: Bool = false) {
     history = knowledge.history
@@ -305,6 +307,7 @@ final class FoldDriver {
   /// What a driver's fold knows of a zone.
   private struct FoldSight: ContributionSight {
     let driver: FoldDriver
+    var floor: CompactionFloor? { driver.floor }
 
     func replicaID(_ number: ReplicaNumber) -> ReplicaID { driver.storage.replicaID(number) }
 

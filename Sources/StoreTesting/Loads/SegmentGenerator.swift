@@ -96,7 +96,7 @@ package struct SegmentGenerator {
       operations.append(operation)
       switch operation {
       case .update(_, _, _, let change): steps += try FoldWork.steps(of: change)
-      case .create, .delete, .moveAway, .moveHere, .unknown: steps += 2
+      case .create, .delete, .moveAway, .moveHere, .compact, .unknown: steps += 2
       }
     }
     return try segment(kind, operations, writer: index)

@@ -138,7 +138,8 @@ struct ZoneModel: Sendable {
       }
     case .delete(let record): addExistence(of: record, .dead, index)
     case .moveAway(let record, let place): addExistence(of: record, .moved(to: place), index)
-    case .unknown: break
+    // Floors are no matter of this oracle: it keeps what they would take away.
+    case .compact, .unknown: break
     }
   }
 

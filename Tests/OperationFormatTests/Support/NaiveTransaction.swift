@@ -53,6 +53,7 @@ struct NaiveTransaction {
       case .update(let record, let type, let field, let change):
         let (kind, operand) = NaiveOperand.bytes(change)
         operations.append((kind, index(record) + index(type) + index(field) + operand))
+      case .compact(let floor): operations.append((18, Self.varint(floor)))
       case .unknown(let kind, let payload): operations.append((kind, payload))
       }
     }

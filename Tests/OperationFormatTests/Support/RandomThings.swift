@@ -73,7 +73,7 @@ extension SeededGenerator {
     func place() -> RecordID {
       RecordID(zone: ZoneID(owner: below(2) == 0 ? "" : self.name(), name: "elsewhere"), name: self.name())
     }
-    switch below(allowsUnknown ? 9 : 8) {
+    switch below(allowsUnknown ? 10 : 9) {
     case 0: return .create(record: name(), type: name())
     case 1: return .delete(record: name())
     case 6: return .moveAway(record: name(), to: place())
@@ -82,7 +82,8 @@ extension SeededGenerator {
       let amount: Value = below(2) == 0 ? .int(Int64(bitPattern: number())) : .decimal(decimal())
       return .add(record: name(), type: name(), field: name(), value: amount)
     case 3, 4: return .update(record: name(), type: name(), field: name(), change())
-    case 8:
+    case 8: return .compact(floor: max(1, number()))
+    case 9:
       return .unknown(kind: max(OperationKind.lastKnown.rawValue + 1, number()), payload: bytes(below(10)))
     default: return .set(record: name(), type: name(), field: name(), value: value(depth: 2))
     }
@@ -102,7 +103,7 @@ extension SeededGenerator {
     case .contribute: return .contribute(value(depth: 2))
     case .insertText: return .insertText("x" + text(bytesMax: 40), after: origin())
     case .add: return .add(.int(Int64(below(9))))
-    case .set, .create, .delete, .moveAway, .moveHere, .unknown: return .set(value(depth: 2))
+    case .set, .create, .delete, .moveAway, .moveHere, .compact, .unknown: return .set(value(depth: 2))
     }
   }
 

@@ -111,7 +111,7 @@ struct RandomContent {
     case .contribute: return .contribute(value())
     case .insertText: return .insertText("text \(below(9))", after: below(2) == 0 ? nil : unit())
     case .add: return .add(.int(Int64(below(9))))
-    case .set, .create, .delete, .moveAway, .moveHere, .unknown: return .set(value())
+    case .set, .create, .delete, .moveAway, .moveHere, .compact, .unknown: return .set(value())
     }
   }
 

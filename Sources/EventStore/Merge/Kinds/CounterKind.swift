@@ -98,6 +98,17 @@ enum CounterKind: FieldCellKind {
     try fold.clearHeads(of: cell, seenAt: index)
   }
 
+  /// The sum, also if it is 0.
+  static func compact<Storage>(
+    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+  ) throws {
+    try fold.compactHeads(of: CellPath(cell), as: stamp) { heads in
+      var sum = CounterSum()
+      for owned in heads { try sum.add(owned.payload.span.bytes) }
+      return try sum.addends.map { try $0.encoded() }
+    }
+  }
+
   /// What a counter reads does not depend on the order of its heads.
   static func retime<Storage>(
     _ operation: OperationKind, _ operand: RawSpan, of field: NameNumber, by id: HeadID,

@@ -71,7 +71,7 @@ extension LogOperation {
   var makesRecord: Bool {
     switch self {
     case .create, .moveHere: true
-    case .delete, .moveAway, .update, .unknown: false
+    case .delete, .moveAway, .update, .compact, .unknown: false
     }
   }
 
@@ -80,14 +80,14 @@ extension LogOperation {
     if case .moveHere(_, _, let place) = self { place } else { nil }
   }
 
-  /// What it does to the heads of its record's existence; nil of an operation of a newer version.
+  /// What it does to the heads of its record's existence; nil of one without a record, or of a newer version.
   var effectOnExistence: CellEffect? {
     switch self {
     case .create(_, let type), .moveHere(_, let type, _), .update(_, let type, _, _):
       CellEffect(content: .alive(type: type))
     case .delete: CellEffect(content: .dead)
     case .moveAway(_, let place): CellEffect(content: .moved(to: place))
-    case .unknown: nil
+    case .compact, .unknown: nil
     }
   }
 }
@@ -104,6 +104,7 @@ extension RowReading {
     anyAlive: Bool = false
   ) throws -> NameNumber? {
     if let plain = row.plainType { return plain.type }
+    if row.isUncreated { return nil }
     let inline = try row.heads(of: .existence)
     if inline.total == 1 {
       guard case .alive(let type) = try Existence(payload: row.extracting(inline[0].payload)) else {
@@ -135,6 +136,7 @@ extension Fold {
     of record: RawSpan, in state: StateNumber, _ policies: () throws -> [NameNumber: ExistencePolicy]
   ) throws -> NameNumber? {
     try loaded.read(record, in: state)
+    try compactBeforeChange()
     if loaded.bytes.isEmpty { return nil }
     if let plain = plainExistence() { return plain.type }
     return try storage.aliveType(in: StoredRow(loaded.bytes.span.bytes), state, policies)

@@ -32,6 +32,13 @@ enum RegisterKind: FieldCellKind {
     try fold.clearHeads(of: cell, seenAt: index)
   }
 
+  /// The value of the greatest head.
+  static func compact<Storage>(
+    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+  ) throws {
+    try fold.compactHeads(of: CellPath(cell), as: stamp) { [$0[0].payload] }
+  }
+
   static func retime<Storage>(
     _ operation: OperationKind, _ operand: RawSpan, of field: NameNumber, by id: HeadID,
     to timestamp: Timestamp, in fold: inout Fold<Storage>

@@ -28,6 +28,25 @@ package struct CounterSum: Hashable, Sendable {
       high &+= (number < 0 ? -1 : 0) + (carry ? 1 : 0)
     }
 
+    /// Addends of this sum, as few as values can hold.
+    var addends: [Value] {
+      let numbers = power == 0 ? Int128(Int64.min)...Int128(Int64.max) : -Int128.max...Int128.max
+      var rest = self
+      var found: [Value] = []
+      while true {
+        let number = Int128(bitPattern: rest.low)
+        let isLast = rest.high == (number < 0 ? -1 : 0) && numbers.contains(number)
+        let next = isLast ? number : rest.high < 0 ? numbers.lowerBound : numbers.upperBound
+        if power == 0 {
+          found.append(.int(Int64(next)))
+        } else if let decimal = DecimalNumber(coefficient: next, exponent: exponent) {
+          found.append(.decimal(decimal))
+        }
+        if isLast { return found }
+        rest.subtract(next)
+      }
+    }
+
     mutating func subtract(_ number: Int128) {
       let (difference, borrow) = low.subtractingReportingOverflow(UInt128(bitPattern: number))
       low = difference
@@ -130,6 +149,12 @@ package struct CounterSum: Hashable, Sendable {
     let most = DecimalNumber(
       coefficient: isNegative ? -Int128.max : .max, exponent: Limits.decimalExponents.upperBound)
     return (value: most.map { .decimal($0) } ?? .null, isClamped: true)
+  }
+
+  /// Addends of this sum, as few as values can hold.
+  var addends: [Value] {
+    let total = total
+    return total.isClamped ? parts.flatMap(\.addends) : [total.value]
   }
 
   // MARK: Its row

@@ -71,12 +71,12 @@ struct PlainField {
 }
 
 extension RecordRow {
-  /// Whether the header is that of a row of today's format.
+  /// Whether the header is that of a common row of today's format.
   @inline(__always)
   static func isPlain(_ row: RawSpan) -> Bool {
     row.byteCount >= headerBytes
       && UInt16(littleEndian: row.unsafeLoadUnaligned(fromByteOffset: 0, as: UInt16.self))
-        & ~(UInt16(RowFlags.all.rawValue) << 8) == 1
+        & ~(UInt16(RowFlags.plain.rawValue) << 8) == 1
   }
 
   /// The type of a record that a single head says to be alive, and where its fields begin; nil where the

@@ -35,8 +35,13 @@ package struct RowFlags: OptionSet, Sendable {
   /// The record's fields are elsewhere: see ``WideRow``. A whole row never has it.
   static let wide = RowFlags(rawValue: 8)
 
+  /// The record is not there: it was changed after compaction had dropped it, and not created since. Such a row is
+  /// not of version 2, and not plain.
+  static let uncreated = RowFlags(rawValue: 16)
+
   static let ofReferences: RowFlags = [.refers, .cascades]
-  static let all: RowFlags = [.refers, .cascades, .divided, .wide]
+  static let plain: RowFlags = [.refers, .cascades, .divided, .wide]
+  static let all: RowFlags = [.refers, .cascades, .divided, .wide, .uncreated]
   /// Where they stand in the row.
   static let offset = 1
 }
@@ -118,7 +123,7 @@ package enum RecordRow {
     let flags = try reader.readUInt8("row")
     guard version == 1, RowFlags.all.contains(RowFlags(rawValue: flags)) else {
       throw FormatError(
-        .newerFormat, at: 0, in: "record row", expected: "version 1, flags 0 to 15",
+        .newerFormat, at: 0, in: "record row", expected: "version 1, flags 0 to 31",
         found: "version \(version), flags \(flags)")
     }
     return try reader.readLittleEndian("row", as: UInt32.self)

@@ -52,6 +52,9 @@ package struct StoredRow: ~Escapable {
 
   // MARK: Existence
 
+  /// Whether the record was changed after compaction had dropped it, and not created since: then it is not there.
+  @inline(__always) package var isUncreated: Bool { flags.contains(.uncreated) }
+
   /// The type of a record that a single head says to be alive, and where its fields begin; nil where all heads
   /// of the existence must tell.
   @inline(__always)

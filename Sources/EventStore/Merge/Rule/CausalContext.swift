@@ -13,6 +13,8 @@ package struct CausalContext: Sendable {
   package var lineage: [LaneParent] = []
   /// Whether the base is at or past every placement there is, so that no lookup is needed.
   package var seesAllPlaced = false
+  /// The floor of the state that is folded into; nil for none.
+  package var floor: CompactionFloor?
 
   package init(
     zone: ZoneNumber, replica: ReplicaNumber, epoch: UInt32, sequence: UInt64,
@@ -33,6 +35,11 @@ package struct CausalContext: Sendable {
     _ head: HeadID, at index: UInt32,
     offset: (ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, IncarnationNumber) throws -> UInt64?
   ) rethrows -> Bool {
+    if head.isCompacted {
+      // What is compacted itself has seen what stands before it.
+      if sequence == 0 { return head.replica == replica && head.epoch == epoch && head.index < index }
+      return floor?.isReached(by: base) ?? false
+    }
     if head.replica == replica && head.epoch == epoch {
       return head.sequence < sequence || (head.sequence == sequence && head.index < index)
     }
@@ -45,6 +52,9 @@ package struct CausalContext: Sendable {
     }
     return reaches(found)
   }
+
+  /// Whether this transaction has seen what is compacted.
+  var seesCompacted: Bool { seesAllPlaced || (floor?.isReached(by: base) ?? true) }
 
   /// Whether what is at an offset of the base's incarnation was folded before.
   func reaches(_ offset: UInt64) -> Bool {

@@ -7,6 +7,7 @@ extension Fold {
   ///
   /// A row that an earlier version has folded stays as it is: it does not tell of earlier creations.
   mutating func noteCreation(by head: Head) throws {
+    loaded.setFlag(.uncreated, false)
     let place = try loaded.place(of: .creation)
     switch try Creation(cell: loaded.bytes.span.bytes.extracting(place.body)) {
     case .unknown: return

@@ -18,6 +18,9 @@ extension Fold {
     in state: StateNumber, transaction: CausalContext, to timestamp: Timestamp
   ) throws -> Bool {
     guard try load(record, in: state) else { return false }
+    // What is compacted keeps the time that it has.
+    try compactBeforeChange()
+    if loaded.bytes.isEmpty { return false }
     try willChange()
     let id = HeadID(
       replica: transaction.replica, epoch: transaction.epoch, sequence: transaction.sequence, index: index)

@@ -51,7 +51,8 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   package mutating func create(_ record: RawSpan, in state: StateNumber, type: NameNumber, index: UInt32)
     throws
   {
-    try loaded.loadOrBegin(record, in: state)
+    try begin(record, in: state)
+    try loaded.unpack()
     try willChange(type: type)
     try loaded.joinRegisters()
     try loaded.divideIfLarge()
@@ -83,7 +84,8 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   mutating func delete(
     _ record: RawSpan, in state: StateNumber, movedTo place: RawSpan = RawSpan(), index: UInt32
   ) throws {
-    try loaded.loadOrBegin(record, in: state)
+    try begin(record, in: state)
+    try loaded.unpack()
     try willChange()
     try thin(CellPath(.existence), at: index)
     guard !place.isEmpty else { return try set(existence: .dead, index: index) }
@@ -100,11 +102,20 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
     _ kind: OperationKind, _ field: NameNumber, of record: RawSpan, in state: StateNumber, type: NameNumber,
     operand: RawSpan, index: UInt32
   ) throws {
-    try loaded.readOrBegin(record, in: state)
+    try begin(record, in: state)
     try change(kind, field, type: type, operand: operand, index: index)
   }
 
-  /// Folds an operation on a field of the loaded record.
+  /// Reads a record's row before it changes, and begins one if it has none. What is to be compacted is so before.
+  private mutating func begin(_ record: RawSpan, in state: StateNumber) throws {
+    if context.floor != nil {
+      try loaded.read(record, in: state)
+      try compactBeforeChange()
+    }
+    try loaded.readOrBegin(record, in: state, needsCreation: context.floor != nil)
+  }
+
+  /// Folds an operation on a field of the loaded record, which was read by ``aliveType(of:in:_:)``.
   mutating func change(
     _ kind: OperationKind, _ field: NameNumber, type: NameNumber, operand: RawSpan, index: UInt32
   ) throws {

@@ -11,6 +11,7 @@ package protocol FoldStorage: RowReading, RunStorage {
   func writeRecord(_ row: RawSpan, _ key: RawSpan) throws
   /// The same for a record after all that its state has.
   func appendRecord(_ row: RawSpan, _ key: RawSpan) throws
+  func deleteRecord(_ key: RawSpan) throws
   /// Returns the next record number of a state, from 1.
   func makeRecordNumber(in state: StateNumber) throws -> UInt32
 
@@ -37,6 +38,8 @@ package protocol FoldStorage: RowReading, RunStorage {
     of replica: ReplicaNumber, _ epoch: UInt32, _ sequence: UInt64, in zone: ZoneNumber,
     _ incarnation: IncarnationNumber
   ) throws -> UInt64?
+  /// The identities that a replica's epoch continues, each with the last sequence it held.
+  func lineage(of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber) throws -> [LaneParent]
   /// The offset up to which everything in an incarnation of a zone's remote log has its place here, so that
   /// no place up to there will ever change; nil if nothing of the incarnation has a place.
   func placedThrough(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64?

@@ -66,6 +66,7 @@ extension HeadStep {
     let cell = apart.cell
     switch removal {
     case .nothing: return
+    case .all: break
     case .head(let id):
       if !inline.contains(id) { try apart.remove(id) }
       return
@@ -103,12 +104,14 @@ extension HeadStep {
   /// - Returns: nil if these are too many places, or none is known: then each head must be read.
   func seenRuns(at index: UInt32, of apart: inout ApartHeads<Storage>) throws -> [HeadRun]? {
     guard !context.seesAllPlaced, apart.index != nil || context.base == nil else { return nil }
+    // Compacted contributions have no place, and may be many.
+    if context.floor != nil, apart.cell.path.cell.kind == .contributions { return nil }
     let own = context
     var runs = [
-      HeadRun(replica: own.replica, epoch: own.epoch, first: 0, end: own.sequence, endIndex: index)
+      HeadRun(replica: own.replica, epoch: own.epoch, first: 1, end: own.sequence, endIndex: index)
     ]
     for ancestor in own.lineage {
-      runs.append(HeadRun(replica: ancestor.replica, epoch: ancestor.epoch, 0...ancestor.sequence))
+      runs.append(HeadRun(replica: ancestor.replica, epoch: ancestor.epoch, 1...max(1, ancestor.sequence)))
     }
     guard let base = context.base, var known = apart.index,
       let placed = try storage.placedThrough(context.zone, base.incarnation)

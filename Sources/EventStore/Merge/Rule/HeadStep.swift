@@ -6,6 +6,7 @@ enum HeadRemoval {
   case head(HeadID)
   /// Some that are stored apart, by their rows.
   case apart([ApartHeadIDs])
+  case all
   case nothing
 }
 
@@ -47,6 +48,7 @@ struct HeadStep<Storage: FoldStorage>: ~Copyable {
       }
     case .head(let id):
       return head == id
+    case .all: return true
     case .apart, .nothing:
       return false
     }

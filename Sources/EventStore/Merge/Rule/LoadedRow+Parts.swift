@@ -86,6 +86,13 @@ extension LoadedRow {
   mutating func cellNumbers(
     seenAt index: UInt32, from first: CellNumber, by step: borrowing HeadStep<Storage>
   ) throws -> (found: [CellNumber], looked: Int, next: CellNumber?) {
+    try cellNumbers(from: first, atOnce: step.bound.rowsAtOnce) { try step.mayRemove(.seen(at: index), $0) }
+  }
+
+  /// The same; of cells of heads those that a closure chooses.
+  mutating func cellNumbers(
+    from first: CellNumber, atOnce looked: Int, where isChosen: (InlineHeads) throws -> Bool
+  ) throws -> (found: [CellNumber], looked: Int, next: CellNumber?) {
     if isWide { try writeBlocks() }
     var cells: (found: [CellNumber], looked: Int, next: CellNumber?) = ([], 0, nil)
     func add(_ cell: (number: CellNumber, body: Range<Int>), of row: RawSpan) throws {
@@ -94,7 +101,7 @@ extension LoadedRow {
       cells.looked += 1
       guard cell.number.isOfHeads else { return cells.found.append(cell.number) }
       let heads = try RecordRow.heads(of: cell.body, in: row)
-      if try step.mayRemove(.seen(at: index), heads) { cells.found.append(cell.number) }
+      if try isChosen(heads) { cells.found.append(cell.number) }
     }
     func addAll(_ reader: inout ByteReader, of row: RawSpan) throws {
       while reader.remaining > 0 { try add(try RecordRow.nextCell(&reader), of: row) }
@@ -107,7 +114,7 @@ extension LoadedRow {
     let key = ElementKey.block(of: state, record: try recordNumber, from: first.rawValue)
     let start = try storage.element(atMost: key, under: prefix).found?.key ?? prefix
     try storage.forEachElement(under: prefix, from: start) { key, block in
-      guard cells.looked < step.bound.rowsAtOnce else {
+      guard cells.looked < looked else {
         cells.next = CellNumber(rawValue: try ElementKey.firstCell(ofBlock: key))
         return false
       }

@@ -78,12 +78,15 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   }
 
   /// The same, but a row that is there stays in its version.
-  mutating func readOrBegin(_ record: RawSpan, in state: StateNumber) throws {
+  ///
+  /// - Parameter needsCreation: whether the record that begins is not there until it is created.
+  mutating func readOrBegin(_ record: RawSpan, in state: StateNumber, needsCreation: Bool = false) throws {
     try read(record, in: state)
     if bytes.isEmpty {
       RecordRow.makeHeader(recordNumber: try storage.makeRecordNumber(in: state), into: &bytes)
       isChanged = true
       existence = .unknown
+      setFlag(.uncreated, needsCreation)
     }
   }
 
@@ -160,6 +163,13 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
     registers = parts.registers
   }
 
+  /// Deletes the row, which has nothing left but its number.
+  mutating func delete() throws {
+    if !registers.isEmpty { try storage.deleteElement(.registers(of: state, record: try recordNumber)) }
+    try storage.deleteRecord(key.span)
+    reset()
+  }
+
   /// Forgets the row and what changed in it: what is in the storage counts.
   mutating func reset() {
     state = .none
@@ -187,6 +197,15 @@ struct LoadedRow<Storage: FoldStorage>: ~Copyable {
   }
 
   // MARK: Editing
+
+  /// Sets a flag of the row, which is of version 1.
+  mutating func setFlag(_ flag: RowFlags, _ isSet: Bool) {
+    var flags = RecordRow.flags(of: bytes.span.bytes)
+    guard flags.contains(flag) != isSet else { return }
+    if isSet { flags.insert(flag) } else { flags.remove(flag) }
+    bytes[RowFlags.offset] = flags.rawValue
+    (existence, isChanged) = (.unknown, true)
+  }
 
   /// Sets a field of the record if its row was read, is of version 2, and plain: see
   /// ``RowPacking/set(_:to:type:_:in:removes:)``.

@@ -29,6 +29,7 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   private let places: (ReplicaNumber, UInt32, UInt64, ZoneNumber, IncarnationNumber) -> UInt64?
   private let runs: (UInt64) -> PlacedRun?
   private let placed: () -> UInt64
+  private let lineages: (ReplicaNumber, UInt32) -> [LaneParent]
 
   /// Makes an empty storage.
   ///
@@ -36,18 +37,25 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   ///   - replicas: the identities; the first has number 1.
   ///   - runs: what is at an offset. It is called only for offsets that `placed` reaches.
   ///   - placed: up to where everything has its place.
+  ///   - lineages: the identities that a replica's epoch continues.
   ///   - places: the place of a transaction (replica, epoch, sequence) in a zone's incarnation.
   package init(
     replicas: [ReplicaID],
     runs: @escaping (UInt64) -> PlacedRun? = { _ in nil },
     placed: @escaping () -> UInt64 = { 0 },
+    lineages: @escaping (ReplicaNumber, UInt32) -> [LaneParent] = { _, _ in [] },
     places: @escaping (ReplicaNumber, UInt32, UInt64, ZoneNumber, IncarnationNumber) -> UInt64?
   ) {
     self.replicas = replicas
     self.runs = runs
     self.placed = placed
+    self.lineages = lineages
     self.places = places
   }
+
+  package func lineage(
+    of replica: ReplicaNumber, _ epoch: UInt32, in zone: ZoneNumber
+  ) -> [LaneParent] { lineages(replica, epoch) }
 
   // MARK: Records
 
@@ -67,6 +75,8 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
   package func writeRecord(_ row: RawSpan, _ key: RawSpan) {
     contents.records.write(row, key)
   }
+
+  package func deleteRecord(_ key: RawSpan) { contents.records.remove(key) }
 
   package func makeRecordNumber(in state: StateNumber) -> UInt32 {
     contents.recordNumbers[state, default: 0] += 1

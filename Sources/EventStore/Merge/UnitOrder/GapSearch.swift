@@ -35,7 +35,11 @@ struct GapSearch<Storage: RunReading> {
     var left = left
     if let unit = left, try !view.knows(unit) && !sees(unit, hasSeen) { left = nil }
     var origin = try left.flatMap { try spot(of: $0) }
-    if origin == nil { left = nil }
+    if origin == nil, let unit = left {
+      // It was dropped.
+      left = try tree.lastKept(before: unit)
+      origin = try left.flatMap { try spot(of: $0) }
+    }
     let right: Spot?
     if let known = view.successor(of: left) {
       right = try known.map { unit in

@@ -5,7 +5,7 @@ import OperationFormat
 /// A unit's entry is in the row with the greatest first number that is at most the unit's. Beyond the
 /// inserter's last unit a row's content means nothing. When a leaf splits, the new leaf's pieces get entries.
 /// After each of them an entry repeats the old leaf for the numbers that follow. So each unit's entry stays
-/// right, whichever of its neighbours moved.
+/// right, whichever of its neighbours moved. Units that compaction has dropped have leaf 0.
 ///
 /// | bytes | what |
 /// |---|---|
@@ -16,6 +16,9 @@ struct PlaceRow {
     var number: UInt64
     var leaf: NodeNumber
   }
+
+  /// The leaf of units that are in none.
+  static let dropped: NodeNumber = 0
 
   /// Ascending, never empty; the first number is the key's.
   var entries: [Entry]
@@ -89,6 +92,30 @@ extension UnitTree {
       let row = try PlaceRow(row, first: try RunKeys.number(of: key))
       return row.leaf(of: unit.number)
     }
+  }
+
+  /// The last unit before one that was dropped, of the same inserter, that was not; nil if there is none.
+  func lastKept(before unit: UnitID) throws -> UnitID? {
+    var end = unit.number
+    while end > 0, let row = try placeRow(atMost: UnitID(unit.inserter, end - 1)) {
+      for entry in row.entries.reversed() where entry.number < end {
+        if entry.leaf != PlaceRow.dropped { return UnitID(unit.inserter, end - 1) }
+        end = entry.number
+      }
+    }
+    return nil
+  }
+
+  /// The number behind those that were dropped from one on.
+  func endOfDropped(_ unit: UnitID, before end: UInt64) throws -> UInt64 {
+    guard let row = try placeRow(atMost: unit) else { return end }
+    if let next = row.end(of: unit.number) { return min(next, end) }
+    // A row may end with them.
+    var next = end
+    while next > 0, let last = try placeRow(atMost: UnitID(unit.inserter, next - 1)), last.first > unit.number {
+      next = last.first
+    }
+    return next
   }
 
   func placeRow(atMost unit: UnitID) throws -> PlaceRow? {

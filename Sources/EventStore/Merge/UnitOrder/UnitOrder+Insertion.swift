@@ -58,9 +58,9 @@ extension UnitOrder where Storage: RunStorage {
     let inserter = Inserter(operation)
     let makers = try tree.lastMakerRow(of: inserter)
     let first = UnitID(inserter, makers?.end ?? 0)
-    guard count > 0, count <= UnitOrderLimits.unitsMax, root.units <= UnitOrderLimits.unitsMax - count,
+    guard count > 0, count <= UnitOrderLimits.unitsMax, root.made <= UnitOrderLimits.unitsMax - count,
       first.number <= UnitOrderLimits.unitsMax - count
-    else { throw Self.tooMany("\(root.units) and \(count) more") }
+    else { throw Self.tooMany("\(root.made) and \(count) more") }
 
     // It is taken out, so that nothing of it is copied.
     let isKept = view != nil

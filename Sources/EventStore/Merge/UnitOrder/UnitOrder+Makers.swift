@@ -7,6 +7,12 @@ extension UnitOrder {
     try tree.lastMakerRow(of: Inserter(replica: replica, epoch: epoch))?.end ?? 0
   }
 
+  /// The number behind the last compacted unit of an inserter.
+  func compactedEnd(of inserter: Inserter) throws -> UInt64 {
+    guard let made = try tree.makerRow(atMost: UnitID(inserter, 0))?.operation(making: 0) else { return 0 }
+    return made.sequence == 0 ? made.units.upperBound : 0
+  }
+
   /// The operation that made a unit; nil if there is no such unit.
   func operation(making unit: UnitID) throws -> HeadID? {
     guard let found = try tree.makerRow(atMost: unit)?.operation(making: unit.number) else { return nil }
@@ -47,8 +53,8 @@ extension UnitOrder {
     var unit = range.first
     while unit.number < range.end, let row = try tree.makerRow(atMost: unit), unit.number < row.end {
       // A damaged row could tell of more operations than memory holds.
-      guard row.end <= root.units else {
-        throw FormatError.damagedRuns("makers", expected: "at most \(root.units) units", found: "\(row.end)")
+      guard row.end <= root.made else {
+        throw FormatError.damagedRuns("makers", expected: "at most \(root.made) units", found: "\(row.end)")
       }
       while unit.number < range.end, let found = row.operation(making: unit.number) {
         let end = min(found.units.upperBound, range.end)

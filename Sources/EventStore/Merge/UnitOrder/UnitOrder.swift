@@ -1,7 +1,7 @@
 import OperationFormat
 
 /// The units of one cell in the document's order: a text, or the places of a list. All units that ever were
-/// stay, visible or not, for an insertion may name any of them.
+/// stay, visible or not, for an insertion may name any of them, until compaction drops those that are hidden.
 ///
 /// An insertion names its left origin. Its right origin is the first unit behind that, hidden ones included,
 /// whose operation the inserting transaction has seen; or the end. A left origin that is not here, or that
@@ -58,12 +58,13 @@ extension UnitOrder where Storage: RunStorage {
     return try change.setVisible(isVisible, range, didVisit)
   }
 
-  /// Hides visible units a leaf at a time: see ``VisibilityChange/hide(from:below:_:)``.
+  /// Hides visible units a leaf at a time: see ``VisibilityChange/hide(from:_:_:)``.
   mutating func hide(
-    from first: UnitID? = nil, below end: (Inserter) throws -> UInt64, _ didVisit: (Bool) throws -> Bool
+    from first: UnitID? = nil, _ numbers: (Inserter) throws -> Range<UInt64>,
+    _ didVisit: (Bool) throws -> Bool
   ) throws -> UnitID? {
     var change = VisibilityChange(tree)
     defer { tree = change.tree }
-    return try change.hide(from: first, below: end, didVisit)
+    return try change.hide(from: first, numbers, didVisit)
   }
 }

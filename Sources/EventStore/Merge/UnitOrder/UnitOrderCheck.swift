@@ -17,6 +17,10 @@ struct UnitOrderCheck {
   /// Of each inserter, by number once they are sorted.
   private var pieces: [Inserter: [Placed]] = [:]
   private var units: UInt64 = 0
+  /// Of each inserter, the number behind its last compacted unit.
+  private var compactedEnds: [Inserter: UInt64] = [:]
+  /// How many units are in no leaf.
+  private(set) var dropped: UInt64 = 0
 
   mutating func add(_ leaf: Leaf, _ node: NodeNumber) {
     for (index, piece) in leaf.pieces.enumerated() {
@@ -38,6 +42,9 @@ struct UnitOrderCheck {
       problems.append("makers go on at \(makers.first), not \(ends[inserter, default: 0])")
     }
     ends[inserter] = makers.end
+    if makers.first == 0, let made = makers.operation(making: 0), made.sequence == 0 {
+      compactedEnds[inserter] = made.units.upperBound
+    }
     for entry in makers.entries {
       if let last = lastOperations[inserter], (entry.sequence, entry.index) <= last {
         problems.append("the operations of sequence \(entry.sequence) are not in order")
@@ -54,15 +61,25 @@ struct UnitOrderCheck {
       let name = "replica \(inserter.replica.rawValue), epoch \(inserter.epoch)"
       var end: UInt64 = 0
       for placed in pieces[inserter] ?? [] {
-        if placed.piece.first.number != end {
-          problems.append("\(name): unit \(end) is missing or there twice")
-        }
+        checkDropped(end, placed.piece.first.number, of: inserter, name)
         end = placed.piece.end
         check(placed, name)
       }
-      if end != ends[inserter, default: 0] {
-        problems.append("\(name): \(end) units have \(ends[inserter, default: 0]) makers")
-      }
+      checkDropped(end, ends[inserter, default: 0], of: inserter, name)
+    }
+  }
+
+  /// Checks that the units between two numbers were dropped.
+  private mutating func checkDropped(_ start: UInt64, _ end: UInt64, of inserter: Inserter, _ name: String) {
+    if start == end { return }
+    guard start < end, end <= compactedEnds[inserter, default: 0] else {
+      return problems.append("\(name): unit \(start) is missing, or there twice, or has no maker")
+    }
+    dropped += end - start
+    let entries = places[inserter] ?? []
+    let first = max(0, entries.prefixCount { $0.number <= start } - 1)
+    for entry in entries[min(first, entries.count)...] where entry.number < end && entry.leaf != PlaceRow.dropped {
+      problems.append("\(name): unit \(max(start, entry.number)) is in no leaf, not in leaf \(entry.leaf)")
     }
   }
 

@@ -37,6 +37,9 @@ struct UnitOrderVerification<Storage: RunReading> {
       }
     }
     check.finish()
+    if check.dropped != tree.root.dropped {
+      check.problems.append("\(check.dropped) units were dropped, not \(tree.root.dropped)")
+    }
     return check.problems
   }
 

@@ -78,12 +78,13 @@ struct UnitTree<Storage: RunReading> {
     return node
   }
 
-  /// The leaf that has a unit, and which of its pieces has it; nil if there is no such unit.
+  /// The leaf that has a unit, and which of its pieces has it; nil if there is no such unit, or it was dropped.
   func find(_ unit: UnitID) throws -> (node: NodeNumber, leaf: Leaf, piece: Int)? {
     guard let row = try makerRow(atMost: unit), unit.number < row.end else { return nil }
     guard let node = try leafNumber(of: unit) else {
       throw FormatError.damagedRuns("places", expected: "the leaf of a unit", found: "none")
     }
+    if node == PlaceRow.dropped { return nil }
     let leaf = try leaf(node)
     guard let piece = leaf.pieces.firstIndex(where: { $0.contains(unit) }) else {
       throw FormatError.damagedRuns("places", expected: "a unit in leaf \(node)", found: "others")

@@ -32,6 +32,11 @@ struct VisibilityChange<Storage: RunStorage> {
       guard let place = try place(of: UnitID(inserter, number), &places) else {
         throw FormatError.damagedRuns("places", expected: "the leaf of a unit", found: "none")
       }
+      if place.leaf == PlaceRow.dropped {
+        number = try tree.endOfDropped(UnitID(inserter, number), before: end)
+        guard try didVisit(false) else { break }
+        continue
+      }
       if let next = place.end {
         if !done.contains(place.leaf), !isVisible, try !hasVisible(place.leaf, &above) {
           done.insert(place.leaf)
@@ -73,16 +78,17 @@ struct VisibilityChange<Storage: RunStorage> {
     return number < end && (isVisible || tree.root.visible > 0) ? UnitID(inserter, number) : nil
   }
 
-  /// Hides visible units a leaf at a time, in the document's order: of each inserter those below a number.
+  /// Hides visible units a leaf at a time, in the document's order: of each inserter some numbers.
   ///
   /// - Parameters:
   ///   - first: a unit from which on; nil for the start.
-  ///   - end: returns an inserter's number.
+  ///   - numbers: returns those of an inserter.
   ///   - didVisit: called after each leaf with whether it changed; returns whether to continue.
   /// - Returns: the visible unit from which on the rest is; nil if all was visited.
   /// - Complexity: O(log n) rows for each leaf that has visible units
   mutating func hide(
-    from first: UnitID? = nil, below end: (Inserter) throws -> UInt64, _ didVisit: (Bool) throws -> Bool
+    from first: UnitID? = nil, _ numbers: (Inserter) throws -> Range<UInt64>,
+    _ didVisit: (Bool) throws -> Bool
   ) throws -> UnitID? {
     guard tree.root.visible > 0, var place = try first.map(visit) ?? firstVisible() else { return nil }
     // Each leaf that comes was there at the beginning.
@@ -98,7 +104,7 @@ struct VisibilityChange<Storage: RunStorage> {
         }
         return piece.first
       }
-      let changed = try place.leaf.hide(from: place.piece, below: end)
+      let changed = try place.leaf.hide(from: place.piece, numbers)
       if let changed { _ = try writeChanged(&place.leaf, place.node, changed) }
       guard try didVisit(changed != nil), let behind, let next else { return next }
       // Leaves may have been joined.
@@ -174,17 +180,19 @@ struct VisibilityChange<Storage: RunStorage> {
 }
 
 extension Leaf {
-  /// Hides the visible units from a piece on, of each inserter those below a number.
+  /// Hides the visible units from a piece on, of each inserter some numbers.
   ///
   /// - Returns: the last piece that changed, nil if none did.
-  fileprivate mutating func hide(from first: Int, below end: (Inserter) throws -> UInt64) rethrows -> Int? {
+  fileprivate mutating func hide(
+    from first: Int, _ numbers: (Inserter) throws -> Range<UInt64>
+  ) rethrows -> Int? {
     var changed: Int?
     var index = first
     while index < pieces.count {
       let piece = pieces[index]
       if piece.isVisible {
-        let end = try end(piece.first.inserter)
-        if piece.first.number < end, let count = setVisible(false, piece.first.number..<end, inPiece: index) {
+        let numbers = try numbers(piece.first.inserter)
+        if let count = setVisible(false, numbers, inPiece: index) {
           index += count - 1
           changed = index
         }

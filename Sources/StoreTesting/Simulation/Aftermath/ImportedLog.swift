@@ -55,7 +55,7 @@ extension LogEntry {
       && transaction.operations.contains { operation in
         switch operation {
         case .update(let record, _, let field, _): record == name && field == "writes"
-        case .create, .delete, .moveAway, .moveHere, .unknown: false
+        case .create, .delete, .moveAway, .moveHere, .compact, .unknown: false
         }
       }
   }

@@ -30,6 +30,7 @@ enum WrittenOperations {
     case .moveHere(let record, let type, let place):
       "move here \(quoted(record)) as \(quoted(type)) from \(place.description.debugDescription)"
     case .update(let record, _, let field, let change): "\(quoted(field)) of \(quoted(record)): \(change)"
+    case .compact(let floor): "compact up to \(floor)"
     case .unknown(let kind, _): "kind \(kind)"
     }
   }

@@ -57,7 +57,9 @@ struct ContributionCell<Rows: CellReading> {
   func keys(after known: [ContributionLane: LanePlace]) throws -> [ContributionKey] {
     var keys: [ContributionKey] = []
     func isNew(_ id: HeadID) -> Bool {
-      known[ContributionLane(replica: id.replica, epoch: id.epoch)].map { $0 < LanePlace(id) } ?? true
+      // What was known before a compaction does not count.
+      if id.isCompacted { return false }
+      return known[ContributionLane(replica: id.replica, epoch: id.epoch)].map { $0 < LanePlace(id) } ?? true
     }
     for owned in inline where isNew(owned.head.id) {
       keys.append(try ContributionKey(owned.head, payload: owned.payload.span.bytes))

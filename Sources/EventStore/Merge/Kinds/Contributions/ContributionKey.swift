@@ -19,7 +19,12 @@ package struct ContributionKey: Hashable, Sendable {
     self.init(head: head, base: try ContributionPayload(payload).base)
   }
 
-  var lane: ContributionLane { ContributionLane(replica: head.id.replica, epoch: head.id.epoch) }
+  /// Those that are compacted are one lane.
+  var lane: ContributionLane {
+    head.id.isCompacted
+      ? ContributionLane(replica: .none, epoch: 0)
+      : ContributionLane(replica: head.id.replica, epoch: head.id.epoch)
+  }
 }
 
 /// One replica's contributions of one epoch: each of them has seen those before it.
@@ -87,10 +92,12 @@ extension ContributionSight {
   /// place reaches what is before that.
   func hasSeen(_ later: ContributionKey, _ earlier: HeadID) throws -> Bool {
     let id = later.head.id
+    if id.isCompacted { return earlier.isCompacted && earlier.index < id.index }
     var context = CausalContext(
       zone: .none, replica: id.replica, epoch: id.epoch, sequence: id.sequence,
       base: later.incarnation == .none ? nil : (later.incarnation, later.baseOffset))
     context.lineage = try lineage(of: id.replica, id.epoch)
+    context.floor = try floor
     return try context.hasSeen(earlier, at: id.index) { _, _, _, incarnation in
       guard let place = try offset(of: earlier, in: incarnation) else { return nil }
       guard place <= later.baseOffset, let own = try offset(of: id, in: incarnation) else { return place }

@@ -33,6 +33,31 @@ enum ContributionKind: FieldCellKind {
     try fold.clearHeads(of: cell, seenAt: index)
   }
 
+  /// All payloads, in their order.
+  static func compact<Storage>(
+    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+  ) throws {
+    let sight = FoldSight(fold.storage, fold.context.zone, fold.context.floor)
+    try fold.compactHeads(of: CellPath(cell), as: stamp) { heads in
+      var values: [HeadID: [UInt8]] = [:]
+      var keys: [ContributionKey] = []
+      for owned in heads {
+        let payload = owned.payload.span.bytes
+        keys.append(try ContributionKey(owned.head, payload: payload))
+        values[owned.head.id] = payload.extracting(try ContributionPayload(payload).value).bytes
+      }
+      _ = try ContributionOrder(sight).sort(&keys)
+      return keys.map { key in
+        var payload = ByteWriter()
+        ContributionPayload.append(base: nil, to: &payload)
+        payload.append(values[key.head.id, default: []])
+        return payload.bytes
+      }
+    }
+    // What was reduced is of other heads.
+    try fold.storage.noteRetiming(in: fold.state)
+  }
+
   /// Reads no other contribution, unless this one leaves the record's row.
   static func retime<Storage>(
     _ operation: OperationKind, _ operand: RawSpan, of field: NameNumber, by id: HeadID,

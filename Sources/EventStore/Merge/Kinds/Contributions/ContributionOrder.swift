@@ -100,6 +100,10 @@ private struct ContributionClaims {
     for chain in 0..<laneCount {
       guard let first = chains[chain].members.first else { continue }
       let id = items[first].head.id
+      if id.isCompacted {
+        try addCompacted(items, chain, sight)
+        continue
+      }
       for ancestor in try sight.lineage(of: id.replica, id.epoch) {
         let lane = ContributionLane(replica: ancestor.replica, epoch: ancestor.epoch)
         guard let number = numbers[lane], number != chain else { continue }
@@ -107,6 +111,18 @@ private struct ContributionClaims {
         claim(chains[chain].members, number, count)
       }
     }
+  }
+
+  /// Who has seen the floor has seen what is compacted.
+  private mutating func addCompacted(
+    _ items: [ContributionKey], _ chain: Int, _ sight: some ContributionSight
+  ) throws {
+    guard let floor = try sight.floor else { return }
+    let seers = items.indices.filter { index in
+      let item = items[index]
+      return !item.head.id.isCompacted && floor.isReached(by: (item.incarnation, item.baseOffset))
+    }
+    claim(seers, chain, chains[chain].members.count)
   }
 
   private mutating func claim(_ items: [Int], _ chain: Int, _ count: Int) {

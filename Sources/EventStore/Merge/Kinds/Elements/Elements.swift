@@ -49,4 +49,22 @@ enum Elements {
       if let next { try fold.bound.pauseIfSpent(at: next) }
     }
   }
+
+  /// Leaves each element with its greatest head alone, or none.
+  static func compact<Storage>(
+    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+  ) throws {
+    let prefix = ElementKey.elements(of: fold.state, record: try fold.recordNumber, cell: cell)
+    var next: ElementKey? = prefix
+    while let first = next {
+      let rows = try fold.storage.someRows(
+        under: prefix, from: first, atOnce: fold.bound.rowsAtOnce
+      ) { _, row in ElementName(row.extracting(try ElementRow.identity(of: row))) }
+      for name in rows.found {
+        try fold.compactHeads(of: CellPath(cell, name), as: stamp) { [$0[0].payload] }
+      }
+      try fold.bound.count(removed: rows.looked)
+      next = rows.next
+    }
+  }
 }

@@ -41,6 +41,12 @@ enum MapKind: FieldCellKind {
     try Elements.remove(of: cell, seenAt: index, in: &fold)
   }
 
+  static func compact<Storage>(
+    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+  ) throws {
+    try Elements.compact(cell, as: stamp, in: &fold)
+  }
+
   /// What was removed has no head.
   static func retime<Storage>(
     _ kind: OperationKind, _ operand: RawSpan, of field: NameNumber, by id: HeadID,

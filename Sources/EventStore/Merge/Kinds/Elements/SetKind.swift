@@ -35,6 +35,12 @@ enum SetKind: FieldCellKind {
     try Elements.remove(of: cell, seenAt: index, in: &fold)
   }
 
+  static func compact<Storage>(
+    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+  ) throws {
+    try Elements.compact(cell, as: stamp, in: &fold)
+  }
+
   /// Which elements are there does not depend on the order of their heads. What was removed has none.
   static func retime<Storage>(
     _ kind: OperationKind, _ operand: RawSpan, of field: NameNumber, by id: HeadID,

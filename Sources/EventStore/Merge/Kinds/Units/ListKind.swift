@@ -149,6 +149,22 @@ enum ListKind: FieldCellKind {
     }
   }
 
+  static func compact<Storage>(
+    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+  ) throws {
+    let prefix = ElementKey.items(of: fold.state, record: try fold.recordNumber, cell: cell)
+    var next: ElementKey? = prefix
+    while let first = next {
+      let rows = try fold.storage.someRows(
+        under: prefix, from: first, atOnce: fold.bound.rowsAtOnce
+      ) { key, _ in try ElementKey.item(of: key) }
+      for item in rows.found { try ListItems.compact(item, of: cell, as: stamp, in: &fold) }
+      try fold.bound.count(removed: rows.looked)
+      next = rows.next
+    }
+    try UnitCell.compact(cell, keepsVisible: stamp != nil, in: &fold)
+  }
+
   static func retime<Storage>(
     _ kind: OperationKind, _ operand: RawSpan, of field: NameNumber, by id: HeadID,
     to timestamp: Timestamp, in fold: inout Fold<Storage>

@@ -78,21 +78,29 @@ enum TextKind: FieldCellKind {
     var order = try fold.unitOrder(of: cell)
     // Who has made which units does not change.
     let makers = order
-    // Up to which number each inserter's units are seen.
-    var ends: [Inserter: UInt64] = [:]
-    func end(of inserter: Inserter) throws -> UInt64 {
-      if let known = ends[inserter] { return known }
+    // Which of each inserter's units are seen: the first ones, but for those that are compacted.
+    var seen: [Inserter: Range<UInt64>] = [:]
+    let seesCompacted = fold.context.seesCompacted
+    func numbers(of inserter: Inserter) throws -> Range<UInt64> {
+      if let known = seen[inserter] { return known }
       let all = UnitRange(first: UnitID(inserter, 0), count: .max)
       let end = try UnitCell.seen(all, in: makers, at: index, by: fold)?.end ?? 0
-      ends[inserter] = end
+      let start = seesCompacted ? 0 : try makers.compactedEnd(of: inserter)
+      seen[inserter] = min(start, end)..<end
       try fold.bound.count(looked: FoldBound.stepsOfInserter)
-      return end
+      return min(start, end)..<end
     }
-    let rest = try order.hide(from: UnitCell.pausedUnit(of: cell, in: fold), below: end) { isChanged in
+    let rest = try order.hide(from: UnitCell.pausedUnit(of: cell, in: fold), numbers) { isChanged in
       try fold.bound.countVisit(isChanged)
     }
     try UnitCell.write(order.root, of: cell, in: &fold)
     if let rest { try fold.bound.pauseIfSpent(at: ListItems.key(rest, of: cell, in: fold)) }
+  }
+
+  static func compact<Storage>(
+    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+  ) throws {
+    try UnitCell.compact(cell, keepsVisible: stamp != nil, in: &fold)
   }
 
   /// The units of a text have no timestamp.

@@ -7,7 +7,7 @@ enum UnitCell {
     _ root: UnitOrderRoot, of cell: CellNumber, in fold: inout Fold<Storage>
   ) throws {
     var writer = ByteWriter()
-    if root.units > 0 { root.append(to: &writer) }
+    if root.made > 0 { root.append(to: &writer) }
     fold.loaded.splice(writer.span, as: cell, at: try fold.loaded.place(of: cell))
   }
 
@@ -35,7 +35,15 @@ enum UnitCell {
     _ operation: HeadID, at index: UInt32, in fold: borrowing Fold<Storage>
   ) throws -> Bool {
     try fold.bound.count(looked: FoldBound.stepsOfUnit)
-    return try fold.hasSeen(operation, at: index)
+    return try hasSeen(operation, at: index, in: fold)
+  }
+
+  /// Whether the transaction has seen an operation that made units. Who names units has seen what is compacted: only
+  /// a `create` may not have.
+  static func hasSeen<Storage>(
+    _ operation: HeadID, at index: UInt32, in fold: borrowing Fold<Storage>
+  ) throws -> Bool {
+    try operation.isCompacted || fold.hasSeen(operation, at: index)
   }
 
   /// A unit that an operation names, in this store's numbers; nil if nothing of its maker is here.
@@ -74,7 +82,7 @@ enum UnitCell {
     func isSeen(_ number: UInt64) throws -> Bool {
       let unit = UnitID(first.inserter, number)
       guard let operation = try order.operation(making: unit) else { return false }
-      return try fold.hasSeen(operation, at: index)
+      return try hasSeen(operation, at: index, in: fold)
     }
     let next = try order.nextNumber(of: first.replica, first.epoch)
     let end = min(next, UnitRange(first: first, count: run.count).end)
@@ -93,6 +101,18 @@ enum UnitCell {
   static func pausedUnit<Storage>(of cell: CellNumber, in fold: borrowing Fold<Storage>) throws -> UnitID? {
     let prefix = ElementKey.items(of: fold.state, record: try fold.recordNumber, cell: cell)
     return try fold.bound.next.flatMap { try $0.bytes.starts(with: prefix.bytes) ? $0.item : nil }
+  }
+
+  /// Leaves the visible units alone, as if one operation had inserted them, or none.
+  static func compact<Storage>(
+    _ cell: CellNumber, keepsVisible: Bool, in fold: inout Fold<Storage>
+  ) throws {
+    var order = try fold.unitOrder(of: cell)
+    try fold.bound.count(removed: Int(clamping: order.root.lastNode))
+    try order.compact(keepsVisible: keepsVisible)
+    try write(order.root, of: cell, in: &fold)
+    fold.views.removeAll()
+    fold.nodes.removeAll()
   }
 }
 

@@ -1,0 +1,43 @@
+import OperationFormat
+
+/// Up to which offset of a zone's log the records of a state are folded together: the last floor that counted. All heads
+/// that compaction wrote stand there.
+package struct CompactionFloor: Hashable, Sendable {
+  package var incarnation: IncarnationNumber
+  package var offset: UInt64
+  /// Where in the log the transaction is that named it; 0 if a snapshot says it.
+  package var place: UInt64
+  /// Whether all records are compacted that can be. Until then each is, before it changes.
+  package var isDone = false
+
+  package init(incarnation: IncarnationNumber, offset: UInt64, place: UInt64 = 0) {
+    (self.incarnation, self.offset, self.place) = (incarnation, offset, place)
+  }
+
+  /// Whether who had a base has seen what is compacted.
+  func isReached(by base: BaseNumbers?) -> Bool {
+    guard let base else { return false }
+    return base.incarnation == incarnation && base.offset >= offset
+  }
+}
+
+/// Who wrote a compacted record: its last change, as if that had written all of it.
+struct CompactedStamp {
+  var timestamp: Timestamp
+  var replica: ReplicaNumber
+  var epoch: UInt32
+
+  init(_ last: Head) { (timestamp, replica, epoch) = (last.timestamp, last.id.replica, last.id.epoch) }
+
+  /// - Parameter index: tells several heads of a cell apart.
+  func head(_ index: Int = 0) -> Head {
+    Head(
+      timestamp: timestamp,
+      id: HeadID(replica: replica, epoch: epoch, sequence: 0, index: UInt32(clamping: index)))
+  }
+}
+
+extension HeadID {
+  /// Whether compaction wrote the head: it stands at the floor, and no transaction has made it.
+  var isCompacted: Bool { sequence == 0 }
+}

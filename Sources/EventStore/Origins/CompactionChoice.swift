@@ -1,0 +1,113 @@
+import OperationFormat
+
+/// Chooses up to where a zone may be compacted, and counts what would go.
+///
+/// Any floor leaves all stores with the same. The choice is a care alone: who has seen the floor when it writes loses
+/// nothing by it that it would not lose else.
+struct CompactionChoice {
+  let plan: CompactionPlan
+
+  /// - Throws: ``StoreError`` `zoneUnknown`, `outOfOrder` if the zone is not synced, `damaged`.
+  /// - Complexity: linear in the log's entries and writers, and in the records
+  init(
+    of zone: ZoneID, _ source: borrowing ReadTransaction, keeping policy: CompactionPolicy,
+    at wallMilliseconds: Int64
+  ) throws {
+    let view = source.readView
+    let (number, row) = try view.zones.visible(zone)
+    guard let token = row.token, token.offset > 0,
+      let outline = try source.logOutline(of: zone, view.incarnations.identity(of: token.incarnation))
+    else {
+      throw StoreError(
+        .outOfOrder, "zone “\(zone)” has read nothing of a remote log, whose offsets floors are",
+        hint: "attach and sync it first")
+    }
+    let known = try view.states.storedRow(of: row.state).floor
+    let floor = known?.incarnation == token.incarnation ? known?.offset ?? 0 : 0
+    var (last, limit) = Self.last(of: outline, policy, UInt64(max(0, wallMilliseconds)))
+    if let unsent = try Self.unsentBase(of: number, row, token, source), unsent < last {
+      (last, limit) = (unsent, .unsent)
+    }
+    var gain: (records: UInt64, values: UInt64, units: UInt64) = (0, 0, 0)
+    if last > floor {
+      gain = try Self.gain(of: zone, number, CompactionFloor(incarnation: token.incarnation, offset: last), view)
+    }
+    plan = CompactionPlan(
+      zone: zone, floor: floor, next: last > floor ? last : nil, limit: limit, records: gain.records,
+      values: gain.values, units: gain.units)
+  }
+
+  /// The last offset that a policy allows, and why it is not the log's last one.
+  private static func last(
+    of log: LogOutline, _ policy: CompactionPolicy, _ now: UInt64
+  ) -> (offset: UInt64, limit: CompactionPlan.Limit?) {
+    let end = UInt64(log.received.count)
+    let times = log.times(at: now)
+    func before(_ age: UInt64) -> UInt64 { age == 0 ? .max : now - min(now, age) }
+    let last = UInt64(times.prefix { $0 <= before(policy.millisecondsMax) }.count)
+    let waiting = log.writers.filter { writer in
+      writer.lastOffset > 0 && writer.base < last
+        && times[Int(writer.lastOffset) - 1] > before(policy.horizonMilliseconds)
+        // Who goes on under another epoch writes nothing more under this one.
+        && !log.writers.contains { $0.replica == writer.replica && $0.lastOffset > writer.lastOffset }
+    }
+    guard let least = waiting.map(\.base).min() else { return (last, last < end ? .age : nil) }
+    return (least, .writers(Set(waiting.filter { $0.base == least }.map(\.replica)).sorted()))
+  }
+
+  /// What the transactions had seen that wait to be sent, at least; nil if none does.
+  private static func unsentBase(
+    of zone: ZoneNumber, _ row: ZoneRow, _ token: ZoneRow.Token, _ source: borrowing ReadTransaction
+  ) throws -> UInt64? {
+    let view = source.readView
+    var least: UInt64?
+    for lane in try view.lanes.countedLanes(of: zone) {
+      let placed = try view.placements.lastPlaced(lane.replica, lane.epoch, in: zone, token.incarnation)
+      guard lane.last > placed else { continue }
+      let base = try view.log.base(of: lane.replica, lane.epoch, placed + 1, in: zone)
+      least = min(least ?? .max, base.map { $0.incarnation == token.incarnation ? $0.offset : 0 } ?? 0)
+    }
+    return least
+  }
+
+  /// What would go of the records that nobody has changed since a floor.
+  private static func gain(
+    of zone: ZoneID, _ number: ZoneNumber, _ floor: CompactionFloor, _ view: ReadView
+  ) throws -> (records: UInt64, values: UInt64, units: UInt64) {
+    var gain: (records: UInt64, values: UInt64, units: UInt64) = (0, 0, 0)
+    func isUpTo(_ head: HeadID) throws -> Bool {
+      if head.isCompacted { return true }
+      let place = try view.placements.placement(
+        of: head.replica, head.epoch, head.sequence, in: number, floor.incarnation)
+      return place.map { $0.offset <= floor.offset } ?? false
+    }
+    try view.forEachRow(in: zone) { _, row, state in
+      let heads = try view.heads(of: .existence, in: row, state)
+      guard heads.contains(where: { !$0.head.id.isCompacted }),
+        try heads.allSatisfy({ try isUpTo($0.head.id) })
+      else { return true }
+      let isAlive = try heads.contains { owned in
+        if case .alive = try Existence(payload: owned.payload.span.bytes) { true } else { false }
+      }
+      if !isAlive { gain.records += 1 }
+      try row.withUnpacked { row in
+        let index = try CellIndex(row)
+        for entry in index.entries {
+          try index.withRow(of: entry, in: row) { row in
+            let reader = CellReader(entry.cell, in: StoredRow(row), state, view)
+            switch entry.cell.layout {
+            case .heads? where entry.cell.isRegister:
+              gain.values += UInt64(max(0, try reader.inlineHeads().total - 1))
+            case .units?:
+              let root = try UnitOrderRoot(reader.body)
+              gain.units += isAlive ? root.units - root.visible : root.units
+            case .heads?, .elements?, nil: break
+            }
+          }
+        }
+      }
+      return true
+    }
+    return gain
+  }
+}

@@ -1,0 +1,112 @@
+import LMDB
+import OperationFormat
+
+/// The transactions of a zone's log that name a floor, in the order of their places.
+///
+/// A floor counts if it is above the last one that did, and at most what its transaction had seen, after limits. No reader
+/// compares it with anything else: whoever names floors, all stores that have read equally far have the same.
+struct LogFloors {
+  struct Named {
+    var lane: Lane
+    var sequence: UInt64
+    var position: Position
+    /// The offset of its transaction.
+    var place: UInt64
+    var offset: UInt64
+    var base: UInt64
+  }
+
+  let incarnation: IncarnationNumber
+  fileprivate(set) var named: [Named]
+
+  /// The next floor that counts behind another one.
+  func next(after floor: CompactionFloor?) -> CompactionFloor? {
+    let last = floor?.incarnation == incarnation ? floor?.offset ?? 0 : 0
+    return named.first { $0.offset > last && $0.offset <= $0.base }.map {
+      CompactionFloor(incarnation: incarnation, offset: $0.offset, place: $0.place)
+    }
+  }
+
+  /// Without those that a closure does not choose.
+  func filter(_ isChosen: (Named) -> Bool) -> LogFloors {
+    LogFloors(incarnation: incarnation, named: named.filter(isChosen))
+  }
+}
+
+extension TableReading {
+  /// The floors that transactions of a zone's log name up to an offset. What its snapshot has is not among them.
+  ///
+  /// - Complexity: linear in the transactions that name one
+  func logFloors(
+    of zone: ZoneNumber, _ incarnation: IncarnationNumber, upTo last: UInt64 = .max
+  ) throws -> LogFloors {
+    var floors = LogFloors(incarnation: incarnation, named: [])
+    var found: [(lane: Lane, sequence: UInt64)] = []
+    let prefix = TableKey.rows(.floors, of: zone)
+    try transaction.forEachEntry(in: tables.replicas, under: prefix.span.bytes) { key, _ in
+      let lane = Lane(
+        zone: zone, replica: ReplicaNumber(rawValue: try key.bigEndian32(at: 5)),
+        epoch: try key.bigEndian32(at: 9))
+      found.append((lane, try key.bigEndian64(at: 13)))
+      return true
+    }
+    for (lane, sequence) in found {
+      if let named = try floor(of: lane, sequence, incarnation), named.place <= last {
+        floors.named.append(named)
+      }
+    }
+    floors.named.sort { $0.place < $1.place }
+    return floors
+  }
+
+  /// The floors that a lane's transactions name.
+  func floors(
+    of lane: Lane, _ sequences: ClosedRange<UInt64>, _ incarnation: IncarnationNumber
+  ) throws -> LogFloors {
+    var found: [UInt64] = []
+    let prefix = TableKey.rows(.floors, of: lane.zone).appending(lane.replica, lane.epoch)
+    let first = prefix.appending(sequences.lowerBound)
+    try transaction.forEachEntry(
+      in: tables.replicas, under: prefix.span.bytes, from: first.span.bytes
+    ) { key, _ in
+      let sequence = try key.bigEndian64(at: 13)
+      if sequences.contains(sequence) { found.append(sequence) }
+      return sequences.upperBound > sequence
+    }
+    return LogFloors(
+      incarnation: incarnation, named: try found.compactMap { try floor(of: lane, $0, incarnation) })
+  }
+
+  /// Whether any transaction of a zone has named a floor.
+  func hasFloors(_ zone: ZoneNumber) throws -> Bool {
+    try transaction.hasEntry(in: tables.replicas, under: TableKey.rows(.floors, of: zone).span.bytes)
+  }
+
+  /// The floor that a transaction names; nil if it is not in the log any more, or has no place there.
+  private func floor(
+    of lane: Lane, _ sequence: UInt64, _ incarnation: IncarnationNumber
+  ) throws -> LogFloors.Named? {
+    guard let position = try log.position(of: lane.replica, lane.epoch, sequence, in: lane.zone),
+      let place = try placements.placement(
+        of: lane.replica, lane.epoch, sequence, in: lane.zone, incarnation),
+      let (header, floor) = try log.withEntryUnlessRemoved(at: position, { header, body in
+        var decoder = BodyDecoder()
+        try decoder.parse(body)
+        return (header, decoder.floor)
+      }), let floor, try sequence > lanes.retired(lane)
+    else { return nil }
+    let base = try baseLimits.base(of: header)
+    return LogFloors.Named(
+      lane: lane, sequence: sequence, position: position, place: place.offset, offset: floor,
+      base: base?.incarnation == incarnation ? base?.offset ?? 0 : 0)
+  }
+}
+
+extension LaneTable where Source == TableStorage {
+  /// Notes that a transaction names a floor, so that it is found at its place.
+  func noteFloor(_ floor: UInt64, of header: LogEntryHeader) throws {
+    let key = TableKey.rows(.floors, of: header.zone).appending(header.replica, header.epoch)
+      .appending(header.sequence)
+    try source.putChecked(key, in: tables.replicas) { $0.append(varint: floor) }
+  }
+}
