@@ -56,7 +56,7 @@ test-debug: setup
 
 test-wide: setup ## Runs the tests that go through very many cases.
 	$(SWIFT) build --build-tests
-	WIDE_TESTS=1 $(SWIFT) test --skip-build --filter 'SequencesGrownAtOnePlace|SequencesInEveryOrder|ManyHeads|FieldsOfThreeReplicas|LogsThatWentBack|ContentCompaction'
+	WIDE_TESTS=1 $(SWIFT) test --skip-build --filter 'SequencesGrownAtOnePlace|SequencesInEveryOrder|ManyHeads|FieldsOfThreeReplicas|LogsThatWentBack|ContentCompaction|CompactedZones'
 
 # Without the name of the product, the engine would be built twice: for the tests and for apps.
 test-macros: setup ## Runs the tests of the macro @Record. The first run compiles swift-syntax, which takes minutes.

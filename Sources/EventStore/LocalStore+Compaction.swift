@@ -11,7 +11,8 @@ extension LocalStore {
   ) throws -> CompactionPlan {
     try StoreError.translating {
       try core.read { source in
-        try CompactionChoice(of: zone, source, keeping: policy, at: core.configuration.wallMilliseconds()).plan
+        try CompactionChoice(of: zone, source, keeping: policy, at: core.configuration.wallMilliseconds())
+          .plan(source)
       }
     }
   }
@@ -31,6 +32,19 @@ extension LocalStore {
     let plan = try compactionPlan(of: zone, keeping: policy)
     if let next = plan.next { try await write { try $0.nameFloor(next, of: zone) } }
     return plan
+  }
+
+  /// Names floors of zones, where they rise by a quarter of what the policy keeps: so compacting costs little for each
+  /// write.
+  package func compactDue(_ zones: [ZoneID], keeping policy: CompactionPolicy) async throws {
+    for zone in zones {
+      let next = try StoreError.translating {
+        try core.read { source in
+          try CompactionChoice(of: zone, source, keeping: policy, at: core.configuration.wallMilliseconds()).due
+        }
+      }
+      if let next { try await write { try $0.nameFloor(next, of: zone) } }
+    }
   }
 }
 

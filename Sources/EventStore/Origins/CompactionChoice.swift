@@ -5,10 +5,18 @@ import OperationFormat
 /// Any floor leaves all stores with the same. The choice is a care alone: who has seen the floor when it writes loses
 /// nothing by it that it would not lose else.
 struct CompactionChoice {
-  let plan: CompactionPlan
+  /// The last floor, 0 for none; the offset up to which one may be named, and why not more.
+  let floor: UInt64
+  let last: UInt64
+  let limit: CompactionPlan.Limit?
+  /// The last one, if it is so much above the floor that naming it is worth it.
+  let due: UInt64?
+  private let zone: ZoneID
+  private let number: ZoneNumber
+  private let incarnation: IncarnationNumber
 
   /// - Throws: ``StoreError`` `zoneUnknown`, `outOfOrder` if the zone is not synced, `damaged`.
-  /// - Complexity: linear in the log's entries and writers, and in the records
+  /// - Complexity: linear in the log's entries and writers
   init(
     of zone: ZoneID, _ source: borrowing ReadTransaction, keeping policy: CompactionPolicy,
     at wallMilliseconds: Int64
@@ -24,15 +32,29 @@ struct CompactionChoice {
     }
     let known = try view.states.storedRow(of: row.state).floor
     let floor = known?.incarnation == token.incarnation ? known?.offset ?? 0 : 0
-    var (last, limit) = Self.last(of: outline, policy, UInt64(max(0, wallMilliseconds)))
+    let now = UInt64(max(0, wallMilliseconds))
+    var (last, limit) = Self.last(of: outline, policy, now)
     if let unsent = try Self.unsentBase(of: number, row, token, source), unsent < last {
       (last, limit) = (unsent, .unsent)
     }
+    let times = outline.times(at: now)
+    let age = last > floor ? times[Int(last) - 1] - (floor > 0 ? min(times[Int(floor) - 1], times[Int(last) - 1]) : 0) : 0
+    due = last > floor && age >= policy.millisecondsMax / 4 ? last : nil
+    (self.zone, self.number, incarnation, self.floor, self.last, self.limit) = (
+      zone, number, token.incarnation, floor, last, limit
+    )
+  }
+
+  /// What would go.
+  ///
+  /// - Complexity: linear in the records
+  func plan(_ source: borrowing ReadTransaction) throws -> CompactionPlan {
     var gain: (records: UInt64, values: UInt64, units: UInt64) = (0, 0, 0)
     if last > floor {
-      gain = try Self.gain(of: zone, number, CompactionFloor(incarnation: token.incarnation, offset: last), view)
+      gain = try Self.gain(
+        of: zone, number, CompactionFloor(incarnation: incarnation, offset: last), source.readView)
     }
-    plan = CompactionPlan(
+    return CompactionPlan(
       zone: zone, floor: floor, next: last > floor ? last : nil, limit: limit, records: gain.records,
       values: gain.values, units: gain.units)
   }

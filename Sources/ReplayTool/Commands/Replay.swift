@@ -33,7 +33,7 @@ struct Replay: AsyncParsableCommand {
         name: "Check and repair",
         subcommands: [
           VerifyCommand.self, RebuildCommand.self, RemoteCommand.self, UpgradeCommand.self,
-          RetireCommand.self, TrimCommand.self,
+          RetireCommand.self, CompactCommand.self, TrimCommand.self,
         ]),
       CommandGroup(
         name: "Move",

@@ -48,6 +48,11 @@ public struct SyncPolicy: Hashable, Sendable {
   /// So many bytes of the log of a zone must go at least.
   public var historyBytesMin: UInt64 = 1 << 20
 
+  /// How far records are compacted, in all stores that sync a zone; nil if this store lets no zone be. A round that asks for
+  /// every zone names a floor once that rises by a quarter of the policy's age. Programs of former versions keep everything,
+  /// and show the same: update them all before you set it.
+  public var compaction: CompactionPolicy?
+
   /// The most logs of one call of ``RemoteLog/heads(of:list:)``.
   public static let headsMax = 4096
 

@@ -16,7 +16,7 @@ package enum RoundEffect: Hashable, Sendable {
   /// Free the space of zones that were removed.
   case reclaim
   /// Retire what a policy does not keep of the history of zones, where that is enough.
-  case retireHistory(of: [ZoneID], keeping: HistoryPolicy, bytesMin: UInt64)
+  case retireHistory(of: [ZoneID], keeping: HistoryPolicy, bytesMin: UInt64, compacting: CompactionPolicy?)
 }
 
 extension RoundEffect {
@@ -330,15 +330,16 @@ struct SyncRound: Sendable {
     return zones.hasLeftovers || hasRemoved ? enter(.reclaiming, .reclaim) : retire()
   }
 
-  /// Lets go of history, in a round that asks for every zone.
+  /// Lets go of history, and names floors, in a round that asks for every zone.
   private mutating func retire() -> [RoundEffect] {
     let zones = report.zones.filter { $0.status == .inSync }.map(\.zone).sorted()
-    guard policy.history != .everything, look.isThorough, report.failure == nil, !zones.isEmpty else {
-      return end()
-    }
+    guard policy.history != .everything || policy.compaction != nil, look.isThorough, report.failure == nil,
+      !zones.isEmpty
+    else { return end() }
     return enter(
       .retiring,
-      .retireHistory(of: zones, keeping: policy.history, bytesMin: policy.historyBytesMin))
+      .retireHistory(
+        of: zones, keeping: policy.history, bytesMin: policy.historyBytesMin, compacting: policy.compaction))
   }
 
   /// Keeps a zone's report.

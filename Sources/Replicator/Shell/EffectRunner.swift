@@ -56,7 +56,9 @@ package struct EffectRunner: Sendable {
       case .reclaim:
         _ = try await store.reclaim()
         return .reclaimed
-      case .retireHistory(let zones, let policy, let bytesMin):
+      case .retireHistory(let zones, let policy, let bytesMin, let compaction):
+        if let compaction { try await store.compactDue(zones, keeping: compaction) }
+        if policy == .everything { return .retiredHistory([]) }
         return .retiredHistory(
           try await store.retireDueHistory(keeping: policy, in: zones, bytesMin: bytesMin))
       case .zone(let zone, let effect): return .zone(zone, await perform(effect, in: zone))

@@ -29,7 +29,7 @@ extension RoundEffect {
         + (page.events.map(\.text) + page.later.map { "later \($0.text)" }).joined(separator: ", ")
     case .zone(let zone, let effect): "\(zone): \(effect.text(zone))"
     case .reclaim: "reclaim"
-    case .retireHistory(let zones, _, _):
+    case .retireHistory(let zones, _, _, _):
       "retire history of \(zones.map(\.description).joined(separator: " "))"
     }
   }

@@ -41,7 +41,9 @@ struct UnitOrderViews {
     let place = UnitOrderCell(state: state, record: record, cell: cell)
     let known = views.removeValue(forKey: place)
     var view = known ?? UnitOrderView()
-    view.seesOthers = context.base != nil || !context.lineage.isEmpty || context.seesAllPlaced
+    // All see what is compacted.
+    view.seesOthers =
+      context.base != nil || !context.lineage.isEmpty || context.seesAllPlaced || context.floor != nil
     if let base = context.base, context.lineage.isEmpty, !context.seesAllPlaced {
       view.ofBase =
         successorsOfBases.isEmpty

@@ -35,7 +35,7 @@ enum RoundText {
     case .applyZoneEvents(let page): "applies \(page.events.count) events of the list of zones"
     case .forgetPlaceInZoneList: "forgets its place in the list of zones"
     case .reclaim: "reclaims"
-    case .retireHistory(let zones, _, _): "retires history of \(zones.count) zones"
+    case .retireHistory(let zones, _, _, _): "retires history of \(zones.count) zones"
     case .zone(let zone, let effect): "\(zone): \(text(effect))"
     }
   }
