@@ -85,7 +85,10 @@ extension ReadTransaction {
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
   /// - Complexity: linear in the writers of the zone.
   public func receipt(of id: TransactionID, in zone: ZoneID) throws -> Receipt {
-    guard let offset = try placement(of: id, in: zone)?.offset else { return .local }
+    let floor = try view.states.storedRow(of: view.zones.visible(zone).row.state).floor
+    // What is compacted is in the log up to the floor.
+    let place = id.sequence == 0 ? floor?.offset : try placement(of: id, in: zone)?.offset
+    guard let offset = place else { return .local }
     let peers = try peers(of: zone).filter { $0.id != id.replica && $0.seenOffset >= offset }
     return peers.isEmpty ? .shipped(offset: offset) : .seen(by: peers, offset: offset)
   }

@@ -20,8 +20,19 @@ struct LogImport {
     try await core.perform { store in
       let log = LogImport(store)
       for line in lines { try log.importLine(line) }
-      if !isMoreToCome { try log.checkImportedPlaces() }
+      if !isMoreToCome {
+        try log.checkImportedPlaces()
+        try log.takeFloors()
+      }
       try store.storage.meta.setImporting(isMoreToCome)
+    }
+    if !isMoreToCome { try await RebuildRun(core).finish() }
+  }
+
+  /// Folds zones again whose logs name floors: the lines come in the exporter's order, floors work at their places.
+  private func takeFloors() throws {
+    for (zone, _) in try storage.zones.allVisible() where try storage.hasFloors(zone) {
+      try Rebuild(store).refold(zone)
     }
   }
 

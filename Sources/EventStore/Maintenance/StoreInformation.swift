@@ -37,6 +37,10 @@ public struct StoreInformation: Hashable, Sendable {
     public let closedLanes: [ClosedLane]
     /// The snapshot that its records begin with; nil if the log has all of its history.
     public let origin: Origin?
+    /// Up to which offset of its remote log its records are compacted; nil for none.
+    public let floor: UInt64?
+    /// Records that were changed after compaction had dropped them: they are hidden until they are created.
+    public let uncreatedRecords: Int
   }
 
   /// Pending transactions of one replica's epoch that the remote log does not take.
@@ -181,8 +185,14 @@ extension ReadTransaction {
     var records = 0
     var hidden = 0
     var conflicts = 0
+    var uncreated = 0
     try readView.forEachRow(in: zone) { name, row, state in
-      if try readView.visible(row, state) == nil {
+      if row.isUncreated {
+        // Of some only numbers are left, or where they moved to.
+        if try readView.existences(in: row, state).contains(where: { if case .alive = $0 { true } else { false } }) {
+          uncreated += 1
+        }
+      } else if try readView.visible(row, state) == nil {
         hidden += 1
       } else {
         records += 1
@@ -210,7 +220,8 @@ extension ReadTransaction {
       rejected: try rejectedSegments(in: zone),
       rereadFrom: try readView.lanes.rereading(of: number)?.first,
       closedLanes: try closedLanes(of: number, row),
-      origin: try historyBegin(of: zone))
+      origin: try historyBegin(of: zone), floor: try readView.states.storedRow(of: row.state).floor?.offset,
+      uncreatedRecords: uncreated)
   }
 
   /// The snapshot that a zone's records begin with; nil if the log has all of its history.

@@ -31,7 +31,12 @@ struct ForwardingReader {
         next = try destination(of: row, named: record.name, state)
         return .nowhere(record)
       }
-      guard let next else { return place ?? (passed.count == 1 ? .nowhere(record) : .elsewhere(record)) }
+      guard let next else {
+        if let place { return place }
+        // What was compacted is dropped once it is deleted.
+        let isGone = try passed.count == 1 || view.states.storedRow(of: state).floor != nil
+        return isGone ? .nowhere(record) : .elsewhere(record)
+      }
       record = next
     }
     return .elsewhere(record)

@@ -8,7 +8,9 @@ extension RecordReader {
   /// - Complexity: reads the transaction.
   package func hasSeen(_ earlier: OperationID, by later: OperationID, in zone: ZoneID) throws -> Bool {
     let (id, other) = (later.transaction, earlier.transaction)
-    let (number, _) = try view.zones.visible(zone)
+    // What is compacted is no more in conflict.
+    if id.sequence == 0, other.sequence == 0 { return true }
+    let (number, row) = try view.zones.visible(zone)
     guard let replica = try view.replicas.number(of: id.replica),
       let otherReplica = try view.replicas.number(of: other.replica)
     else { return true }
@@ -23,6 +25,7 @@ extension RecordReader {
       zone: number, replica: replica, epoch: id.epoch, sequence: id.sequence,
       base: try view.log.base(of: replica, id.epoch, id.sequence, in: number))
     context.lineage = try view.lanes.lineage(of: replica, id.epoch, in: number)
+    context.floor = try view.states.storedRow(of: row.state).floor
     let head = HeadID(
       replica: otherReplica, epoch: other.epoch, sequence: other.sequence, index: earlier.index)
     return try context.hasSeen(head, at: later.index) { replica, epoch, sequence, incarnation in

@@ -139,7 +139,8 @@ public struct RecordReader: ~Escapable {
   /// The cells of a row that have losers: existence first, then by field name. If all heads of the existence
   /// say that the record is dead, its fields have no conflicts.
   func conflicts(of record: RecordID, in row: StoredRow, _ state: StateNumber) throws -> [Conflict] {
-    try row.withUnpacked { try conflicts(of: record, inUnpacked: $0, state) }
+    if row.isUncreated { return [] }
+    return try row.withUnpacked { try conflicts(of: record, inUnpacked: $0, state) }
   }
 
   private func conflicts(

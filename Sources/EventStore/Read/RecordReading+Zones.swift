@@ -70,6 +70,25 @@ extension RecordReading where Self: ~Copyable {
     return try view.meta.policies()[number] ?? .latest
   }
 
+  /// The records of a zone that were changed after compaction had dropped them, and not created since, in the order of
+  /// their names: who changed them had not seen the deletion. They are not there for anything else. To create one makes
+  /// it new, without what was changed.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  /// - Complexity: linear in the zone's records; none if it was never compacted.
+  public func recordsNotCreated(in zone: ZoneID) throws -> [RecordID] {
+    let view = try reader.view
+    view.footprint?.note(zone)
+    guard try view.states.storedRow(of: view.zones.visible(zone).row.state).floor != nil else { return [] }
+    var found: [RecordID] = []
+    try view.forEachRow(in: zone) { name, row, state in
+      let isChanged = try row.isUncreated && view.existences(in: row, state).contains { if case .alive = $0 { true } else { false } }
+      if isChanged { found.append(RecordID(zone: zone, name: name)) }
+      return true
+    }
+    return found
+  }
+
   /// The names of all records that a zone has heads of, also of those that do not exist any more, in their
   /// order.
   ///

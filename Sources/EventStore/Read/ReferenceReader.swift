@@ -113,11 +113,13 @@ struct ReferenceReader {
     } ?? nil
   }
 
-  /// A record, if the store has its zone and has had it there. What is absent is not deleted.
+  /// A record, if the store has its zone and has had it there. What is absent is not deleted, unless the zone is
+  /// compacted: then it was, and dropped.
   private func held(_ record: RecordID) throws -> [RecordKey] {
     guard let state = try view.stateIfThere(of: record.zone) else { return [] }
     let hasArrived = try view.withStoredRow(named: record.name, in: state) { _ in true } ?? false
-    return hasArrived ? [RecordKey(state: state, name: Array(record.name.rawValue.utf8))] : []
+    let isCompacted = try !hasArrived && view.states.storedRow(of: state).floor != nil
+    return hasArrived || isCompacted ? [RecordKey(state: state, name: Array(record.name.rawValue.utf8))] : []
   }
 
   /// The name of a target in the holder's zone; nil for a target in another zone.

@@ -6,10 +6,23 @@ public import OperationFormat
 public struct SystemFields: Hashable, Sendable {
   /// The transaction that made a change, and when.
   public struct Change: Hashable, Sendable {
+    /// Its sequence is 0 once the record is compacted.
     public let transaction: TransactionID
     /// By the clock of the store that made it. A last change is at most 5 minutes after the remote first received
     /// it, and a creation is at most at the time of the last change.
     public let timestamp: Timestamp
+
+    /// Compaction keeps the writer and the time of a change, and takes its sequence away.
+    public static func == (one: Change, other: Change) -> Bool {
+      let (a, b) = (one.transaction, other.transaction)
+      return one.timestamp == other.timestamp && a.replica == b.replica && a.epoch == b.epoch
+        && (a.sequence == b.sequence || a.sequence == 0 || b.sequence == 0)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+      hasher.combine(timestamp)
+      hasher.combine(transaction.replica)
+    }
 
     package init(_ head: CellHead) {
       (transaction, timestamp) = (head.operation.transaction, head.timestamp)

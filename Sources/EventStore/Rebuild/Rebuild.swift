@@ -72,9 +72,31 @@ struct Rebuild {
       report.wasResumed = true
       return report
     }
+    // An earlier version has noted no floor.
+    if try storage.unfoldedKinds().contains(.compact) { try noteFloors() }
     try begin { _, _ in true }
     try storage.meta.setRebuilt(RebuildProgress(.start))
     return report
+  }
+
+  /// Finds the transactions of the log that name floors.
+  ///
+  /// - Complexity: linear in the log
+  private func noteFloors() throws {
+    let last = try storage.lastPosition()
+    var position = Position.start.next
+    while position <= last {
+      if let run = try storage.log.removedRun(at: position) {
+        position = run.upperBound.next
+        continue
+      }
+      let found = try storage.log.withEntryUnlessRemoved(at: position) { header, body in
+        try store.decoder.parse(body)
+        return (header, store.decoder.floor)
+      }
+      if let (header, floor) = found, let floor { try storage.lanes.noteFloor(floor, of: header) }
+      position = position.next
+    }
   }
 
   /// Begins to fold a zone again, with those that are being folded again already.

@@ -68,7 +68,8 @@ struct IngestRun {
           continue
         }
         if report.foldedBeside > 0, !isMoreToCome { try await RebuildRun(core).finish() }
-        if !isMoreToCome { try await Compaction.finish(core) }
+        // What fails here is told by ``LocalStore/finishRenewal()``.
+        if !isMoreToCome { try? await Compaction.finish(core) }
         return report
       } catch let reached as FoldBoundReached {
         if reached.segments > 0 { given = given.prefix(reached.segments) } else { isTooMuch = true }
@@ -91,7 +92,7 @@ struct IngestRun {
       try ingest.acknowledge(acknowledgement, &report)
       return report
     }
-    try await Compaction.finish(core)
+    try? await Compaction.finish(core)
     return report
   }
 }

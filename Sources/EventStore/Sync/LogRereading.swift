@@ -67,6 +67,8 @@ struct LogRereading {
     let seen = try max(pendingBase(number, row, token), before?.seen ?? 0)
     if isParted { row.base = first > 1 ? (token.incarnation, first - 1) : nil }
     storage.setZoneRow(row, number)
+    // What is folded again knows the floors up to the former token.
+    if row.building != .none { try Rebuild(store).start(of: number) }
     try storage.lanes.setRereading(
       Rereading(first: min(first, before?.first ?? first), seen: seen, isParted: isParted), of: number)
     return first

@@ -388,14 +388,14 @@ struct RemoteIngest {
     if try storage.lanes.rereading(of: zone) != nil { return }
     if foldsLater || row.building != .none { return try Rebuild(store).refold(zone) }
     let known = try storage.stateRow(row.state).floor
-    var floor = known
-    while let next = floors.next(after: floor) { floor = next }
-    guard let floor, floor != known else { return }
+    guard let floor = floors.next(after: known) else { return }
     guard try isSettled(zone, incarnation, upTo: offset) else { return try Rebuild(store).refold(zone) }
     try store.fold.flush()
     store.fold.reset()
     var state = try storage.stateRow(row.state)
     (state.floor, state.lastCompacted) = (floor, [])
+    // Contributions may have seen another part of what is compacted.
+    state.retimings &+= 1
     storage.setStateRow(state, row.state)
   }
 

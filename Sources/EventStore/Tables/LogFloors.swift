@@ -19,12 +19,17 @@ struct LogFloors {
   let incarnation: IncarnationNumber
   fileprivate(set) var named: [Named]
 
-  /// The next floor that counts behind another one.
+  /// The next floor that counts behind another one; of one entry's the last.
   func next(after floor: CompactionFloor?) -> CompactionFloor? {
-    let last = floor?.incarnation == incarnation ? floor?.offset ?? 0 : 0
-    return named.first { $0.offset > last && $0.offset <= $0.base }.map {
-      CompactionFloor(incarnation: incarnation, offset: $0.offset, place: $0.place)
+    var last = floor?.incarnation == incarnation ? floor?.offset ?? 0 : 0
+    var found: CompactionFloor?
+    for named in named {
+      if let found, named.place != found.place { break }
+      guard named.offset > last, named.offset <= named.base else { continue }
+      last = named.offset
+      found = CompactionFloor(incarnation: incarnation, offset: named.offset, place: named.place)
     }
+    return found
   }
 
   /// Without those that a closure does not choose.
@@ -55,7 +60,7 @@ extension TableReading {
         floors.named.append(named)
       }
     }
-    floors.named.sort { $0.place < $1.place }
+    floors.named.sort { ($0.place, $0.sequence) < ($1.place, $1.sequence) }
     return floors
   }
 

@@ -92,6 +92,8 @@ public final class StoreUndoManager: Sendable {
       guard author == nil || made.author == author, links.roots[entry.position] == nil,
         try written.isHere(made, read)
       else { continue }
+      // What was compacted ends it: what comes before is too.
+      if try read.isCompacted(made.id, in: made.zone) { break }
       // One of a write in several zones stands for all.
       if let write = made.writeID, !known.insert(write).inserted { continue }
       count += 1

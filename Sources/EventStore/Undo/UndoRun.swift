@@ -79,6 +79,11 @@ struct UndoRun {
       if try row.building != .none || source.readView.lanes.rereading(of: number) != nil {
         throw StoreError.foldingAgain("nothing can be taken back")
       }
+      if try source.isCompacted(entry.transaction.id, in: entry.transaction.zone) {
+        throw StoreError(
+          .notUndoable, "the transaction at position \(entry.position) was compacted: what it replaced is not known any more",
+          hint: "change the records instead")
+      }
       return true
     }
   }

@@ -42,6 +42,7 @@ extension LocalWrite {
   /// element is gone already, and what it has not seen stays.
   func revive(_ record: RawSpan, type: Name, in draft: ZoneDraft) throws {
     let type = try internName(type)
+    _ = try aliveType(of: record, in: draft)
     let field = try fieldWithoutSet(of: record, in: draft)
     var operand = ByteWriter()
     try Revival.change.encode(into: &operand)
@@ -56,7 +57,9 @@ extension LocalWrite {
 
   /// A field name under which the record has no set.
   private func fieldWithoutSet(of record: RawSpan, in draft: ZoneDraft) throws -> NameNumber {
-    guard try store.fold.load(record, in: draft.state) else { preconditionFailure("a record without a row") }
+    // What compaction has dropped comes back by nothing but its creation.
+    guard try store.fold.load(record, in: draft.state), !StoredRow(store.fold.loaded.bytes.span.bytes).isUncreated
+    else { throw StoreError.compacted(RecordID(zone: draft.id!, name: try Name(utf8: record))) }
     var count = 0
     while true {
       let field = try internName(Revival.field(count))

@@ -22,6 +22,8 @@ extension WriteTransaction {
   public mutating func restore(
     _ loser: OperationID, in field: Name? = nil, of record: RecordID
   ) throws {
+    // What is to be compacted is so before.
+    _ = try write.isAlive(record)
     let reader = try reader
     guard let field else {
       let found = try reader.heads(of: .existence, record).first { $0.operation == loser }
@@ -29,7 +31,10 @@ extension WriteTransaction {
       return try write.restoreExistence(found.content, of: record)
     }
     for kind in FieldKind.allCases where kind.with({ $0.showsGreatest }) {
-      for head in try reader.heads(of: field, kind, record) where head.operation == loser {
+      let heads = try reader.heads(of: field, kind, record).filter { $0.operation == loser }
+      // Compacted values of one writer have one name.
+      if heads.count > 1, loser.transaction.sequence == 0 { throw StoreError.unknown(loser, "one value of field “\(field)”") }
+      for head in heads {
         guard try write.isAlive(record) else { throw StoreError.deleted(record) }
         guard let restoring = kind.with({ $0.change(restoring: head.content) }) else { continue }
         return try write.takingAnyKind { try write.change(field, of: record, restoring) }
@@ -43,12 +48,19 @@ extension StoreError {
   fileprivate static func unknown(_ loser: OperationID, _ cell: String) -> StoreError {
     StoreError(
       .conflictUnknown, "\(cell) has nothing from operation \(loser)",
-      hint: "list the conflicts again: a later write may have settled this one")
+      hint: "list the conflicts again: a later write may have settled this one, or it was compacted")
   }
 
   fileprivate static func deleted(_ record: RecordID) -> StoreError {
     StoreError(
       .recordUnknown, "the record \(record) was deleted",
       hint: "restore its existence first, then its fields")
+  }
+
+  /// Of a record that compaction has dropped.
+  static func compacted(_ record: RecordID) -> StoreError {
+    StoreError(
+      .conflictUnknown, "the record \(record) was deleted, and nothing is left of it since it was compacted",
+      hint: "create it again")
   }
 }

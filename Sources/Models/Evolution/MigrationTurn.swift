@@ -29,9 +29,12 @@ enum MigrationTurn {
       // The device that has the claim ends before others take over. A time that is far ahead is no clock's.
       guard !isFar, age >= -limit, age <= (claimant == replica ? limit / 2 : limit) else { continue }
       if claimant == replica { isOwnThere = true } else { isOtherThere = true }
-      guard let place = try transaction.placement(of: claim.operation.transaction, in: zone) else { continue }
+      // What is compacted is placed before all that is not.
+      let isCompacted = claim.operation.transaction.sequence == 0
+      guard let place = try isCompacted ? 0 : transaction.placement(of: claim.operation.transaction, in: zone)?.offset
+      else { continue }
       // Those of one segment are of one device.
-      if first == nil || place.offset < first!.offset { first = (claimant, place.offset) }
+      if first == nil || place < first!.offset { first = (claimant, place) }
     }
     // Where a claim of another counts, no second one is added: all would wait for each other.
     if !isOwnThere { return isOtherThere ? .waits : .claims }

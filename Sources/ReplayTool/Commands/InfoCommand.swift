@@ -107,6 +107,12 @@ private struct InfoPage {
         "\(Display.begin(origin)), with a snapshot at offset \(origin.offset): what was before was retired"
       )
     }
+    if let floor = zone.floor {
+      let uncreated =
+        zone.uncreatedRecords == 0
+        ? "" : "; \(Display.count(zone.uncreatedRecords, "record")) changed since, not created again"
+      try row("compacted", "up to offset \(Display.count(floor))\(uncreated)")
+    }
     if let offset = zone.rereadFrom {
       try row(
         "reading", "again from offset \(offset): nothing is sent before the end of the remote log", .warning)
@@ -218,6 +224,7 @@ extension StoreInformation.Zone {
         ])
       },
       "closedLanes": .array(closedLanes.map(\.json)),
+      "floor": floor.map { .number($0) }, "uncreated": floor.map { _ in .number(uncreatedRecords) },
     ])
   }
 }

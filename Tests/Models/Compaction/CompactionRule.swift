@@ -14,22 +14,21 @@
 ///    it.
 /// 4. A record without a head that says *alive* is dropped. Only the number of each inserter's next unit
 ///    stays, if it had a text or a list: operations name units by numbers that each store counts for itself.
-///    Any other record is written again as if its last change had written all of it at once. That is `last`,
-///    the greatest head of its existence, alive or dead.
+///    Of any other record stays what it shows.
 ///    - Existence: the greatest head that says alive, and the greatest that says dead if any does. Policies
 ///      need both.
 ///    - Register, key of a map, place and value of a list's element: the value of the greatest head.
-///    - Set: its elements. Counter: one addend, the sum, also if it is 0.
+///    - Set: its elements, each with its greatest head. Counter: one addend, the sum, also if it is 0, with the
+///      greatest head.
 ///    - Text and list: the visible units, with their names, in their order. Each has the one before it as its
 ///      left origin, and no right one, as if one operation had inserted them. The numbers of next units stay.
 ///
-///    These heads are *compacted*. They have the time and the replica of `last`, those of the existence each
-///    its own, and no sequence. So who changed a record last, and when, does not change. Compacting a record
-///    once more that nobody has changed meanwhile changes no byte.
+///    These heads are *compacted*. They keep their times and replicas, and have no sequence. So who changed what
+///    last, and when, does not change. Compacting a record once more that nobody has changed meanwhile changes no
+///    byte.
 /// 5. All compacted heads of a zone stand at its last floor that counted, whichever wrote them. A transaction
-///    has seen them if its base as it counts is at least that floor. It does not matter whose they are: their
-///    stamp says who changed the record last, not that this one had seen all of it. What a transaction has
-///    seen of other heads is as ever, by their places and by lanes.
+///    has seen them if its base as it counts is at least that floor. It does not matter whose they are. What a
+///    transaction has seen of other heads is as ever, by their places and by lanes.
 /// 6. Who names a unit has seen it. So a compacted unit counts as seen where units are inserted, removed,
 ///    moved or replaced; only to a `create`, which names none, rule 5 applies. An insertion after a unit that
 ///    was dropped comes after the compacted unit with the greatest smaller number of the same inserter, or at
@@ -50,9 +49,9 @@
 ///
 /// What the model has not, and what holds for it:
 /// - Several operations in the transaction of a floor: then the floor does not count. Several transactions in
-///   a segment: those before the floor's are folded before it, the others after it.
+///   a segment: all are folded before the floor works. Of several floors in it the last that counts does.
 /// - Incarnations: only bases of the incarnation in which the last floor counted can reach it.
-/// - Contributions keep their payloads, as heads of `last` whose indexes are their order. Addends whose sum
+/// - Contributions keep their payloads and heads, whose indexes are their order. Addends whose sum
 ///   no value can hold are as few as can hold it.
 /// - A record that moved away keeps the head that says where to, compacted, since references follow it. All
 ///   else of it is dropped.
@@ -69,8 +68,7 @@
 ///   keeps away from recent deletions.
 /// - Late changes remove no more than if there were no floors. What nobody had replaced is there, but for
 ///   losers of conflicts that a floor has ended, and what was in a record before it was dropped. A late
-///   `remove`, `delete` or `create` may leave what its writer had seen. A late `set` is in conflict with it,
-///   and the time of `last` decides, also if that had changed another field.
+///   `remove`, `delete` or `create` may leave what its writer had seen. A late `set` is in conflict with it.
 /// - A dropped record is there again only after a `create`. Each addend counts once.
 /// - Behind a careful maker's floor, only lanes can be late that it did not know, or gave up.
 struct CompactionRule {
@@ -177,18 +175,18 @@ struct CompactionRule {
       if flaw != .forgetsUnitCounts { record.unitCounts = counts }
       return
     }
-    func stamped(_ value: Int) -> Head {
-      Head(number: last.number, writer: last.writer, value: value, isCompacted: true)
+    func compacted(_ head: Head, _ value: Int? = nil) -> Head {
+      Head(number: head.number, writer: head.writer, value: value ?? head.value, isCompacted: true)
     }
     let dead = greatest(record.existence.filter { !$0.isAlive })
     record.existence = flaw == .decidesExistence ? [last] : [alive, dead].compactMap(\.self)
     for place in record.existence.indices { record.existence[place].isCompacted = true }
     let loser = flaw == .keepsLoser ? record.register.first { $0 != greatest(record.register) } : nil
-    record.register = (loser ?? greatest(record.register)).map { [stamped($0.value)] } ?? []
-    if !record.element.isEmpty { record.element = [stamped(1)] }
-    if !record.counter.isEmpty {
-      let sum = stamped(record.counter.reduce(0) { $0 + $1.value })
-      let addend = flaw == .countsTwice ? record.counter.filter { $0.number == last.number } : []
+    record.register = (loser ?? greatest(record.register)).map { [compacted($0)] } ?? []
+    record.element = greatest(record.element).map { [compacted($0)] } ?? []
+    if let addend = greatest(record.counter) {
+      let sum = compacted(addend, record.counter.reduce(0) { $0 + $1.value })
+      let addend = flaw == .countsTwice ? record.counter.filter { $0.number == addend.number } : []
       record.counter = addend + [sum]
     }
     compactText(&record)

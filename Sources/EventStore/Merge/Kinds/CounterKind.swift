@@ -98,14 +98,14 @@ enum CounterKind: FieldCellKind {
     try fold.clearHeads(of: cell, seenAt: index)
   }
 
-  /// The sum, also if it is 0.
+  /// The sum, also if it is 0, as the greatest addend's.
   static func compact<Storage>(
-    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+    _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
-    try fold.compactHeads(of: CellPath(cell), as: stamp) { heads in
+    try fold.compactHeads(of: CellPath(cell), keeps: keeps) { heads in
       var sum = CounterSum()
       for owned in heads { try sum.add(owned.payload.span.bytes) }
-      return try sum.addends.map { try $0.encoded() }
+      return try sum.addends.map { OwnedHead(head: heads[0].head, payload: try $0.encoded()) }
     }
   }
 

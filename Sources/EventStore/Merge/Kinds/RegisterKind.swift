@@ -34,9 +34,9 @@ enum RegisterKind: FieldCellKind {
 
   /// The value of the greatest head.
   static func compact<Storage>(
-    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+    _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
-    try fold.compactHeads(of: CellPath(cell), as: stamp) { [$0[0].payload] }
+    try fold.compactHeads(of: CellPath(cell), keeps: keeps) { [$0[0]] }
   }
 
   static func retime<Storage>(

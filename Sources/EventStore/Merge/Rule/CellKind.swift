@@ -48,11 +48,11 @@ protocol FieldCellKind: CellKind {
     in fold: inout Fold<Storage>) throws
   /// Takes away what a `create` has seen.
   static func clear<Storage>(_ cell: CellNumber, seenAt index: UInt32, in fold: inout Fold<Storage>) throws
-  /// Writes the cell of the loaded record again as if one change had written what it shows.
+  /// Leaves in the cell of the loaded record what it shows.
   ///
-  /// - Parameter stamp: who wrote it; nil if nothing of the cell stays but the numbers of units.
+  /// - Parameter keeps: whether anything stays but the numbers of units.
   static func compact<Storage>(
-    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>) throws
+    _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>) throws
   /// Gives the heads that an operation made another effective timestamp.
   ///
   /// - Returns: whether the cell may show something else.

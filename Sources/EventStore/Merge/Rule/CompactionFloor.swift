@@ -21,19 +21,14 @@ package struct CompactionFloor: Hashable, Sendable {
   }
 }
 
-/// Who wrote a compacted record: its last change, as if that had written all of it.
-struct CompactedStamp {
-  var timestamp: Timestamp
-  var replica: ReplicaNumber
-  var epoch: UInt32
-
-  init(_ last: Head) { (timestamp, replica, epoch) = (last.timestamp, last.id.replica, last.id.epoch) }
-
+extension Head {
+  /// The head that compaction writes in its place: with its time and its replica, and no sequence.
+  ///
   /// - Parameter index: tells several heads of a cell apart.
-  func head(_ index: Int = 0) -> Head {
+  func compacted(_ index: Int = 0) -> Head {
     Head(
       timestamp: timestamp,
-      id: HeadID(replica: replica, epoch: epoch, sequence: 0, index: UInt32(clamping: index)))
+      id: HeadID(replica: id.replica, epoch: id.epoch, sequence: 0, index: UInt32(clamping: index)))
   }
 }
 

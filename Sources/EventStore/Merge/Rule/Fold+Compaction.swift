@@ -3,9 +3,9 @@ import OperationFormat
 /// Folding together what a record has up to a floor.
 ///
 /// A record is compacted if nobody has changed it since the floor: each head of its existence is compacted or lies at or
-/// below the floor, as each change adds one. Then all of it is written again as if its last change had written it. Its
-/// heads have that one's time and replica, and no sequence: they stand at the floor. A record that no head lets be alive
-/// is dropped; only the numbers of units stay, and where it moved to.
+/// below the floor, as each change adds one. Then what it shows stays, with the times and replicas that it has, and no
+/// sequences: that stands at the floor. A record that no head lets be alive is dropped; only the numbers of units stay,
+/// and where it moved to.
 extension Fold {
   /// Compacts a record. The context says up to which floor.
   package mutating func compact(_ record: RawSpan, in state: StateNumber) throws {
@@ -16,42 +16,49 @@ extension Fold {
   /// Compacts the loaded record, if the floor is not done. Where nothing is left, none is loaded.
   @inline(__always)
   mutating func compactBeforeChange() throws {
-    if let floor = context.floor, !floor.isDone, !loaded.bytes.isEmpty { try compactLoaded(floor) }
+    // What was paused has been compacted before, if it is to be.
+    guard let floor = context.floor, !floor.isDone, !loaded.bytes.isEmpty, bound.next == nil else { return }
+    try compactLoaded(floor)
   }
 
   private mutating func compactLoaded(_ floor: CompactionFloor) throws {
     let inline = try StoredRow(loaded.bytes.span.bytes).heads(of: .existence)
     for index in 0..<inline.count where try !isUpTo(floor, inline[index].head.id) { return }
     guard (0..<inline.count).contains(where: { !inline[$0].head.id.isCompacted }) else { return }
-    try loaded.unpack()
-    let heads = try heads(of: CellPath(.existence))
+    let heads = try storage.heads(of: .existence, in: StoredRow(loaded.bytes.span.bytes), state)
     for owned in heads where try !isUpTo(floor, owned.head.id) { return }
+    // The indexes look at the record while its rows are whole.
+    try willLoad()
+    let conflictsBefore = conflictCount
+    defer { conflictCount = conflictsBefore }
+    try loaded.unpack()
     var (alive, dead): (OwnedHead?, OwnedHead?)
     for owned in heads.reversed() {
       if case .alive = try Existence(payload: owned.payload.span.bytes) { alive = owned } else { dead = owned }
     }
     try loaded.joinRegisters()
     try loaded.divideIfLarge()
-    let stamp = alive == nil ? nil : CompactedStamp(heads[0].head)
+    if storage.notesChanges { loaded.withKey { storage.noteChange($0, field: nil) } }
     var next: CellNumber? = .existence
     while let first = next {
       let cells = try loaded.cellNumbers(from: first, atOnce: bound.rowsAtOnce) { _ in true }
-      for cell in cells.found { try cell.kind?.with { try $0.compact(cell, as: stamp, in: &self) } }
+      for cell in cells.found { try cell.kind?.with { try $0.compact(cell, keeps: alive != nil, in: &self) } }
       try bound.count(looked: cells.looked)
       next = cells.next
     }
-    try compactExistence(alive, dead)
+    try compactExistence(alive, dead, greatest: heads[0].head)
   }
 
   /// Leaves the greatest head that lets the record be alive, and the greatest of the others: policies need both. Of one
   /// that is dropped only where it moved to.
-  private mutating func compactExistence(_ alive: OwnedHead?, _ dead: OwnedHead?) throws {
+  private mutating func compactExistence(_ alive: OwnedHead?, _ dead: OwnedHead?, greatest: Head) throws {
     var kept: [OwnedHead] = []
     if let alive { kept.append(alive) }
     if let dead, try alive != nil || Existence(payload: dead.payload.span.bytes).isMove { kept.append(dead) }
     try replace(.existence, removing: .all, adding: nil)
     for owned in kept {
-      let head = CompactedStamp(owned.head).head(owned.head == alive?.head ? 0 : 1)
+      // They may be of one writer and one time: the greater one stays so.
+      let head = owned.head.compacted(owned.head == greatest ? 1 : 0)
       try replace(.existence, removing: .nothing, adding: head, payload: owned.payload.span.bytes)
     }
     guard alive == nil else { return }
@@ -71,15 +78,17 @@ extension Fold {
 
   /// Replaces all heads of a cell in the record's row, or of an element.
   ///
-  /// - Parameter keeping: the payloads that stay, by the heads, greatest first.
+  /// - Parameter keeping: those that stay, by all, greatest first.
   mutating func compactHeads(
-    of path: CellPath, as stamp: CompactedStamp?, keeping: ([OwnedHead]) throws -> [[UInt8]]
+    of path: CellPath, keeps: Bool, keeping: ([OwnedHead]) throws -> [OwnedHead]
   ) throws {
-    guard let stamp else { return try replaceHeads(of: path, removing: .all, adding: nil) }
-    let payloads = try keeping(heads(of: path))
-    for (index, payload) in payloads.enumerated() {
+    guard keeps else { return try replaceHeads(of: path, removing: .all, adding: nil) }
+    let kept = try keeping(heads(of: path))
+    try bound.count(removed: kept.count)
+    for (index, owned) in kept.enumerated() {
       try replaceHeads(
-        of: path, removing: index == 0 ? .all : .nothing, adding: stamp.head(index), payload: payload.span.bytes)
+        of: path, removing: index == 0 ? .all : .nothing, adding: owned.head.compacted(index),
+        payload: owned.payload.span.bytes)
     }
   }
 }

@@ -104,8 +104,6 @@ extension HeadStep {
   /// - Returns: nil if these are too many places, or none is known: then each head must be read.
   func seenRuns(at index: UInt32, of apart: inout ApartHeads<Storage>) throws -> [HeadRun]? {
     guard !context.seesAllPlaced, apart.index != nil || context.base == nil else { return nil }
-    // Compacted contributions have no place, and may be many.
-    if context.floor != nil, apart.cell.path.cell.kind == .contributions { return nil }
     let own = context
     var runs = [
       HeadRun(replica: own.replica, epoch: own.epoch, first: 1, end: own.sequence, endIndex: index)
@@ -123,6 +121,8 @@ extension HeadStep {
       known.setFloor(end, in: base.incarnation)
       apart.index = known
     }
+    // Compacted heads have no place. Who has looked with such a base before has removed them.
+    if let compacted = context.floor, compacted.isReached(by: base), floor < compacted.offset { return nil }
     guard end == base.offset, end - floor <= UInt64(apart.count) else { return nil }
     try bound.count(looked: Int(end - floor))
     for run in try storage.placedRuns(at: floor + 1...end, of: context.zone, base.incarnation) {

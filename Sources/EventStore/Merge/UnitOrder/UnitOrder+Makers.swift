@@ -13,6 +13,11 @@ extension UnitOrder {
     return made.sequence == 0 ? made.units.upperBound : 0
   }
 
+  /// Whether compaction has dropped a unit.
+  func isDropped(_ unit: UnitID) throws -> Bool {
+    try root.dropped > 0 && unit.number < compactedEnd(of: unit.inserter) && tree.find(unit) == nil
+  }
+
   /// The operation that made a unit; nil if there is no such unit.
   func operation(making unit: UnitID) throws -> HeadID? {
     guard let found = try tree.makerRow(atMost: unit)?.operation(making: unit.number) else { return nil }

@@ -34,7 +34,7 @@ struct UnitOrderRoot: Hashable, Sendable {
     node = try reader.readUInt32Varint("root.node")
     height = UInt32(try reader.readVarint("root.height", in: 0...UInt64(UnitOrderLimits.heightMax)))
     lastNode = try reader.readUInt32Varint("root.lastNode")
-    if reader.remaining > 0 {
+    if reader.remaining > 0, units < UnitOrderLimits.unitsMax {
       dropped = try reader.readVarint("root.dropped", in: 1...UnitOrderLimits.unitsMax - units)
     }
     try reader.finish("root")

@@ -35,10 +35,10 @@ enum ContributionKind: FieldCellKind {
 
   /// All payloads, in their order.
   static func compact<Storage>(
-    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+    _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
     let sight = FoldSight(fold.storage, fold.context.zone, fold.context.floor)
-    try fold.compactHeads(of: CellPath(cell), as: stamp) { heads in
+    try fold.compactHeads(of: CellPath(cell), keeps: keeps) { heads in
       var values: [HeadID: [UInt8]] = [:]
       var keys: [ContributionKey] = []
       for owned in heads {
@@ -51,7 +51,7 @@ enum ContributionKind: FieldCellKind {
         var payload = ByteWriter()
         ContributionPayload.append(base: nil, to: &payload)
         payload.append(values[key.head.id, default: []])
-        return payload.bytes
+        return OwnedHead(head: key.head, payload: payload.bytes)
       }
     }
     // What was reduced is of other heads.

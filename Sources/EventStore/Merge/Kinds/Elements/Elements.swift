@@ -52,7 +52,7 @@ enum Elements {
 
   /// Leaves each element with its greatest head alone, or none.
   static func compact<Storage>(
-    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+    _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
     let prefix = ElementKey.elements(of: fold.state, record: try fold.recordNumber, cell: cell)
     var next: ElementKey? = prefix
@@ -61,7 +61,7 @@ enum Elements {
         under: prefix, from: first, atOnce: fold.bound.rowsAtOnce
       ) { _, row in ElementName(row.extracting(try ElementRow.identity(of: row))) }
       for name in rows.found {
-        try fold.compactHeads(of: CellPath(cell, name), as: stamp) { [$0[0].payload] }
+        try fold.compactHeads(of: CellPath(cell, name), keeps: keeps) { [$0[0]] }
       }
       try fold.bound.count(removed: rows.looked)
       next = rows.next

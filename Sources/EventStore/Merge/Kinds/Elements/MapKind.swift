@@ -42,9 +42,9 @@ enum MapKind: FieldCellKind {
   }
 
   static func compact<Storage>(
-    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+    _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
-    try Elements.compact(cell, as: stamp, in: &fold)
+    try Elements.compact(cell, keeps: keeps, in: &fold)
   }
 
   /// What was removed has no head.

@@ -36,9 +36,9 @@ enum SetKind: FieldCellKind {
   }
 
   static func compact<Storage>(
-    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+    _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
-    try Elements.compact(cell, as: stamp, in: &fold)
+    try Elements.compact(cell, keeps: keeps, in: &fold)
   }
 
   /// Which elements are there does not depend on the order of their heads. What was removed has none.

@@ -68,23 +68,21 @@ enum ListItems {
     }
   }
 
-  /// Leaves an element with its place and its value alone, or takes it out. The head of its place says which lane made
-  /// that: so it keeps it.
+  /// Leaves an element with its place and its value alone, or takes it out.
   static func compact<Storage>(
-    _ item: UnitID, of cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+    _ item: UnitID, of cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
     let key = try key(item, of: cell, in: fold)
-    let place = try Self.place(of: item, cell, in: fold)
-    let value = try fold.itemHeads(.value, of: item, cell).first?.payload
+    let placed = try fold.itemHeads(.place, of: item, cell).first
+    let value = try fold.itemHeads(.value, of: item, cell).first
     for register in ItemRegister.allCases { try fold.removeHeads(of: register.path(cell, item)) }
     try fold.storage.deleteElement(key)
-    guard let stamp, let place, let value else {
+    guard keeps, let placed, let value else {
       return try fold.note([], at: ItemRegister.value.path(cell, item))
     }
-    var placed = stamp
-    (placed.replica, placed.epoch) = (place.replica, place.epoch)
     try write(
-      item, of: cell, at: place, by: placed.head(), value: value.span.bytes, by: stamp.head(), in: &fold)
+      item, of: cell, at: ItemRow.unit(placed.head, placed.payload.span.bytes), by: placed.head.compacted(),
+      value: value.payload.span.bytes, by: value.head.compacted(), in: &fold)
   }
 
   /// Takes elements out. Their places are hidden together, so that a leaf is written once for all that it

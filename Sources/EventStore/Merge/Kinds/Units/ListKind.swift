@@ -150,7 +150,7 @@ enum ListKind: FieldCellKind {
   }
 
   static func compact<Storage>(
-    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+    _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
     let prefix = ElementKey.items(of: fold.state, record: try fold.recordNumber, cell: cell)
     var next: ElementKey? = prefix
@@ -158,11 +158,11 @@ enum ListKind: FieldCellKind {
       let rows = try fold.storage.someRows(
         under: prefix, from: first, atOnce: fold.bound.rowsAtOnce
       ) { key, _ in try ElementKey.item(of: key) }
-      for item in rows.found { try ListItems.compact(item, of: cell, as: stamp, in: &fold) }
+      for item in rows.found { try ListItems.compact(item, of: cell, keeps: keeps, in: &fold) }
       try fold.bound.count(removed: rows.looked)
       next = rows.next
     }
-    try UnitCell.compact(cell, keepsVisible: stamp != nil, in: &fold)
+    try UnitCell.compact(cell, keepsVisible: keeps, in: &fold)
   }
 
   static func retime<Storage>(

@@ -98,9 +98,9 @@ enum TextKind: FieldCellKind {
   }
 
   static func compact<Storage>(
-    _ cell: CellNumber, as stamp: CompactedStamp?, in fold: inout Fold<Storage>
+    _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
-    try UnitCell.compact(cell, keepsVisible: stamp != nil, in: &fold)
+    try UnitCell.compact(cell, keepsVisible: keeps, in: &fold)
   }
 
   /// The units of a text have no timestamp.
