@@ -93,6 +93,8 @@ struct Explainer: ~Copyable {
     let place = try read.place(of: record)
     let (pasts, origin) = try past(of: record, cells, element)
     let retired = try read.retiredThrough(of: record.zone)
+    let state = try read.readView.zones.visible(record.zone).row.state
+    let floor = try read.readView.states.storedRow(of: state).floor
     // One transaction may have made very many heads: they share its entry.
     var entries: [TransactionID: LogEntry?] = [:]
     return try zip(cells, pasts).map { cell, past in
@@ -103,7 +105,7 @@ struct Explainer: ~Copyable {
         return Explanation.ExplainedHead(
           head: head, entry: entry,
           base: try entry.map { $0.transaction.base } ?? retiredBase(of: id, in: record.zone),
-          placement: try read.placement(of: id, in: record.zone))
+          placement: id.sequence == 0 ? nil : try read.placement(of: id, in: record.zone))
       }
       // Whether only one of the heads shows.
       let isContested =
@@ -116,7 +118,8 @@ struct Explainer: ~Copyable {
         missingTarget: missingTarget, heads: explained,
         reasons: isContested ? heads.dropFirst().map { Explanation.reason(heads[0], $0) } : [],
         replaced: past.replaced, edits: element == nil ? past.edits : [],
-        movedTo: place.record == record ? nil : place, movedFrom: origin, retiredThrough: retired)
+        movedTo: place.record == record ? nil : place, movedFrom: origin, retiredThrough: retired,
+        compactedThrough: floor?.offset)
     }
   }
 
@@ -141,6 +144,7 @@ struct Explainer: ~Copyable {
   private func entry(
     of id: TransactionID, in zone: ZoneID, _ known: inout [TransactionID: LogEntry?]
   ) throws -> LogEntry? {
+    if id.sequence == 0 { return nil }
     if let entry = known[id] { return entry }
     let position = try read.position(of: id, in: zone)
     guard try position != nil || isRetired(id, in: zone) else {

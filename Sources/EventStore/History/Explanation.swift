@@ -100,6 +100,9 @@ public struct Explanation: Hashable, Sendable {
   /// The last position of the log of which the zone's history was retired: ``replaced``, ``edits`` and ``movedFrom``
   /// have nothing from up to there. Nil if the store has all of it.
   public let retiredThrough: Position?
+  /// Up to which offset of its remote log the zone is compacted: heads whose transactions have the sequence 0 are of
+  /// before, and by which transaction they were made, and what they replaced, is not known any more. Nil for none.
+  public let compactedThrough: UInt64?
 }
 
 extension Explanation {

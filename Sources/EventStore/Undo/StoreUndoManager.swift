@@ -90,7 +90,7 @@ public final class StoreUndoManager: Sendable {
       before = entry.position
       let made = entry.transaction
       guard author == nil || made.author == author, links.roots[entry.position] == nil,
-        try written.isHere(made, read)
+        try written.isHere(made, read), made.operations.contains(where: { $0.record != nil })
       else { continue }
       // What was compacted ends it: what comes before is too.
       if try read.isCompacted(made.id, in: made.zone) { break }

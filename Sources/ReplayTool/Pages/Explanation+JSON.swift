@@ -56,6 +56,7 @@ extension Explanation {
           }),
       "movedFrom": movedFrom.map { .text($0) },
       "retiredThrough": retiredThrough.map { .number($0.rawValue) },
+      "compactedThrough": compactedThrough.map { .number($0) },
       "members": members?.explanation?.json(),
     ])
   }
@@ -67,7 +68,9 @@ extension Explanation.ExplainedHead {
     members["operation"] = .text(head.operation)
     members["timestamp"] = .text(head.timestamp)
     members["made"] = entry?.madeJSON
-    if entry == nil { members["isRetired"] = .bool(true) }
+    if entry == nil {
+      members[head.operation.transaction.sequence == 0 ? "isCompacted" : "isRetired"] = .bool(true)
+    }
     members["hadSeen"] = base?.json
     members["placement"] = placement?.json
     return members

@@ -113,11 +113,14 @@ struct ExplanationPage {
       case .other: ""
       }
     let label = one.entry?.transaction.label.map { ", “\(Display.plain($0, limit: 60))”" } ?? ""
-    let place = one.entry.map { "position \($0.position)\(label)" } ?? "its history was retired"
+    let unknown = id.sequence == 0 ? "compacted: by which transaction is not known" : "its history was retired"
+    let place = one.entry.map { "position \($0.position)\(label)" } ?? unknown
     let timestamp = one.entry?.transaction.timestamp ?? one.head.timestamp
+    // Runs of texts have no time of their own.
+    let time = timestamp.rawValue == 0 ? "" : " at \(Display.time(timestamp))"
     return
       "\(verb(of: one.head.content, one.entry))\(by) on replica \(Display.short(id.replica))\(epoch)\(here)"
-      + " at \(Display.time(timestamp)) (\(place))"
+      + "\(time) (\(place))"
   }
 
   private func verb(of content: CellHead.Content, _ entry: LogEntry?) -> String {
@@ -159,6 +162,7 @@ struct ExplanationPage {
   /// What a head's transaction had seen, where it is, and whether its clock was corrected: one sentence for
   /// each.
   private func sight(_ head: Explanation.ExplainedHead) throws -> [String] {
+    if head.head.operation.transaction.sequence == 0 { return [] }
     var lines = ["It had seen \(seen(head.base)); \(place(head))."]
     guard let transaction = head.entry?.transaction else { return lines }
     if let parent = transaction.parent {
@@ -342,6 +346,12 @@ struct ExplanationPage {
       try output.line()
       try output.line(
         "The history of the zone up to position \(position) was retired: what was before, this store does not know."
+      )
+    }
+    if let offset = explanation.compactedThrough {
+      try output.line()
+      try output.line(
+        "The zone is compacted up to offset \(offset) of its remote log: what was replaced, removed or lost up to there is gone."
       )
     }
     guard let origin = explanation.movedFrom else { return }

@@ -29,7 +29,9 @@ struct HeadMakers {
     var position: Position?
 
     /// Where to look for more: `position 12`.
-    var place: String { position.map { "position \($0)" } ?? "no more in the log" }
+    var place: String {
+      position.map { "position \($0)" } ?? (transaction.sequence == 0 ? "compacted" : "no more in the log")
+    }
   }
 
   private var known: [TransactionID: Maker] = [:]
