@@ -54,7 +54,8 @@ struct FormerFormats {
     var store = try open(name)
     #expect(try store.information().formatVersion == LocalStore.formatVersion)
     #expect(try digests(store) == expected)
-    #expect(try store.verify().isSound)
+    let verified = try store.verify()
+    #expect(verified.isSound, "\(verified)")
     let needed = try store.upgradeNeeded()
     #expect(needed.records > 0 && needed.bytesSaved > 0)
 

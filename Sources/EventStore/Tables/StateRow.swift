@@ -94,7 +94,8 @@ struct StateRow: Hashable, Sendable {
       }
       let position = try reader.readVarint("state.foldedThrough")
       if position > 0 { foldedThrough = Position(rawValue: position) }
-      floor?.isDone = try reader.readVarint("state.floor", in: 0...1) == 1
+      let isDone = try reader.readVarint("state.floor", in: 0...1) == 1
+      floor?.isDone = isDone
       lastCompacted = row.extracting(try reader.readBytes(reader.remaining, "state.lastCompacted")).bytes
     }
     try reader.finish("row")

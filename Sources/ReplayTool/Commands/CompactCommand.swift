@@ -94,9 +94,12 @@ struct CompactCommand: StoreCommand {
   }
 
   private func text(_ plan: CompactionPlan) -> String {
-    let gone = [
-      (plan.records, "deleted record"), (plan.values, "lost value"), (plan.units, "removed element or character"),
-    ].filter { $0.0 > 0 }.map { Display.count($0.0, $0.1) }
+    var gone = [(plan.records, "deleted record"), (plan.values, "lost value")].filter { $0.0 > 0 }
+      .map { Display.count($0.0, $0.1) }
+    if plan.units > 0 {
+      let words = plan.units == 1 ? "removed element or character" : "removed elements or characters"
+      gone.append("\(Display.count(plan.units)) \(words)")
+    }
     var text = "\(Display.zone(plan.zone))  "
     if let next = plan.next {
       text +=

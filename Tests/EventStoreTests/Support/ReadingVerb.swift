@@ -41,6 +41,7 @@ enum ReadingVerb: String, CaseIterable, Hashable {
   case place = "place(of:)"
   case record = "record(_:)"
   case records = "records(in:type:)"
+  case recordsNotCreated = "recordsNotCreated(in:)"
   case scan = "scan(_:type:after:_:)"
   case survivingSources = "survivingSources(in:)"
   case text = "text(of:in:)"
@@ -106,7 +107,8 @@ enum ReadingVerb: String, CaseIterable, Hashable {
         }
       ]
     case .assetPolicy, .attachment, .conflictsInZone, .digest, .forEachConflict, .forEachForwarding,
-      .forEachHiddenRecord, .forEachRecord, .forwardings, .hiddenRecords, .records, .scan, .survivingSources:
+      .forEachHiddenRecord, .forEachRecord, .forwardings, .hiddenRecords, .records, .recordsNotCreated, .scan,
+      .survivingSources:
       try subject.zones.flatMap { try zoneAnswers($0, tx) }
     case .conflictsOfRecord, .containsRecord, .current, .existence, .fields, .holders, .missingTarget, .place,
       .record, .withRecord:
@@ -175,6 +177,7 @@ enum ReadingVerb: String, CaseIterable, Hashable {
         }
       ]
     case .hiddenRecords: try [answer { try tx.hiddenRecords(in: zone) }]
+    case .recordsNotCreated: try [answer { try tx.recordsNotCreated(in: zone) }]
     case .records:
       try [answer { try tx.records(in: zone) }, answer { try tx.records(in: zone, type: "memo") }]
     case .scan:

@@ -1,0 +1,83 @@
+import EventStore
+import OperationFormat
+import Replicator
+import StoreTesting
+import Testing
+
+@testable import ReplayTool
+
+@Suite("`replay compact`, and what it leaves")
+struct CompactedStores {
+  private let temporary = TemporaryDirectory()
+  private let zone = ZoneID(name: "notes")
+  private var path: String { "\(temporary.path)/notes.store" }
+  private var remote: String { "folder:\(temporary.path)/remote" }
+
+  private func run(_ arguments: String...) async -> Tool.Result { await Tool(seed: 1).run(arguments) }
+
+  /// A store that has sent a note, its changes, and a deleted one.
+  private func makeStore() async throws {
+    let folder = try await FolderRemote.create(directory: temporary.path + "/remote")
+    let store = try ShoppingStore.open(path, TestClock(ShoppingStore.start), SharedBits(1))
+    let (kept, gone) = (RecordID(zone: zone, name: "kept"), RecordID(zone: zone, name: "gone"))
+    try await store.write { tx in
+      try tx.createZone(zone)
+      try tx.attachZone(zone)
+      try tx.create(kept, type: "note", fields: ["title": "one"])
+      try tx.create(gone, type: "note", fields: ["title": "two"])
+      try tx.insertText("all of it", at: 0, in: "body", of: kept)
+    }
+    try await store.write { tx in
+      try tx.set("title", of: kept, to: "three")
+      try tx.removeText(3..<9, from: "body", of: kept)
+      try tx.delete(gone)
+    }
+    _ = try await LogReplicator(store: store, remote: folder).syncOnce()
+    store.close()
+  }
+
+  @Test("says what would go, names a floor, and info, log and explain tell of it")
+  func compacts() async throws {
+    try await makeStore()
+    let young = await run("compact", path)
+    #expect(young.exit == 0 && young.output.contains("what comes next is younger than 30d"), "\(young.output)")
+    let plan = await run("compact", path, "--older-than", "0s")
+    #expect(
+      plan.exit == 0
+        && plan.output.contains("the floor would be 1, and go: 1 deleted record, 6 removed elements or characters")
+        && plan.output.contains("--write does it"), "\(plan.output)\(plan.errors)")
+    let before = await run("state", path)
+    let written = await run("compact", path, "--older-than", "0s", "--write", "--json")
+    #expect(
+      written.output.contains("\"next\":1,") && written.output.contains("\"written\":true"), "\(written.output)")
+    let synced = await run("sync", path, "--remote", remote)
+    #expect(synced.exit == 0, "\(synced.output)\(synced.errors)")
+    #expect(await run("state", path).output == before.output)
+    let info = await run("info", path)
+    #expect(info.output.contains("compacted") && info.output.contains("up to offset 1"), "\(info.output)")
+    let log = await run("show", path, "3")
+    #expect(log.output.contains("compact"), "\(log.output)")
+    let lines = await run("show", path, "3", "--json")
+    #expect(lines.output.contains("{\"floor\":1,\"kind\":\"compact\"}"), "\(lines.output)")
+    let why = await run("explain", path, "notes:kept", "title")
+    #expect(
+      why.exit == 0 && why.output.contains("compacted: by which transaction is not known")
+        && why.output.contains("compacted up to offset 1"), "\(why.output)\(why.errors)")
+    #expect(await run("verify", path).exit == 0)
+    let again = await run("compact", path, "--older-than", "0s", "--zone", "notes")
+    #expect(again.output.contains("nothing is to go but stamps"), "\(again.output)")
+  }
+
+  @Test("refuses a zone that was never synced, and what is no age")
+  func refuses() async throws {
+    let store = try ShoppingStore.open(path, TestClock(ShoppingStore.start), SharedBits(1))
+    try await store.write { tx in _ = try tx.createZone(zone) }
+    store.close()
+    let local = await run("compact", path, "--zone", "notes")
+    #expect(local.exit != 0 && local.errors.contains("attach and sync it first"), "\(local.errors)")
+    let none = await run("compact", path)
+    #expect(none.exit == 0 && none.output.contains("no zone was ever synced"), "\(none.output)")
+    let age = await run("compact", path, "--horizon", "soon")
+    #expect(age.exit != 0 && age.errors.contains("is not an age"), "\(age.errors)")
+  }
+}
