@@ -65,7 +65,7 @@ struct SimulatedWrites: WorldPart {
 
   /// Whether all zones of a workload are there or may be created: in half of the worlds a deleted zone is not
   /// created again.
-  private func mayWrite(_ workload: any SimulationWorkload, _ device: SimulatedDevice) -> Bool {
+  func mayWrite(_ workload: any SimulationWorkload, _ device: SimulatedDevice) -> Bool {
     configuration.has(.zoneRecreated)
       || workload.zones.allSatisfy { !facts.deletedZones.contains($0) || device.view.zone($0) != nil }
   }

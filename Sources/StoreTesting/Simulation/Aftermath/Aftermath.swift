@@ -27,6 +27,7 @@ struct Aftermath: WorldPart {
     try run(SnapshotsRead(world), .snapshotRead, .snapshots, perMille: 100)
     try run(RetiredHistory(world), .historyRetired, .retired, perMille: 100)
     try run(ZoneThatLeaves(world), .zoneDetached, .detached, perMille: 100)
+    try run(CompactedZone(world), .zoneCompacted, .compacted, perMille: 100)
     // It may close the log that the others use.
     if try run(LostZone(world), .remoteTakenBack, .lostZone, perMille: 100) { return }
     // Nobody can put back what it removes.
@@ -97,6 +98,13 @@ extension AftermathPart {
 
   func token(of zone: ZoneID, _ device: SimulatedDevice) throws -> ChangeToken? {
     try device.store?.syncState().zones.first { $0.zone == zone && $0.attachment == .attached }?.token
+  }
+
+  /// Closes a device's store, and opens it again.
+  func restart(_ device: SimulatedDevice) throws {
+    let machines = SimulatedMachines(world)
+    machines.end(device)
+    try machines.boot(device)
   }
 
   /// Lets one device sync while the others do nothing.

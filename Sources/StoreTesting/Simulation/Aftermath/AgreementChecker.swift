@@ -2,7 +2,7 @@ import EventStore
 import OperationFormat
 import Replicator
 
-/// Checks that devices end equal after the facts have ended: invariants 2, 3, 5 and 10.
+/// Checks that devices end equal after the facts have ended: invariants 2, 3, 5, 10 and 23.
 struct AgreementChecker: WorldPart {
   /// The most passes over all devices. A device that is new may have many assets to download.
   private static let passesMax = 100
@@ -77,6 +77,36 @@ struct AgreementChecker: WorldPart {
         "after \(event), d\(device.number) counts \(found.map { "\($0)" } ?? "no") of \(count) writes of "
           + "\(record)"
       )
+    }
+  }
+
+  /// Checks that the snapshots of all stores that are settled are the same.
+  func checkSnapshots(of zone: ZoneID) throws {
+    var first: (device: SimulatedDevice, manifest: SnapshotManifest)?
+    for device in devices(with: zone) {
+      guard let store = device.store, let manifest = try snapshot(of: zone, store) else { continue }
+      let digest = try store.read { try $0.digest(of: zone) }
+      guard manifest.digest == digest else {
+        throw SimulationFailure(
+          .snapshotsAreEqual, "a snapshot of \(zone) by d\(device.number) has another digest than its records"
+        )
+      }
+      if let (other, known) = first, known.offset == manifest.offset, known != manifest {
+        throw SimulationFailure(
+          .snapshotsAreEqual,
+          "d\(other.number) and d\(device.number) write other snapshots of \(zone) at offset \(known.offset)")
+      }
+      if first != nil { world.count(.snapshotsEqual) }
+      first = first ?? (device, manifest)
+    }
+  }
+
+  /// A store that knows more of the zone than the log, or less, makes none.
+  func snapshot(of zone: ZoneID, _ store: LocalStore) throws -> SnapshotManifest? {
+    do {
+      return try store.makeSnapshot(of: zone)
+    } catch let error as StoreError where error.code == .unsettled || error.code == .newerFormat {
+      return nil
     }
   }
 }

@@ -17,7 +17,7 @@ struct RetiredHistory: AftermathEvent {
     try agreement.check(zone, after: "a write")
     var writes = 1
     for round in 0..<2 {
-      try compareSnapshots(of: zone)
+      try agreement.checkSnapshots(of: zone)
       for device in agreement.devices(with: zone) where choices.next(below: 2) == 0 {
         try retire(zone, on: device, &choices)
         if choices.next(below: 3) == 0 { try restart(device) }
@@ -27,12 +27,12 @@ struct RetiredHistory: AftermathEvent {
         writes += 1
       }
       // Who has something to send makes none.
-      try compareSnapshots(of: zone)
+      try agreement.checkSnapshots(of: zone)
       if choices.next(below: 2) == 0 { try beginAgain(zone, &choices) }
       try agreement.check(zone, after: "history was retired")
       try agreement.checkWrites(writes, of: "retired", in: zone, after: "history was retired")
     }
-    try compareSnapshots(of: zone)
+    try agreement.checkSnapshots(of: zone)
     try compareOrigins(of: zone)
   }
 
@@ -48,36 +48,6 @@ struct RetiredHistory: AftermathEvent {
           .snapshotsAreEqual,
           "d\(device.number) begins \(zone) with another snapshot at offset \(origin.offset)")
       }
-    }
-  }
-
-  /// Lets all stores that are settled write a snapshot.
-  private func compareSnapshots(of zone: ZoneID) throws {
-    var first: (device: SimulatedDevice, manifest: SnapshotManifest)?
-    for device in agreement.devices(with: zone) {
-      guard let store = device.store, let manifest = try snapshot(of: zone, store) else { continue }
-      let digest = try store.read { try $0.digest(of: zone) }
-      guard manifest.digest == digest else {
-        throw SimulationFailure(
-          .snapshotsAreEqual, "a snapshot of \(zone) by d\(device.number) has another digest than its records"
-        )
-      }
-      if let (other, known) = first, known.offset == manifest.offset, known != manifest {
-        throw SimulationFailure(
-          .snapshotsAreEqual,
-          "d\(other.number) and d\(device.number) write other snapshots of \(zone) at offset \(known.offset)")
-      }
-      if first != nil { world.count(.snapshotsEqual) }
-      first = first ?? (device, manifest)
-    }
-  }
-
-  /// A store that knows more of the zone than the log, or less, makes none.
-  private func snapshot(of zone: ZoneID, _ store: LocalStore) throws -> SnapshotManifest? {
-    do {
-      return try store.makeSnapshot(of: zone)
-    } catch let error as StoreError where error.code == .unsettled || error.code == .newerFormat {
-      return nil
     }
   }
 
@@ -107,7 +77,7 @@ struct RetiredHistory: AftermathEvent {
       let source = ahead.store, let store = behind.store
     else { return }
     try syncAlone(ahead)
-    guard let manifest = try snapshot(of: zone, source) else { return }
+    guard let manifest = try agreement.snapshot(of: zone, source) else { return }
     do {
       try executor.wait {
         try await store.begin(zone, with: manifest) { try source.snapshotPart($0, of: manifest) }
@@ -118,12 +88,6 @@ struct RetiredHistory: AftermathEvent {
     world.count(.zonesBegunAgain)
     try checkIsSound(zone, behind)
     if choices.next(below: 3) == 0 { try restart(behind) }
-  }
-
-  private func restart(_ device: SimulatedDevice) throws {
-    let machines = SimulatedMachines(world)
-    machines.end(device)
-    try machines.boot(device)
   }
 
   private func unchanged(

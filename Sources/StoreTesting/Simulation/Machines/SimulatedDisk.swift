@@ -8,8 +8,15 @@ struct SimulatedDisk: WorldPart {
 
   /// Decides whether a commit fails.
   func drawCommitFault(_ device: SimulatedDevice) -> CommitFault? {
-    // The process has ended in a call for an asset's file: nothing more is stored.
-    if device.isDying, hasAssets { return .failed }
+    // The process has ended, in a call for an asset's file or in a story: nothing more is stored.
+    if device.isDying, hasAssets || world.isHealed { return .failed }
+    if let left = device.commitsLeft {
+      device.commitsLeft = left > 0 ? left - 1 : nil
+      if left == 0 {
+        device.isDying = true
+        return world.diskChoices.next(below: 2) == 0 ? .failed : .uncertain
+      }
+    }
     guard !world.isHealed, !device.isDying else { return nil }
     if happens(.crashInCommit) {
       device.isDying = true

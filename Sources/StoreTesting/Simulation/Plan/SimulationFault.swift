@@ -49,6 +49,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case zoneDeleted
   case zoneRecreated
   case zoneDetached
+  case zoneCompacted
   // Ways of use.
   case groupCommit
   case heldRead
@@ -136,6 +137,9 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .zoneDetached:
       "once all is at rest, devices detach a zone or remove their copies; it is deleted meanwhile, or the remote loses all; "
         + "then they attach it again: 10 % of the seeds"
+    case .zoneCompacted:
+      "once all is at rest, devices name floors of a zone that others have not seen, write without reading them, and end in "
+        + "the middle of it: 10 % of the seeds"
     case .groupCommit: "several writes wait and share a commit, one of which may fail"
     case .heldRead: "a read transaction stays open over many commits"
     case .secondReplicator: "two replicators work at one store: 20 % of the devices"

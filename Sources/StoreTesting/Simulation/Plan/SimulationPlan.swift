@@ -26,6 +26,7 @@ struct SimulationPlan: Hashable, Sendable {
     case remoteClock
     case detached
     case history
+    case compacted
   }
 
   let seed: UInt64

@@ -53,6 +53,8 @@ final class SimulatedDevice: @unchecked Sendable {
   private let random: DeviceRandom
   /// The most steps of a fold in one commit; nil for the engine's own bound.
   var foldStepsMax: Int?
+  /// After how many commits its process ends in the next one; nil if no story ends it so.
+  var commitsLeft: Int?
   /// Whether its store notices at its start that it was copied, or put back from a backup.
   var noticesCopies = true
   /// How much of a log asks for a snapshot at the remote; nil for more than a world has.
@@ -127,6 +129,7 @@ final class SimulatedDevice: @unchecked Sendable {
     runner = nil
     replicators = []
     isDying = false
+    commitsLeft = nil
   }
 
   /// Removes the store. The next process starts with an empty one.
