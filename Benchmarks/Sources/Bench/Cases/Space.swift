@@ -2,6 +2,8 @@ import CRawLMDB
 import EventStore
 import Foundation
 import GRDB
+import OperationFormat
+import Replicator
 import Stores
 
 /// The size of the files at the end.
@@ -135,5 +137,142 @@ private enum PlainTables {
 
   private static func check(_ code: Int32) throws {
     if code != 0 { throw RawError(code: code, what: "plain tables") }
+  }
+}
+
+/// The size of a zone that was compacted, in the store and at its remote.
+extension Case {
+  static var compactedRecords: Case {
+    Case(title: "bytes at rest of 10⁴ records after 10⁶ edits, compacted") { place, sizes in
+      let dataset = Dataset(records: sizes.count(10_000))
+      let changes = dataset.changes(sizes.count(1_000_000), seed: 8)
+      let zone = CompactedZone(place.path + "/records")
+      var values = (0..<dataset.names.count).map { dataset.values(of: $0) }
+      for change in changes { values[change.record][change.field] = change.value }
+      let own = values.enumerated().reduce(0) { $0 + PlainTables.bytes(dataset.names[$1.offset], $1.element) }
+      return [
+        zone.comparison(
+          "bytes at rest of 10⁴ records after 10⁶ edits, compacted", own: own, atMost: 1.3, unit: "a record",
+          count: dataset.names.count
+        ) { store in
+          for start in stride(from: 0, to: dataset.ids.count, by: 500) {
+            try store.writeBlockingThisThread { tx in
+              for record in start..<min(start + 500, dataset.ids.count) {
+                try tx.create(dataset.ids[record], type: Dataset.type)
+                for (field, value) in dataset.values(of: record).enumerated() {
+                  try tx.set(Dataset.fields[field], of: dataset.ids[record], to: .string(value))
+                }
+              }
+            }
+          }
+          for start in stride(from: 0, to: changes.count, by: 100) {
+            try store.writeBlockingThisThread { tx in
+              for change in changes[start..<min(start + 100, changes.count)] {
+                try tx.set(Dataset.fields[change.field], of: dataset.ids[change.record], to: .string(change.value))
+              }
+            }
+          }
+        }
+      ]
+    }
+  }
+
+  static var compactedText: Case {
+    Case(title: "bytes at rest of a text after 260,000 edits, compacted") { place, sizes in
+      let edits = edits(sizes.count(260_000))
+      let zone = CompactedZone(place.path + "/text")
+      let characters = edits.reduce(0) { $0 + ($1.removes ? -1 : 1) }
+      return [
+        zone.comparison(
+          "bytes at rest of a text after 260,000 edits, compacted", own: characters, atMost: 2,
+          unit: "a character", count: characters
+        ) { store in
+          let record = RecordID(zone: Dataset.zone, name: "text")
+          try store.writeBlockingThisThread { tx in try tx.create(record, type: "text") }
+          for start in stride(from: 0, to: edits.count, by: 100) {
+            try store.writeBlockingThisThread { tx in
+              for edit in edits[start..<min(edits.count, start + 100)] {
+                if edit.removes {
+                  try tx.removeText(edit.place..<edit.place + 1, from: "body", of: record)
+                } else {
+                  try tx.insertText(edit.letter, at: edit.place, in: "body", of: record)
+                }
+              }
+            }
+          }
+        }
+      ]
+    }
+  }
+}
+
+/// Writes a zone, syncs it with a folder, compacts it, retires its history and trims its log.
+private struct CompactedZone {
+  private let directory: String
+
+  init(_ directory: String) { self.directory = directory }
+
+  /// - Parameter own: the bytes of what the zone shows alone.
+  func comparison(
+    _ title: String, own: Int, atMost ratio: Double, unit: String, count: Int,
+    _ write: @escaping @Sendable (LocalStore) throws -> Void
+  ) -> Comparison {
+    let sizes = Sizes()
+    func participant(_ name: Participant.Name, _ bytes: @escaping () -> Int) -> Participant {
+      Participant(name: name, prepare: {}, turn: {}, bytes: bytes, finish: { [:] })
+    }
+    let ours = Participant(
+      name: .tributary, prepare: {},
+      turn: { (sizes.store, sizes.remote) = try await run(write) },
+      bytes: { max(sizes.store, sizes.remote) }, finish: { [:] })
+    return Comparison(
+      title: title + ": the store or the remote, which is larger", measure: .bytes, unit: unit,
+      aims: [Comparison.Aim(than: .other, ratio: ratio)], otherwise: "only what the zone shows", count: count,
+      participants: [ours, participant(.other) { own }])
+  }
+
+  private final class Sizes {
+    var (store, remote) = (0, 0)
+  }
+
+  private func run(_ write: (LocalStore) throws -> Void) async throws -> (store: Int, remote: Int) {
+    try? FileManager.default.removeItem(atPath: directory)
+    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+    let store = try LocalStore(directory: directory + "/store", durability: .consistent)
+    let remote = try await FolderRemote.create(directory: directory + "/remote")
+    try await store.write { tx in
+      try tx.createZone(Dataset.zone)
+      try tx.attachZone(Dataset.zone)
+    }
+    try write(store)
+    func sync() async throws {
+      var configuration = ReplicatorConfiguration()
+      configuration.policy.snapshotBytesMin = 1
+      configuration.policy.trimMilliseconds = 0
+      _ = try await LogReplicator(store: store, remote: remote, configuration: configuration).syncOnce()
+    }
+    try await sync()
+    try await store.compact(
+      Dataset.zone, keeping: CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0))
+    // The log begins with the snapshot before the newest one.
+    for _ in 0..<3 {
+      try await sync()
+      try await store.write { tx in
+        _ = try tx.create(RecordID(zone: Dataset.zone, name: "mark"), type: "mark")
+        try tx.delete(RecordID(zone: Dataset.zone, name: "mark"))
+      }
+    }
+    try await sync()
+    try await store.retireHistory(of: Dataset.zone)
+    _ = try await store.reclaim()
+    let tables = try store.information().tables.filter { $0.name != "names" }.reduce(0) { $0 + $1.bytes }
+    store.close()
+    let files = FileManager.default.enumerator(atPath: directory + "/remote")
+    var bytes = 0
+    while let file = files?.nextObject() as? String {
+      let attributes = try FileManager.default.attributesOfItem(atPath: directory + "/remote/" + file)
+      if attributes[.type] as? FileAttributeType == .typeRegular { bytes += attributes[.size] as? Int ?? 0 }
+    }
+    return (tables, bytes)
   }
 }

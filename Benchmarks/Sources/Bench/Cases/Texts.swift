@@ -6,7 +6,7 @@ import Stores
 /// A text typed from its first letter to its last, including what was removed again.
 extension Case {
   /// An edit of one letter.
-  private struct Edit: Sendable {
+  struct Edit: Sendable {
     var place: Int
     var removes: Bool
     var letter: String
@@ -14,7 +14,7 @@ extension Case {
 
   /// Edits as a person types them: mostly one after the other, now and then elsewhere; three of ten remove a
   /// letter.
-  private static func edits(_ count: Int) -> [Edit] {
+  static func edits(_ count: Int) -> [Edit] {
     var random = SplitMix(state: 260)
     var (length, place) = (0, 0)
     return (0..<count).map { number in
