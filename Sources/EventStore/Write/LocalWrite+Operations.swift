@@ -149,6 +149,8 @@ extension LocalWrite {
   /// as alive, so that its reference can get another target.
   func aliveType(of record: RawSpan, in draft: ZoneDraft) throws -> NameNumber? {
     guard record.byteCount <= Limits.recordNameBytesMax else { return nil }
+    // What is to be compacted is so before it is read: by the floor of this zone.
+    focus(draft)
     return try store.fold.aliveType(of: record, in: draft.state, storage.policies)
   }
 

@@ -108,8 +108,8 @@ extension HeadStep {
     var runs = [
       HeadRun(replica: own.replica, epoch: own.epoch, first: 1, end: own.sequence, endIndex: index)
     ]
-    for ancestor in own.lineage {
-      runs.append(HeadRun(replica: ancestor.replica, epoch: ancestor.epoch, 1...max(1, ancestor.sequence)))
+    for ancestor in own.lineage where ancestor.sequence > 0 {
+      runs.append(HeadRun(replica: ancestor.replica, epoch: ancestor.epoch, 1...ancestor.sequence))
     }
     guard let base = context.base, var known = apart.index,
       let placed = try storage.placedThrough(context.zone, base.incarnation)
