@@ -17,7 +17,10 @@ struct Compaction {
   /// - Returns: false if there is nothing to do.
   func step() throws -> Bool {
     for (zone, _) in try storage.zones.allVisible() {
-      guard let row = try storage.zoneRowIfThere(zone), row.state != .none else { continue }
+      // A fold of one zone has the states of no others.
+      guard let row = try storage.zoneRowIfThere(zone), row.state != .none,
+        try storage.states.storedRowIfThere(of: row.state) != nil
+      else { continue }
       guard let floor = try storage.stateRow(row.state).floor, !floor.isDone else { continue }
       try step(zone, row.state, floor)
       return true
