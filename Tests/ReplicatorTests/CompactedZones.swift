@@ -77,7 +77,7 @@ struct CompactedZones {
     }
   }
 
-  @Test("Stores that compact at random places agree, byte for byte", arguments: 1...(WideTests.areWanted ? 60 : 6))
+  @Test("Stores that compact at random places agree, byte for byte", arguments: 1...(WideTests.areWanted ? 40 : 5))
   func random(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     var devices = try [device("a", 1), device("b", 2), device("c", 3)]
