@@ -40,7 +40,8 @@ extension LocalStore {
     for zone in zones {
       let next = try StoreError.translating {
         try core.read { source in
-          try CompactionChoice(of: zone, source, keeping: policy, at: core.configuration.wallMilliseconds()).due
+          try CompactionChoice(of: zone, source, keeping: policy, at: core.configuration.wallMilliseconds())
+            .due
         }
       }
       if let next { try await write { try $0.nameFloor(next, of: zone) } }

@@ -59,7 +59,8 @@ extension LocalStore {
   ) throws -> R {
     try core.read { source in
       try ScratchFold(
-        of: source, .all(through: position, compacts: false), core.snapshots, in: core.configuration.scratchDirectory
+        of: source, .all(through: position, compacts: false), core.snapshots,
+        in: core.configuration.scratchDirectory
       ) { _, _ in }
       .read(body)
     }

@@ -10,7 +10,9 @@ struct FloorsInTransactions {
     return transaction
   }
 
-  @Test("are decoded again, and every cut or flipped bit gives an error or another floor", arguments: [1, 300, .max])
+  @Test(
+    "are decoded again, and every cut or flipped bit gives an error or another floor",
+    arguments: [1, 300, .max])
   func roundTrip(floor: UInt64) throws {
     let transaction = naming(floor)
     let bytes = try transaction.encoded()

@@ -40,16 +40,19 @@ struct CompactedStores {
   func compacts() async throws {
     try await makeStore()
     let young = await run("compact", path)
-    #expect(young.exit == 0 && young.output.contains("what comes next is younger than 30d"), "\(young.output)")
+    #expect(
+      young.exit == 0 && young.output.contains("what comes next is younger than 30d"), "\(young.output)")
     let plan = await run("compact", path, "--older-than", "0s")
     #expect(
       plan.exit == 0
-        && plan.output.contains("the floor would be 1, and go: 1 deleted record, 6 removed elements or characters")
+        && plan.output.contains(
+          "the floor would be 1, and go: 1 deleted record, 6 removed elements or characters")
         && plan.output.contains("--write does it"), "\(plan.output)\(plan.errors)")
     let before = await run("state", path)
     let written = await run("compact", path, "--older-than", "0s", "--write", "--json")
     #expect(
-      written.output.contains("\"next\":1,") && written.output.contains("\"written\":true"), "\(written.output)")
+      written.output.contains("\"next\":1,") && written.output.contains("\"written\":true"),
+      "\(written.output)")
     let synced = await run("sync", path, "--remote", remote)
     #expect(synced.exit == 0, "\(synced.output)\(synced.errors)")
     #expect(await run("state", path).output == before.output)

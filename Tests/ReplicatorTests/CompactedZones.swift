@@ -30,7 +30,8 @@ struct CompactedZones {
       try tx.records(in: zone).map { record in
         let fields = record.fields.map { "\($0.key)=\($0.value)" }.sorted()
         let modified =
-          try tx.withRecord(record.id) { try "\($0.system.modified.timestamp) \($0.system.modified.replica)" } ?? ""
+          try tx.withRecord(record.id) { try "\($0.system.modified.timestamp) \($0.system.modified.replica)" }
+          ?? ""
         return "\(record.id.name) \(record.type) \(modified) \(fields)"
       }
     }
@@ -69,15 +70,20 @@ struct CompactedZones {
       case 6: try tx.put(.int(Int64(number)), at: Name("k\(number % 3)"), in: "map", of: id)
       case 7: try tx.contribute(.int(Int64(number)), to: "sums", of: id)
       case 8, 9: try tx.insertText("<\(number)>", at: place % (text + 1), in: "body", of: id)
-      case 10: if text > 2 { try tx.removeText(place % (text - 1)..<place % (text - 1) + 1, from: "body", of: id) }
+      case 10:
+        if text > 2 { try tx.removeText(place % (text - 1)..<place % (text - 1) + 1, from: "body", of: id) }
       case 11: try tx.insertElements([.int(Int64(number))], at: place % (items + 1), in: "items", of: id)
-      case 12: if items > 1 { try tx.moveElement(from: place % items, to: number % items, in: "items", of: id) }
-      default: if items > 1 { try tx.removeElements(place % items..<place % items + 1, from: "items", of: id) }
+      case 12:
+        if items > 1 { try tx.moveElement(from: place % items, to: number % items, in: "items", of: id) }
+      default:
+        if items > 1 { try tx.removeElements(place % items..<place % items + 1, from: "items", of: id) }
       }
     }
   }
 
-  @Test("Stores that compact at random places agree, byte for byte", arguments: 1...(WideTests.areWanted ? 40 : 5))
+  @Test(
+    "Stores that compact at random places agree, byte for byte", arguments: 1...(WideTests.areWanted ? 40 : 5)
+  )
   func random(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     var devices = try [device("a", 1), device("b", 2), device("c", 3)]
@@ -157,7 +163,8 @@ struct CompactedZones {
     close([a, b])
   }
 
-  @Test("What a store wrote without having seen the floor is not lost, and a dropped record waits to be created")
+  @Test(
+    "What a store wrote without having seen the floor is not lost, and a dropped record waits to be created")
   func late() async throws {
     let (a, b) = try (device("a", 1), device("b", 2))
     try await a.store.write { [self] tx in
@@ -192,13 +199,16 @@ struct CompactedZones {
     close([a, b])
   }
 
-  @Test("Rows that an index reads, and heads that are stored apart, are compacted before a change of their record")
+  @Test(
+    "Rows that an index reads, and heads that are stored apart, are compacted before a change of their record"
+  )
   func parts() async throws {
     let devices = try [device("a", 1), device("b", 2), device("c", 3)]
     let (a, b, c) = (devices[0], devices[1], devices[2])
     for device in devices {
       try await device.store.declareIndexes([
-        IndexDefinition("byCount", of: ["thing"], by: [IndexPart(.value(QueryField(.field("count", .counter))))]),
+        IndexDefinition(
+          "byCount", of: ["thing"], by: [IndexPart(.value(QueryField(.field("count", .counter))))]),
         IndexDefinition("byLong", of: ["thing"], by: [IndexPart(.value(.value(of: "long")))]),
       ])
     }
@@ -214,7 +224,9 @@ struct CompactedZones {
     try await settle(devices, remote)
     try await expectAgreement(devices, remote)
     // So many addends that the compacted one is stored apart.
-    for _ in 0..<30 { try await b.store.write { [self] tx in try tx.add(.int(1), to: "count", of: id("r0")) } }
+    for _ in 0..<30 {
+      try await b.store.write { [self] tx in try tx.add(.int(1), to: "count", of: id("r0")) }
+    }
     try await settle(devices, remote)
     #expect(try count(c) == .int(43))
     try await c.store.write { [self] tx in
@@ -275,7 +287,9 @@ struct CompactedZones {
     close(devices + [copy])
   }
 
-  @Test("A policy names a floor when a round asks for every zone, each time that it rises by a quarter of its age")
+  @Test(
+    "A policy names a floor when a round asks for every zone, each time that it rises by a quarter of its age"
+  )
   func policy() async throws {
     let day: Int64 = 86_400_000
     let now = Shared<Int64>(1000 * day)
@@ -296,7 +310,8 @@ struct CompactedZones {
     var floors: [UInt64] = []
     try device.store.read { tx in
       for position in 1...(try tx.lastPosition().rawValue) {
-        let operations = try LogReader(tx.readView).entry(at: Position(rawValue: position)).transaction.operations
+        let operations = try LogReader(tx.readView).entry(at: Position(rawValue: position)).transaction
+          .operations
         for case .compact(let floor) in operations { floors.append(floor) }
       }
     }

@@ -45,7 +45,9 @@ struct RecordVerification {
     report.comparesRecords = live == all
     if live.isEmpty { return try checkParts(source, all) }
     let last = try source.lastPosition()
-    let fresh = try ScratchFold(of: source, .all(through: last, compacts: true), snapshots, in: scratchDirectory) {
+    let fresh = try ScratchFold(
+      of: source, .all(through: last, compacts: true), snapshots, in: scratchDirectory
+    ) {
       done, total in
       try progress(VerificationProgress(step: .fold, done: done, total: total))
     }

@@ -189,7 +189,9 @@ extension ReadTransaction {
     try readView.forEachRow(in: zone) { name, row, state in
       if row.isUncreated {
         // Of some only numbers are left, or where they moved to.
-        if try readView.existences(in: row, state).contains(where: { if case .alive = $0 { true } else { false } }) {
+        if try readView.existences(in: row, state).contains(where: {
+          if case .alive = $0 { true } else { false }
+        }) {
           uncreated += 1
         }
       } else if try readView.visible(row, state) == nil {

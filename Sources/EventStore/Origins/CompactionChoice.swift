@@ -38,7 +38,9 @@ struct CompactionChoice {
       (last, limit) = (unsent, .unsent)
     }
     let times = outline.times(at: now)
-    let age = last > floor ? times[Int(last) - 1] - (floor > 0 ? min(times[Int(floor) - 1], times[Int(last) - 1]) : 0) : 0
+    let age =
+      last > floor
+      ? times[Int(last) - 1] - (floor > 0 ? min(times[Int(floor) - 1], times[Int(last) - 1]) : 0) : 0
     due = last > floor && age >= policy.millisecondsMax / 4 ? last : nil
     (self.zone, self.number, incarnation, self.floor, self.last, self.limit) = (
       zone, number, token.incarnation, floor, last, limit

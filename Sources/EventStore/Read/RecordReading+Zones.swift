@@ -82,7 +82,9 @@ extension RecordReading where Self: ~Copyable {
     guard try view.states.storedRow(of: view.zones.visible(zone).row.state).floor != nil else { return [] }
     var found: [RecordID] = []
     try view.forEachRow(in: zone) { name, row, state in
-      let isChanged = try row.isUncreated && view.existences(in: row, state).contains { if case .alive = $0 { true } else { false } }
+      let isChanged =
+        try row.isUncreated
+        && view.existences(in: row, state).contains { if case .alive = $0 { true } else { false } }
       if isChanged { found.append(RecordID(zone: zone, name: name)) }
       return true
     }

@@ -47,8 +47,9 @@ struct FoldPasses {
     guard let pass = passes[header.zone] else { return true }
     if let through = pass.foldedThrough { return position > through }
     if pass.after == 0, pass.through == nil { return true }
-    let place = try storage.placements.placement(
-      of: header.replica, header.epoch, header.sequence, in: header.zone, pass.incarnation)?.offset ?? .max
+    let place =
+      try storage.placements.placement(
+        of: header.replica, header.epoch, header.sequence, in: header.zone, pass.incarnation)?.offset ?? .max
     return place > pass.after && place <= pass.through ?? .max
   }
 

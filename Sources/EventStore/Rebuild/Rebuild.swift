@@ -240,7 +240,8 @@ struct Rebuild {
       try storage.meta.setRebuilt(progress, lastKnown: lastKnown)
     } else if try passes.end(at: step.last) {
       step.position = .start
-      try storage.meta.setRebuilt(RebuildProgress(.start, isPartial: progress.isPartial), lastKnown: lastKnown)
+      try storage.meta.setRebuilt(
+        RebuildProgress(.start, isPartial: progress.isPartial), lastKnown: lastKnown)
     } else if lastKnown != .lastKnown {
       // What that version passed over is to be folded.
       _ = try start()

@@ -77,7 +77,8 @@ final class ScratchFold {
   }
 
   private func fold(
-    _ source: borrowing ReadTransaction, through last: Position, _ compacts: Bool, into store: StoreTransaction,
+    _ source: borrowing ReadTransaction, through last: Position, _ compacts: Bool,
+    into store: StoreTransaction,
     _ snapshots: SnapshotFiles, _ progress: (_ done: UInt64, _ total: UInt64) throws -> Void
   ) throws {
     try store.begin(try environment.beginWrite())

@@ -25,7 +25,8 @@ extension SnapshotLoader {
     let operations = try decoder.readNumber(1...UnitOrderLimits.unitsMax)
     let (sequence, overflows) = lastMaker.sequence.addingReportingOverflow(more)
     let (units, isTooMany) = unitsEach.multipliedReportingOverflow(by: operations)
-    guard !overflows, !isTooMany, sequence > 0 || hasFloor, units <= UnitOrderLimits.unitsMax - lastMaker.units,
+    guard !overflows, !isTooMany, sequence > 0 || hasFloor,
+      units <= UnitOrderLimits.unitsMax - lastMaker.units,
       sequence <= .max - operations
     else { throw decoder.bad("at most \(UnitOrderLimits.unitsMax) units", "more") }
     guard sequence + operations - 1 <= lanes[makerLane].last else {
@@ -38,7 +39,9 @@ extension SnapshotLoader {
       of: inserter)
     if sequence == 0 {
       // Compacted units are in no leaf until a part has them.
-      guard try order.compactedEnd(of: inserter) == unitsEach else { throw decoder.bad("one compacted run", "another") }
+      guard try order.compactedEnd(of: inserter) == unitsEach else {
+        throw decoder.bad("one compacted run", "another")
+      }
       try order.tree.dropAll(of: inserter)
       order.tree.root.dropped += unitsEach
       try UnitCell.write(order.root, of: cell, in: &store.fold)
@@ -98,7 +101,8 @@ extension SnapshotLoader {
   func loadItem(in piece: Piece, _ store: StoreTransaction) throws {
     try decoder.mayCut()
     let number = piece.first.number + (try decoder.readNumber(0...piece.count - 1))
-    let item = hasFloor ? piece.element ?? UnitID(piece.first.inserter, number) : UnitID(piece.first.inserter, number)
+    let item =
+      hasFloor ? piece.element ?? UnitID(piece.first.inserter, number) : UnitID(piece.first.inserter, number)
     var places: [(head: Head, unit: UnitID)] = []
     for _ in 0..<(try decoder.readNumber(1 ... .max)) {
       try decoder.mayCut()

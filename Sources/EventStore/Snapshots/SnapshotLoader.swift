@@ -166,7 +166,9 @@ final class SnapshotLoader {
     let (found, isUncreated) = try decoder.readCreation(hasFloor: hasFloor)
     let creation = try found.map { try head($0) }
     cellsLeft = try decoder.readNumber()
-    if names.count == decoder.names.count, !isUncreated, try decoder.readPlainCells(cellsLeft, into: &plainCells) {
+    if names.count == decoder.names.count, !isUncreated,
+      try decoder.readPlainCells(cellsLeft, into: &plainCells)
+    {
       return try loadPlain(name, creation, store)
     }
     try store.fold.beginLoading(name.span.bytes, in: state, isNew: true)

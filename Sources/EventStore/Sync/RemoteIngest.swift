@@ -400,11 +400,14 @@ struct RemoteIngest {
   }
 
   /// Whether all transactions of a zone that are here have a place up to an offset.
-  private func isSettled(_ zone: ZoneNumber, _ incarnation: IncarnationNumber, upTo offset: UInt64) throws -> Bool {
+  private func isSettled(_ zone: ZoneNumber, _ incarnation: IncarnationNumber, upTo offset: UInt64) throws
+    -> Bool
+  {
     try storage.lanes.countedLanes(of: zone).allSatisfy { lane in
       let placed = try storage.placements.lastPlaced(
         lane.replica, lane.epoch, in: zone, incarnation, before: offset + 1)
-      return try lane.last <= max(placed, storage.retired(Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)))
+      return try lane.last
+        <= max(placed, storage.retired(Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)))
     }
   }
 }

@@ -94,11 +94,13 @@ extension TableReading {
     guard let position = try log.position(of: lane.replica, lane.epoch, sequence, in: lane.zone),
       let place = try placements.placement(
         of: lane.replica, lane.epoch, sequence, in: lane.zone, incarnation),
-      let (header, floor) = try log.withEntryUnlessRemoved(at: position, { header, body in
-        var decoder = BodyDecoder()
-        try decoder.parse(body)
-        return (header, decoder.floor)
-      }), let floor, try sequence > lanes.retired(lane)
+      let (header, floor) = try log.withEntryUnlessRemoved(
+        at: position,
+        { header, body in
+          var decoder = BodyDecoder()
+          try decoder.parse(body)
+          return (header, decoder.floor)
+        }), let floor, try sequence > lanes.retired(lane)
     else { return nil }
     let base = try baseLimits.base(of: header)
     return LogFloors.Named(

@@ -81,7 +81,8 @@ struct UndoRun {
       }
       if try source.isCompacted(entry.transaction.id, in: entry.transaction.zone) {
         throw StoreError(
-          .notUndoable, "the transaction at position \(entry.position) was compacted: what it replaced is not known any more",
+          .notUndoable,
+          "the transaction at position \(entry.position) was compacted: what it replaced is not known any more",
           hint: "change the records instead")
       }
       return true

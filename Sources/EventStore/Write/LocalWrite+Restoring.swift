@@ -58,7 +58,8 @@ extension LocalWrite {
   /// A field name under which the record has no set.
   private func fieldWithoutSet(of record: RawSpan, in draft: ZoneDraft) throws -> NameNumber {
     // What compaction has dropped comes back by nothing but its creation.
-    guard try store.fold.load(record, in: draft.state), !StoredRow(store.fold.loaded.bytes.span.bytes).isUncreated
+    guard try store.fold.load(record, in: draft.state),
+      !StoredRow(store.fold.loaded.bytes.span.bytes).isUncreated
     else { throw StoreError.compacted(RecordID(zone: draft.id!, name: try Name(utf8: record))) }
     var count = 0
     while true {

@@ -33,7 +33,9 @@ extension WriteTransaction {
     for kind in FieldKind.allCases where kind.with({ $0.showsGreatest }) {
       let heads = try reader.heads(of: field, kind, record).filter { $0.operation == loser }
       // Compacted values of one writer have one name.
-      if heads.count > 1, loser.transaction.sequence == 0 { throw StoreError.unknown(loser, "one value of field “\(field)”") }
+      if heads.count > 1, loser.transaction.sequence == 0 {
+        throw StoreError.unknown(loser, "one value of field “\(field)”")
+      }
       for head in heads {
         guard try write.isAlive(record) else { throw StoreError.deleted(record) }
         guard let restoring = kind.with({ $0.change(restoring: head.content) }) else { continue }

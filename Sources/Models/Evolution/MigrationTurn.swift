@@ -31,7 +31,9 @@ enum MigrationTurn {
       if claimant == replica { isOwnThere = true } else { isOtherThere = true }
       // What is compacted is placed before all that is not.
       let isCompacted = claim.operation.transaction.sequence == 0
-      guard let place = try isCompacted ? 0 : transaction.placement(of: claim.operation.transaction, in: zone)?.offset
+      guard
+        let place = try isCompacted
+          ? 0 : transaction.placement(of: claim.operation.transaction, in: zone)?.offset
       else { continue }
       // Those of one segment are of one device.
       if first == nil || place < first!.offset { first = (claimant, place) }

@@ -260,7 +260,8 @@ package struct RunDecoder: ~Copyable, ~Escapable {
     let start = reader.position
     let kind = OperationKind(rawValue: try reader.readVarint(.heads, "run.kind"))
     let mode = RunMode(rawValue: try reader.readUInt8(.heads, "run.mode"))
-    guard kind.isKnown, kind.payload != .floor, mode.fits(kind), !mode.hasSameRecord || state.record >= 0 else {
+    guard kind.isKnown, kind.payload != .floor, mode.fits(kind), !mode.hasSameRecord || state.record >= 0
+    else {
       throw reader.fail(
         .invalid, at: start, "run.shape", expected: "a known kind, and a mode of it",
         found: "kind \(kind.rawValue), mode \(mode.rawValue)")

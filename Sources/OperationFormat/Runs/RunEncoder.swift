@@ -71,7 +71,9 @@ package struct RunEncoder: ~Copyable {
     } catch {
       return false
     }
-    guard !body.hasUnknown, !body.hasFloor, state.names.count + namesMax <= RunFormat.namesMax else { return false }
+    guard !body.hasUnknown, !body.hasFloor, state.names.count + namesMax <= RunFormat.namesMax else {
+      return false
+    }
     appendHead(base, bytes, arrivalDelay)
     for operation in body.operations {
       do throws(FormatError) {

@@ -34,7 +34,8 @@ struct CompactCommand: StoreCommand {
   var zone: [String] = []
 
   @Option(
-    name: .long, help: ArgumentHelp("How old must be what is compacted, as 30d, 12h or 90min.", valueName: "age"))
+    name: .long,
+    help: ArgumentHelp("How old must be what is compacted, as 30d, 12h or 90min.", valueName: "age"))
   var olderThan = "30d"
 
   @Option(
@@ -45,19 +46,24 @@ struct CompactCommand: StoreCommand {
   @Flag(name: .long, help: "Do it.")
   var write = false
 
-  var hintIfInterrupted: String { write ? "zones that were named before are done; run it again" : "run it again" }
+  var hintIfInterrupted: String {
+    write ? "zones that were named before are done; run it again" : "run it again"
+  }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let policy = CompactionPolicy(
-      millisecondsMax: UInt64(try Inputs.age(olderThan)), horizonMilliseconds: UInt64(try Inputs.age(horizon)))
-    let opened = try write
+      millisecondsMax: UInt64(try Inputs.age(olderThan)), horizonMilliseconds: UInt64(try Inputs.age(horizon))
+    )
+    let opened =
+      try write
       ? store.openForWriting(console, creates: false) : store.openForReading(console)
     defer { opened.close() }
     let synced = try opened.information().zones.filter { $0.token != nil }.map(\.id)
     let chosen = zone.isEmpty ? synced : try zone.map(Inputs.zone)
     var lines: [JSON] = []
     for zone in chosen {
-      let plan = try write
+      let plan =
+        try write
         ? await opened.compact(zone, keeping: policy) : opened.compactionPlan(of: zone, keeping: policy)
       if store.json { lines.append(json(plan)) } else { try console.output.line(text(plan)) }
     }

@@ -113,7 +113,8 @@ struct ExplanationPage {
       case .other: ""
       }
     let label = one.entry?.transaction.label.map { ", “\(Display.plain($0, limit: 60))”" } ?? ""
-    let unknown = id.sequence == 0 ? "compacted: by which transaction is not known" : "its history was retired"
+    let unknown =
+      id.sequence == 0 ? "compacted: by which transaction is not known" : "its history was retired"
     let place = one.entry.map { "position \($0.position)\(label)" } ?? unknown
     let timestamp = one.entry?.transaction.timestamp ?? one.head.timestamp
     // Runs of texts have no time of their own.

@@ -168,7 +168,8 @@ extension Case {
           for start in stride(from: 0, to: changes.count, by: 100) {
             try store.writeBlockingThisThread { tx in
               for change in changes[start..<min(start + 100, changes.count)] {
-                try tx.set(Dataset.fields[change.field], of: dataset.ids[change.record], to: .string(change.value))
+                try tx.set(
+                  Dataset.fields[change.field], of: dataset.ids[change.record], to: .string(change.value))
               }
             }
           }

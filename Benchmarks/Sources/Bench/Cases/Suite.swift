@@ -7,7 +7,9 @@ extension Case {
       + ycsb
       + shipping
       + [firstSync]
-      + [growth, elements, texts] + [2, 3, 16].map { onePlace(writers: $0) } + [references, space, compactedRecords, compactedText]
+      + [growth, elements, texts] + [2, 3, 16].map { onePlace(writers: $0) } + [
+        references, space, compactedRecords, compactedText,
+      ]
   }
 
   private static var commitsInMemory: [Case] {

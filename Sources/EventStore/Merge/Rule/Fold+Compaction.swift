@@ -34,7 +34,11 @@ extension Fold {
     try loaded.unpack()
     var (alive, dead): (OwnedHead?, OwnedHead?)
     for owned in heads.reversed() {
-      if case .alive = try Existence(payload: owned.payload.span.bytes) { alive = owned } else { dead = owned }
+      if case .alive = try Existence(payload: owned.payload.span.bytes) {
+        alive = owned
+      } else {
+        dead = owned
+      }
     }
     try loaded.joinRegisters()
     try loaded.divideIfLarge()

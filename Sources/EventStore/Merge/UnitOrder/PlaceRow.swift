@@ -112,7 +112,8 @@ extension UnitTree {
     if let next = row.end(of: unit.number) { return min(next, end) }
     // A row may end with them.
     var next = end
-    while next > 0, let last = try placeRow(atMost: UnitID(unit.inserter, next - 1)), last.first > unit.number {
+    while next > 0, let last = try placeRow(atMost: UnitID(unit.inserter, next - 1)), last.first > unit.number
+    {
       next = last.first
     }
     return next

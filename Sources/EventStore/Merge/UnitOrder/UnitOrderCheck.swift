@@ -78,7 +78,8 @@ struct UnitOrderCheck {
     dropped += end - start
     let entries = places[inserter] ?? []
     let first = max(0, entries.prefixCount { $0.number <= start } - 1)
-    for entry in entries[min(first, entries.count)...] where entry.number < end && entry.leaf != PlaceRow.dropped {
+    for entry in entries[min(first, entries.count)...]
+    where entry.number < end && entry.leaf != PlaceRow.dropped {
       problems.append("\(name): unit \(max(start, entry.number)) is in no leaf, not in leaf \(entry.leaf)")
     }
   }

@@ -315,7 +315,8 @@ struct CompactedZone: AftermathEvent {
       let changed = (now + before).first { now.contains($0) != before.contains($0) }
       throw SimulationFailure(
         .recordsAreFold,
-        "compacting \(zone) changes what d\(device.number) shows of \(changed.map { "\($0.record.id)" } ?? "it")")
+        "compacting \(zone) changes what d\(device.number) shows of \(changed.map { "\($0.record.id)" } ?? "it")"
+      )
     }
   }
 

@@ -100,7 +100,8 @@ extension CellReader {
           },
           items: (run.units.first.number..<run.units.end).compactMap { number in
             // The unit that a moved element was inserted as may be dropped.
-            let moved = try run.isVisible ? run.element.flatMap { try order.isDropped($0) ? items[$0] : nil } : nil
+            let moved =
+              try run.isVisible ? run.element.flatMap { try order.isDropped($0) ? items[$0] : nil } : nil
             return try (items[UnitID(inserter, number)] ?? moved).map { item in
               UnitOrderPart.Item(
                 number: number, places: try item.placeHeads(in: self), values: try item.heads(in: self))
