@@ -64,7 +64,7 @@ struct JSONLines {
     case .delete(let record): return Operation(delete: record.rawValue)
     case .update(let record, _, let field, .set(let value)):
       return Operation(set: record.rawValue, field: field.rawValue).with(value)
-    case .moveAway, .moveHere, .update:
+    case .moveAway, .moveHere, .compact, .update:
       preconditionFailure("the histories of benchmarks only set fields: \(operation)")
     case .unknown: return Operation()
     }
