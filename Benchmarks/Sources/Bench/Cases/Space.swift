@@ -140,7 +140,7 @@ private enum PlainTables {
   }
 }
 
-/// The size of a zone that was compacted, in the store and at its remote.
+/// The size of a zone that was compacted.
 extension Case {
   static var compactedRecords: Case {
     Case(title: "bytes at rest of 10⁴ records after 10⁶ edits, compacted") { place, sizes in
@@ -207,7 +207,7 @@ extension Case {
   }
 }
 
-/// Writes a zone, syncs it with a folder, compacts it, retires its history and trims its log.
+/// Writes a zone, syncs it with a folder, compacts it and retires its history.
 private struct CompactedZone {
   private let directory: String
 
@@ -224,19 +224,19 @@ private struct CompactedZone {
     }
     let ours = Participant(
       name: .tributary, prepare: {},
-      turn: { (sizes.store, sizes.remote) = try await run(write) },
-      bytes: { max(sizes.store, sizes.remote) }, finish: { [:] })
+      turn: { sizes.store = try await run(write) },
+      bytes: { sizes.store }, finish: { [:] })
     return Comparison(
-      title: title + ": the store or the remote, which is larger", measure: .bytes, unit: unit,
+      title: title + ": the store", measure: .bytes, unit: unit,
       aims: [Comparison.Aim(than: .other, ratio: ratio)], otherwise: "only what the zone shows", count: count,
       participants: [ours, participant(.other) { own }])
   }
 
   private final class Sizes {
-    var (store, remote) = (0, 0)
+    var store = 0
   }
 
-  private func run(_ write: (LocalStore) throws -> Void) async throws -> (store: Int, remote: Int) {
+  private func run(_ write: (LocalStore) throws -> Void) async throws -> Int {
     try? FileManager.default.removeItem(atPath: directory)
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     let store = try LocalStore(directory: directory + "/store", durability: .consistent)
@@ -246,34 +246,15 @@ private struct CompactedZone {
       try tx.attachZone(Dataset.zone)
     }
     try write(store)
-    func sync() async throws {
-      var configuration = ReplicatorConfiguration()
-      configuration.policy.snapshotBytesMin = 1
-      configuration.policy.trimMilliseconds = 0
-      _ = try await LogReplicator(store: store, remote: remote, configuration: configuration).syncOnce()
-    }
+    func sync() async throws { _ = try await LogReplicator(store: store, remote: remote).syncOnce() }
     try await sync()
     try await store.compact(
       Dataset.zone, keeping: CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0))
-    // The log begins with the snapshot before the newest one.
-    for _ in 0..<3 {
-      try await sync()
-      try await store.write { tx in
-        _ = try tx.create(RecordID(zone: Dataset.zone, name: "mark"), type: "mark")
-        try tx.delete(RecordID(zone: Dataset.zone, name: "mark"))
-      }
-    }
     try await sync()
     try await store.retireHistory(of: Dataset.zone)
     _ = try await store.reclaim()
     let tables = try store.information().tables.filter { $0.name != "names" }.reduce(0) { $0 + $1.bytes }
     store.close()
-    let files = FileManager.default.enumerator(atPath: directory + "/remote")
-    var bytes = 0
-    while let file = files?.nextObject() as? String {
-      let attributes = try FileManager.default.attributesOfItem(atPath: directory + "/remote/" + file)
-      if attributes[.type] as? FileAttributeType == .typeRegular { bytes += attributes[.size] as? Int ?? 0 }
-    }
-    return (tables, bytes)
+    return tables
   }
 }
