@@ -8,7 +8,7 @@ import Testing
 struct CompactedZones {
   private let scratch = TemporaryDirectory()
   private let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
-  /// Lets all that was read be compacted, whoever holds it up.
+  /// Lets all that was read be compacted, even if a writer has not seen it.
   private let everything = CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0)
 
   private func device(_ name: String, _ seed: UInt64) throws -> Device {

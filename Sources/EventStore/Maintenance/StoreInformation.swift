@@ -189,11 +189,7 @@ extension ReadTransaction {
     try readView.forEachRow(in: zone) { name, row, state in
       if row.isUncreated {
         // Of some only numbers are left, or where they moved to.
-        if try readView.existences(in: row, state).contains(where: {
-          if case .alive = $0 { true } else { false }
-        }) {
-          uncreated += 1
-        }
+        if try ExistencePolicy.typeOfAlive(in: readView.existences(in: row, state)) != nil { uncreated += 1 }
       } else if try readView.visible(row, state) == nil {
         hidden += 1
       } else {

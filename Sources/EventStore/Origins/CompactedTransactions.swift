@@ -7,8 +7,8 @@ extension ReadTransaction {
       let floor = try readView.states.storedRow(of: found.row.state).floor,
       let replica = try readView.replicas.number(of: id.replica)
     else { return false }
-    let place = try readView.placements.placement(
-      of: replica, id.epoch, id.sequence, in: found.number, floor.incarnation)
-    return place.map { $0.offset <= floor.offset } ?? false
+    return floor.covers(
+      try readView.placements.placement(
+        of: replica, id.epoch, id.sequence, in: found.number, floor.incarnation)?.offset)
   }
 }

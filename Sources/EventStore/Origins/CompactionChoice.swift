@@ -33,11 +33,11 @@ struct CompactionChoice {
     let known = try view.states.storedRow(of: row.state).floor
     let floor = known?.incarnation == token.incarnation ? known?.offset ?? 0 : 0
     let now = UInt64(max(0, wallMilliseconds))
-    var (last, limit) = Self.last(of: outline, policy, now)
+    let times = outline.times(at: now)
+    var (last, limit) = Self.last(of: outline, times, policy, now)
     if let unsent = try Self.unsentBase(of: number, row, token, source), unsent < last {
       (last, limit) = (unsent, .unsent)
     }
-    let times = outline.times(at: now)
     let age =
       last > floor
       ? times[Int(last) - 1] - (floor > 0 ? min(times[Int(floor) - 1], times[Int(last) - 1]) : 0) : 0
@@ -63,16 +63,15 @@ struct CompactionChoice {
 
   /// The last offset that a policy allows, and why it is not the log's last one.
   private static func last(
-    of log: LogOutline, _ policy: CompactionPolicy, _ now: UInt64
+    of log: LogOutline, _ times: [UInt64], _ policy: CompactionPolicy, _ now: UInt64
   ) -> (offset: UInt64, limit: CompactionPlan.Limit?) {
     let end = UInt64(log.received.count)
-    let times = log.times(at: now)
     func before(_ age: UInt64) -> UInt64 { age == 0 ? .max : now - min(now, age) }
     let last = UInt64(times.prefix { $0 <= before(policy.millisecondsMax) }.count)
     let waiting = log.writers.filter { writer in
       writer.lastOffset > 0 && writer.base < last
         && times[Int(writer.lastOffset) - 1] > before(policy.horizonMilliseconds)
-        // Who goes on under another epoch writes nothing more under this one.
+        // A writer that has since written under another epoch writes nothing more under this one.
         && !log.writers.contains { $0.replica == writer.replica && $0.lastOffset > writer.lastOffset }
     }
     guard let least = waiting.map(\.base).min() else { return (last, last < end ? .age : nil) }
@@ -101,18 +100,17 @@ struct CompactionChoice {
     var gain: (records: UInt64, values: UInt64, units: UInt64) = (0, 0, 0)
     func isUpTo(_ head: HeadID) throws -> Bool {
       if head.isCompacted { return true }
-      let place = try view.placements.placement(
-        of: head.replica, head.epoch, head.sequence, in: number, floor.incarnation)
-      return place.map { $0.offset <= floor.offset } ?? false
+      return floor.covers(
+        try view.placements.placement(
+          of: head.replica, head.epoch, head.sequence, in: number, floor.incarnation)?.offset)
     }
     try view.forEachRow(in: zone) { _, row, state in
       let heads = try view.heads(of: .existence, in: row, state)
       guard heads.contains(where: { !$0.head.id.isCompacted }),
         try heads.allSatisfy({ try isUpTo($0.head.id) })
       else { return true }
-      let isAlive = try heads.contains { owned in
-        if case .alive = try Existence(payload: owned.payload.span.bytes) { true } else { false }
-      }
+      let existences = try heads.map { try Existence(payload: $0.payload.span.bytes) }
+      let isAlive = ExistencePolicy.typeOfAlive(in: existences) != nil
       if !isAlive { gain.records += 1 }
       try row.withUnpacked { row in
         let index = try CellIndex(row)

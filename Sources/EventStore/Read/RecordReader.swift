@@ -133,7 +133,7 @@ public struct RecordReader: ~Escapable {
   /// Whether any head of a record's existence says that the record exists.
   private func isAlive(anywhereIn row: StoredRow, _ state: StateNumber) throws -> Bool {
     if row.plainType != nil { return true }
-    return try view.existences(in: row, state).contains { if case .alive = $0 { true } else { false } }
+    return try ExistencePolicy.typeOfAlive(in: view.existences(in: row, state)) != nil
   }
 
   /// The cells of a row that have losers: existence first, then by field name. If all heads of the existence

@@ -84,7 +84,7 @@ extension RecordReading where Self: ~Copyable {
     try view.forEachRow(in: zone) { name, row, state in
       let isChanged =
         try row.isUncreated
-        && view.existences(in: row, state).contains { if case .alive = $0 { true } else { false } }
+        && ExistencePolicy.typeOfAlive(in: view.existences(in: row, state)) != nil
       if isChanged { found.append(RecordID(zone: zone, name: name)) }
       return true
     }

@@ -3,8 +3,9 @@ import OperationFormat
 
 /// The transactions of a zone's log that name a floor, in the order of their places.
 ///
-/// A floor counts if it is above the last one that did, and at most what its transaction had seen, after limits. No reader
-/// compares it with anything else: whoever names floors, all stores that have read equally far have the same.
+/// A floor counts if it is above the last one that did, and at most what its transaction had seen, after limits. No
+/// reader compares it with anything else. So all stores that have read equally far have the same floor, no matter
+/// which writer named it.
 struct LogFloors {
   struct Named {
     var lane: Lane

@@ -42,6 +42,7 @@ extension LocalWrite {
   /// element is gone already, and what it has not seen stays.
   func revive(_ record: RawSpan, type: Name, in draft: ZoneDraft) throws {
     let type = try internName(type)
+    // It compacts the record first, if it is to be: what follows reads what is left.
     _ = try aliveType(of: record, in: draft)
     let field = try fieldWithoutSet(of: record, in: draft)
     var operand = ByteWriter()

@@ -10,7 +10,7 @@
 ///    it. Readers compare a floor with no base of another lane.
 /// 3. A floor that counts compacts the canonical state, which is that of the log up to its transaction. It
 ///    compacts the records that nobody has changed since the floor: those of which each head of the existence
-///    is compacted or lies at or below the floor. Each change adds such a head, and only a later one removes
+///    is compacted or at or below the floor. Each change adds such a head, and only a later one removes
 ///    it.
 /// 4. A record without a head that says *alive* is dropped. Only the number of each inserter's next unit
 ///    stays, if it had a text or a list: operations name units by numbers that each store counts for itself.

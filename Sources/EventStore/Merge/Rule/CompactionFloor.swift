@@ -14,7 +14,12 @@ package struct CompactionFloor: Hashable, Sendable {
     (self.incarnation, self.offset, self.place) = (incarnation, offset, place)
   }
 
-  /// Whether who had a base has seen what is compacted.
+  /// Whether the transaction at an offset of the zone's log is compacted. One with no offset is not.
+  func covers(_ place: UInt64?) -> Bool {
+    place.map { $0 <= offset } ?? false
+  }
+
+  /// Whether a writer with a base has seen what is compacted.
   func isReached(by base: BaseNumbers?) -> Bool {
     guard let base else { return false }
     return base.incarnation == incarnation && base.offset >= offset

@@ -2,8 +2,8 @@ import OperationFormat
 
 /// Folding together what a record has up to a floor.
 ///
-/// A record is compacted if nobody has changed it since the floor: each head of its existence is compacted or lies at or
-/// below the floor, as each change adds one. Then what it shows stays, with the times and replicas that it has, and no
+/// A record is compacted if nobody has changed it since the floor: each head of its existence is compacted or at or below
+/// the floor, as each change adds one. Then what it shows stays, with the times and replicas that it has, and no
 /// sequences: that stands at the floor. A record that no head lets be alive is dropped; only the numbers of units stay,
 /// and where it moved to.
 extension Fold {
@@ -75,9 +75,8 @@ extension Fold {
 
   private func isUpTo(_ floor: CompactionFloor, _ head: HeadID) throws -> Bool {
     if head.isCompacted { return true }
-    let place = try storage.offset(
-      of: head.replica, head.epoch, head.sequence, in: context.zone, floor.incarnation)
-    return place.map { $0 <= floor.offset } ?? false
+    return floor.covers(
+      try storage.offset(of: head.replica, head.epoch, head.sequence, in: context.zone, floor.incarnation))
   }
 
   /// Replaces all heads of a cell in the record's row, or of an element.
