@@ -288,6 +288,39 @@ struct CompactedZones {
   }
 
   @Test(
+    "A zone without a floor is folded once beside one that is folded in passes; only zones with one are found"
+  )
+  func beside() async throws {
+    var random = SeededRandom(seed: 6)
+    let a = try device("a", 1)
+    let (plain, named) = (ZoneID(name: "plain"), ZoneID(name: "named"))
+    let note = RecordID(zone: plain, name: "n")
+    try await a.store.write { tx in
+      for zone in [plain, named] { try tx.createZone(zone) }
+      try tx.create(note, type: "note")
+    }
+    func found() throws -> [ZoneNumber] { try a.store.read { try $0.readView.zonesWithFloors() } }
+    #expect(try found().isEmpty)
+    for round in 0..<3 {
+      for _ in 0..<4 { try await act(a, &random) }
+      try await a.store.write { tx in try tx.insertText("\(round) ", at: 0, in: "body", of: note) }
+      try await settle([a], remote)
+      try await a.store.compact(zone, keeping: everything)
+      try await a.store.write { tx in try tx.nameFloor(1, of: named) }
+    }
+    try await settle([a], remote)
+    let numbers = try a.store.read { tx in try [zone, named].map { try tx.readView.zones.number(of: $0) } }
+    #expect(try found() == numbers)
+    #expect(try a.store.information().zones.compactMap(\.floor).count == 1)
+    let before = try shown(a)
+    _ = try await a.store.rebuild()
+    #expect(try a.store.read { try $0.record(note)?["body"] } == "2 1 0 ")
+    #expect(try shown(a) == before)
+    #expect(try a.store.verify().isSound)
+    close([a])
+  }
+
+  @Test(
     "A policy names a floor when a round asks for every zone, each time that it rises by a quarter of its age"
   )
   func policy() async throws {

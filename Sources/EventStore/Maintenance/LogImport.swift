@@ -31,7 +31,8 @@ struct LogImport {
 
   /// Folds zones again whose logs name floors: the lines come in the exporter's order, floors work at their places.
   private func takeFloors() throws {
-    for (zone, _) in try storage.zones.allVisible() where try storage.hasFloors(zone) {
+    for zone in try storage.zonesWithFloors()
+    where try storage.zoneRowIfThere(zone)?.status.isVisible ?? false {
       try Rebuild(store).refold(zone)
     }
   }

@@ -16,16 +16,10 @@ struct Compaction {
   ///
   /// - Returns: false if there is nothing to do.
   func step() throws -> Bool {
-    for (zone, _) in try storage.zones.allVisible() {
-      // A fold of one zone has the states of no others.
-      guard let row = try storage.zoneRowIfThere(zone), row.state != .none,
-        try storage.states.storedRowIfThere(of: row.state) != nil
-      else { continue }
-      guard let floor = try storage.stateRow(row.state).floor, !floor.isDone else { continue }
-      try step(zone, row.state, floor)
-      return true
-    }
-    return false
+    try storage.flush()
+    guard let (zone, state, floor) = try storage.zoneToCompact() else { return false }
+    try step(zone, state, floor)
+    return true
   }
 
   private func step(_ zone: ZoneNumber, _ state: StateNumber, _ floor: CompactionFloor) throws {
@@ -67,19 +61,23 @@ struct Compaction {
 
   /// Compacts all that is to be.
   static func finish(_ core: StoreCore) async throws {
-    guard try core.read({ try $0.readView.isCompacting() }) else { return }
+    guard try core.read({ try $0.readView.zoneToCompact() != nil }) else { return }
     while try await core.performIfChanged({ try Compaction($0).step() ? true : nil }) ?? false {}
   }
 }
 
-extension ReadView {
-  /// Whether the floor of a zone is not done.
-  func isCompacting() throws -> Bool {
-    try zones.allVisible().contains { zone, _ in
-      guard let state = try zoneRowIfThere(zone)?.state, state != .none,
-        let floor = try states.storedRowIfThere(of: state)?.floor
-      else { return false }
-      return !floor.isDone
+extension TableReading {
+  /// A zone whose floor is not done, by the rows that are written; nil if there is none.
+  ///
+  /// - Complexity: linear in the zones that have a floor
+  fileprivate func zoneToCompact() throws -> (zone: ZoneNumber, state: StateNumber, floor: CompactionFloor)? {
+    for zone in try zonesWithFloors() {
+      // A fold of one zone has the states of no others.
+      guard let row = try zoneRowIfThere(zone), row.status.isVisible, row.state != .none,
+        let floor = try states.storedRowIfThere(of: row.state)?.floor, !floor.isDone
+      else { continue }
+      return (zone, row.state, floor)
     }
+    return nil
   }
 }

@@ -204,7 +204,7 @@ struct Rebuild {
     store.fold.bound.begin(.pauses, at: progress.next)
     defer { store.fold.bound.end() }
     let replay = try LogReplay(store)
-    let passes = try passes()
+    let passes = try FoldPasses(of: storage, in: storage, into: { $0.building })
     var (byteCount, work) = (0, 0)
     while progress.position < step.last, !store.fold.bound.isSpent, byteCount < LogReplay.stepBytesMax,
       work < LogReplay.stepWorkMax
@@ -251,19 +251,6 @@ struct Rebuild {
       step.isDone = true
     }
     return step
-  }
-
-  /// In which passes the zones are folded that are being folded again.
-  private func passes() throws -> FoldPasses {
-    var states: [ZoneNumber: StateNumber] = [:]
-    var floors: [ZoneNumber: LogFloors] = [:]
-    for (zone, _) in try storage.zones.allVisible() {
-      guard let row = try storage.zoneRowIfThere(zone), row.building != .none else { continue }
-      states[zone] = row.building
-      guard let token = row.token, try storage.hasFloors(zone) else { continue }
-      floors[zone] = try storage.logFloors(of: zone, token.incarnation, upTo: token.offset)
-    }
-    return try FoldPasses(into: states, storage, floors: floors)
   }
 
   /// Whether a zone is folded again, or to be folded again.

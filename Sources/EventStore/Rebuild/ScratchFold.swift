@@ -85,7 +85,11 @@ final class ScratchFold {
     try store.loadOrigins(of: source, snapshots) { try next(store) }
     var isMore = true
     while isMore {
-      let passes = compacts ? try passes(source, store) { $0.position <= last } : nil
+      let passes =
+        compacts
+        ? try FoldPasses(
+          of: source.readView, in: store.storage, into: { $0.state }, where: { $0.position <= last })
+        : nil
       var done = Position.start
       while done < last {
         try next(store)
@@ -103,25 +107,6 @@ final class ScratchFold {
     try store.commit()
   }
 
-  /// In which passes the zones are folded.
-  ///
-  /// - Parameter isChosen: the transactions that name floors which may count.
-  private func passes(
-    _ source: borrowing ReadTransaction, _ store: StoreTransaction, only zone: ZoneNumber? = nil,
-    where isChosen: (LogFloors.Named) -> Bool
-  ) throws -> FoldPasses {
-    var states: [ZoneNumber: StateNumber] = [:]
-    var floors: [ZoneNumber: LogFloors] = [:]
-    for (number, row) in try source.readView.zones.rows() where row.state != .none {
-      guard zone == nil || zone == number else { continue }
-      states[number] = row.state
-      guard let token = row.token, try source.readView.hasFloors(number) else { continue }
-      floors[number] = try source.readView.logFloors(of: number, token.incarnation, upTo: token.offset)
-        .filter(isChosen)
-    }
-    return try FoldPasses(into: states, store.storage, floors: floors)
-  }
-
   /// Compacts all records.
   private func compact(_ store: StoreTransaction) throws {
     while try Compaction(store).step() { try next(store) }
@@ -137,7 +122,9 @@ final class ScratchFold {
     let last = try source.lastPosition()
     var isMore = true
     while isMore {
-      let passes = try passes(source, store, only: number) { $0.sequence <= lanes[$0.lane] ?? 0 }
+      let passes = try FoldPasses(
+        of: source.readView, in: store.storage, into: { $0.state },
+        where: { $0.sequence <= lanes[$0.lane] ?? 0 })
       var replay = try LogReplay(store)
       var byteCount = 0
       try LogReader(source.readView).forEachPosition(after: .start, in: zone) { position in

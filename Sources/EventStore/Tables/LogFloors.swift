@@ -83,6 +83,26 @@ extension TableReading {
       incarnation: incarnation, named: try found.compactMap { try floor(of: lane, $0, incarnation) })
   }
 
+  /// The zones of which any transaction has named a floor, by number.
+  ///
+  /// - Complexity: linear in these zones; a store without floors takes one look-up
+  func zonesWithFloors() throws -> [ZoneNumber] {
+    let prefix = [LaneRowKind.floors.rawValue]
+    var zones: [ZoneNumber] = []
+    var next = ZoneNumber(rawValue: 0)
+    var cursor = try transaction.openCursor(tables.replicas, within: prefix)
+    while try cursor.seek(atOrAfter: TableKey.rows(.floors, of: next).span) {
+      let zone = try cursor.withEntry { key, _ in
+        key.hasPrefix(prefix) ? ZoneNumber(rawValue: try key.bigEndian32(at: 1)) : nil
+      }
+      guard let zone else { break }
+      zones.append(zone)
+      if zone.rawValue == .max { break }
+      next = ZoneNumber(rawValue: zone.rawValue + 1)
+    }
+    return zones
+  }
+
   /// Whether any transaction of a zone has named a floor.
   func hasFloors(_ zone: ZoneNumber) throws -> Bool {
     try transaction.hasEntry(in: tables.replicas, under: TableKey.rows(.floors, of: zone).span.bytes)
