@@ -68,12 +68,10 @@ struct CompactionChoice {
     let end = UInt64(log.received.count)
     func before(_ age: UInt64) -> UInt64 { age == 0 ? .max : now - min(now, age) }
     let last = UInt64(times.prefix { $0 <= before(policy.millisecondsMax) }.count)
-    let waiting = log.writers.filter { writer in
-      writer.lastOffset > 0 && writer.base < last
-        && times[Int(writer.lastOffset) - 1] > before(policy.horizonMilliseconds)
-        // A writer that has since written under another epoch writes nothing more under this one.
-        && !log.writers.contains { $0.replica == writer.replica && $0.lastOffset > writer.lastOffset }
-    }
+    // A writer that has since written under another epoch writes nothing more under this one.
+    let lastOffsets = log.lastOffsets
+    let waiting = log.writers(behind: last, after: before(policy.horizonMilliseconds), times)
+      .filter { $0.lastOffset == lastOffsets[$0.replica] }
     guard let least = waiting.map(\.base).min() else { return (last, last < end ? .age : nil) }
     return (least, .writers(Set(waiting.filter { $0.base == least }.map(\.replica)).sorted()))
   }

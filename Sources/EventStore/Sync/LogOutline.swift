@@ -43,6 +43,20 @@ package struct LogOutline: Sendable {
     }
     return times.map { $0 ?? next }
   }
+
+  /// The writers that have written after a time, and had not seen the log up to an offset by then.
+  ///
+  /// - Parameters:
+  ///   - time: in milliseconds since 1970.
+  ///   - times: of each entry: see ``times(at:)``.
+  package func writers(behind offset: UInt64, after time: UInt64, _ times: [UInt64]) -> [Writer] {
+    writers.filter { $0.lastOffset > 0 && times[Int($0.lastOffset) - 1] > time && $0.base < offset }
+  }
+
+  /// The last offset of each replica's writers.
+  var lastOffsets: [ReplicaID: UInt64] {
+    writers.reduce(into: [:]) { $0[$1.replica] = max($0[$1.replica] ?? 0, $1.lastOffset) }
+  }
 }
 
 extension ReadTransaction {

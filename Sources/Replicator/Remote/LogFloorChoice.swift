@@ -37,9 +37,7 @@ package struct LogFloorChoice: Sendable {
     // Up to this, an entry is old.
     let old = olderThanMilliseconds == 0 ? .max : now - min(now, olderThanMilliseconds)
     let last = min(before, UInt64(times.prefix { $0 <= old }.count) + 1)
-    let waiting = log.writers.filter { writer in
-      writer.lastOffset > 0 && times[Int(writer.lastOffset) - 1] > old && writer.base < last
-    }
+    let waiting = log.writers(behind: last, after: old, times)
     guard let least = waiting.map(\.base).min() else { return (last, last < before ? .age : nil) }
     return (max(1, least), .writers(Set(waiting.map(\.replica)).sorted()))
   }
