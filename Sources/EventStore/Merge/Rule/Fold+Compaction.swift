@@ -79,6 +79,22 @@ extension Fold {
       try storage.offset(of: head.replica, head.epoch, head.sequence, in: context.zone, floor.incarnation))
   }
 
+  /// Compacts what has rows of its own under a prefix: elements of sets and maps, or of lists.
+  ///
+  /// - Parameter name: what is to be kept of a row, to compact it by.
+  mutating func compactRows<Name>(
+    under prefix: ElementKey, _ name: (_ key: RawSpan, _ row: RawSpan) throws -> Name,
+    compact: (Name, inout Self) throws -> Void
+  ) throws {
+    var next: ElementKey? = prefix
+    while let first = next {
+      let rows = try storage.someRows(under: prefix, from: first, atOnce: bound.rowsAtOnce, name)
+      for name in rows.found { try compact(name, &self) }
+      try bound.count(removed: rows.looked)
+      next = rows.next
+    }
+  }
+
   /// Replaces all heads of a cell in the record's row, or of an element.
   ///
   /// - Parameter keeping: those that stay, by all, greatest first.

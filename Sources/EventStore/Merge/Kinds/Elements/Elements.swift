@@ -55,16 +55,10 @@ enum Elements {
     _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
     let prefix = ElementKey.elements(of: fold.state, record: try fold.recordNumber, cell: cell)
-    var next: ElementKey? = prefix
-    while let first = next {
-      let rows = try fold.storage.someRows(
-        under: prefix, from: first, atOnce: fold.bound.rowsAtOnce
-      ) { _, row in ElementName(row.extracting(try ElementRow.identity(of: row))) }
-      for name in rows.found {
-        try fold.compactHeads(of: CellPath(cell, name), keeps: keeps) { [$0[0]] }
-      }
-      try fold.bound.count(removed: rows.looked)
-      next = rows.next
+    try fold.compactRows(under: prefix) { _, row in
+      ElementName(row.extracting(try ElementRow.identity(of: row)))
+    } compact: { name, fold in
+      try fold.compactHeads(of: CellPath(cell, name), keeps: keeps) { [$0[0]] }
     }
   }
 }

@@ -153,14 +153,10 @@ enum ListKind: FieldCellKind {
     _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
     let prefix = ElementKey.items(of: fold.state, record: try fold.recordNumber, cell: cell)
-    var next: ElementKey? = prefix
-    while let first = next {
-      let rows = try fold.storage.someRows(
-        under: prefix, from: first, atOnce: fold.bound.rowsAtOnce
-      ) { key, _ in try ElementKey.item(of: key) }
-      for item in rows.found { try ListItems.compact(item, of: cell, keeps: keeps, in: &fold) }
-      try fold.bound.count(removed: rows.looked)
-      next = rows.next
+    try fold.compactRows(under: prefix) { key, _ in
+      try ElementKey.item(of: key)
+    } compact: { item, fold in
+      try ListItems.compact(item, of: cell, keeps: keeps, in: &fold)
     }
     try UnitCell.compact(cell, keepsVisible: keeps, in: &fold)
   }
