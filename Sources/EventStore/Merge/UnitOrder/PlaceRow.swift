@@ -157,6 +157,12 @@ extension UnitTree where Storage: RunStorage {
     }
   }
 
+  /// Writes that the units of an inserter are in no leaf; those that come are.
+  mutating func dropAll(of inserter: Inserter) throws {
+    let entries = [PlaceRow.Entry(number: 0, leaf: PlaceRow.dropped)]
+    try write(PlaceRow(entries: entries), of: inserter)
+  }
+
   /// Writes a row, in two where it has become too long.
   private mutating func write(_ row: PlaceRow, of inserter: Inserter) throws {
     var writer = ByteWriter()

@@ -43,13 +43,3 @@ extension UnitOrder where Storage: RunStorage {
     tree.root.dropped -= depth
   }
 }
-
-extension UnitTree where Storage: RunStorage {
-  /// Writes that the units of an inserter are in no leaf; those that come are.
-  func dropAll(of inserter: Inserter) throws {
-    var writer = ByteWriter()
-    PlaceRow(entries: [PlaceRow.Entry(number: 0, leaf: PlaceRow.dropped)]).append(to: &writer)
-    let key = keys.places(UnitID(inserter, 0))
-    try storage.writeRun(writer.span, key.span)
-  }
-}
