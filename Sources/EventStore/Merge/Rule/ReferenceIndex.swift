@@ -94,9 +94,6 @@ struct ReferenceIndex<Storage: FoldStorage> {
       try storage.readReference(key).map { try ReferenceCounts($0.span.bytes) } ?? ReferenceCounts()
     counts.places = counts.places &+ (now.isEmpty ? 0 : 1) &- (before.isEmpty ? 0 : 1)
     counts.cascades = counts.cascades &+ (now.cascades ? 1 : 0) &- (before.cascades ? 1 : 0)
-    var flags = RecordRow.flags(of: record.bytes.span.bytes).subtracting(.ofReferences)
-    if counts.places > 0 { flags.insert(.refers) }
-    if counts.cascades > 0 { flags.insert(.cascades) }
     if counts.places == 0 && counts.cascades == 0 {
       try storage.deleteReference(key)
     } else {
@@ -104,9 +101,7 @@ struct ReferenceIndex<Storage: FoldStorage> {
       counts.append(to: &writer)
       try storage.writeReference(writer.span, key)
     }
-    guard flags != RecordRow.flags(of: record.bytes.span.bytes) else { return }
-    record.bytes[RowFlags.offset] = flags.rawValue
-    record.existence = .unknown
-    record.isChanged = true
+    record.setFlag(.refers, counts.places > 0)
+    record.setFlag(.cascades, counts.cascades > 0)
   }
 }
