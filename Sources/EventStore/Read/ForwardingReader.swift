@@ -42,6 +42,13 @@ struct ForwardingReader {
     return .elsewhere(record)
   }
 
+  /// What is found of a record where it is named, or else where moves lead from there; nil if it is nowhere.
+  func follow<R>(_ record: RecordID, _ find: (RecordID) throws -> R?) throws -> R? {
+    if let found = try find(record) { return found }
+    guard case .here(let place) = try self.place(of: record) else { return nil }
+    return try find(place)
+  }
+
   /// A record, and the places from which moves lead to it.
   ///
   /// - Complexity: a look-up in each zone of the store.

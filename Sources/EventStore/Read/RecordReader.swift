@@ -39,9 +39,9 @@ public struct RecordReader: ~Escapable {
   /// As ``withRecord(_:_:)``, of the record where moves lead from the one that is named; nil also if the store does
   /// not have its zone.
   func withCurrent<R>(_ id: RecordID, _ body: (borrowing RecordView) throws -> R) throws -> R? {
-    if try view.zoneIndexIfThere(of: id.zone) != nil, let found = try withRecord(id, body) { return found }
-    guard case .here(let place) = try ForwardingReader(view).place(of: id) else { return nil }
-    return try withRecord(place, body)
+    try ForwardingReader(view).follow(id) { id in
+      try view.zoneIndexIfThere(of: id.zone) == nil ? nil : withRecord(id, body)
+    }
   }
 
   @usableFromInline

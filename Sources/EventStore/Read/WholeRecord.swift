@@ -30,9 +30,7 @@ extension RecordReader {
 extension RecordReader {
   /// As ``wholeRecord(_:)``, of the record where moves lead from the one that is named.
   package func currentWholeRecord(_ id: RecordID) throws -> WholeRecord? {
-    if let found = try wholeRecord(id) { return found }
-    guard case .here(let place) = try ForwardingReader(view).place(of: id) else { return nil }
-    return try wholeRecord(place)
+    try ForwardingReader(view).follow(id) { try wholeRecord($0) }
   }
 }
 
