@@ -41,6 +41,8 @@ struct CopiedStoresShown {
     for (index, name) in ["ann", "fork", "ann"].enumerated() {
       let synced = await run("sync", path(name), "--remote", remote, seed: UInt64(index) + 2)
       try #require(synced.exit == 0, "\(synced)")
+      #expect(
+        synced.output.contains("another store wrote under this one's identity") == (index == 1), "\(synced)")
     }
     let log = await run("log", path("fork"), seed: 1)
     let replica = try #require(log.lines.first).split(separator: " ")[2]
@@ -63,6 +65,10 @@ struct CopiedStoresShown {
       let theirs = try #require(maker(of: other))
       #expect(ours.contains("on replica \(replica)\(epoch[own]!) (this store) at"), "\(told)")
       #expect(theirs.contains("on replica \(replica)\(epoch[other]!) (a copy of this store) at"), "\(told)")
+      let isAgain = "It was issued again: before, it was \(replica).0.2."
+      #expect(told.output.contains(isAgain) == (name == "fork"), "\(told)")
+      let json = await run("explain", path(name), "home:milk", "title", "--json", seed: 1)
+      #expect(json.output.contains("\"formerly\":\"") == (name == "fork"), "\(json)")
       for command in ["log", "conflicts"] {
         let listed = await run(command, path(name), seed: 1)
         #expect(listed.lines.count { $0.contains(" \(replica).1  ") } == 1, "\(listed)")
@@ -89,6 +95,42 @@ struct CopiedStoresShown {
         #expect(shown.output.contains(", made by this store\n") == !isOther, "\(shown)")
         #expect(shown.output.contains(", made by a copy of this store\n") == isOther, "\(shown)")
       }
+    }
+  }
+
+  @Test("info says what became of both branches, in the store that issued one again and in the other")
+  func forks() async throws {
+    let (replica, _) = try await forked()
+    for name in ["ann", "fork"] {
+      let info = await run("info", path(name), seed: 1)
+      let line = try #require(info.lines.first { $0.contains("  forked ") }, "\(info)")
+      #expect(line.contains(" \(replica)"), "\(line)")
+      let text =
+        "epoch 0: two stores wrote from sequence 2 on; one branch is at offset 2, the other one is epoch 1"
+      #expect(line.contains(text), "\(line)")
+      #expect(line.contains(", issued again by this store at 20") == (name == "fork"), "\(line)")
+      let json = await run("info", path(name), "--json", seed: 1)
+      #expect(json.output.contains("\"firstSequence\":2"), "\(json)")
+      #expect(json.output.contains("\"noticed\":\"20") == (name == "fork"), "\(json)")
+    }
+  }
+
+  @Test("a log that is exported and imported keeps what is known of the fork")
+  func exported() async throws {
+    _ = try await forked()
+    let log = await run("export", path("fork"), seed: 1)
+    #expect(log.output.contains("{\"reissued\":{"), "\(log)")
+    let imported = await Tool(seed: 5).run("import", path("heir"), input: Array(log.output.utf8))
+    #expect(imported.exit == 0, "\(imported)")
+    let shown = [await run("info", path("fork"), seed: 1), await run("info", path("heir"), seed: 1)]
+    let lines = shown.map { $0.lines.filter { $0.contains("  forked ") } }
+    #expect(lines[0] == lines[1] && lines[0].count == 1, "\(lines)")
+    for (old, new) in [("\"first\":2", "\"first\":0"), ("\"count\":1", "\"count\":18446744073709551615")] {
+      let reissued = try #require(log.lines.first { $0.hasPrefix("{\"reissued\"") })
+      let changed = log.output.replacing(reissued, with: reissued.replacing(old, with: new))
+      #expect(changed != log.output)
+      let refused = await Tool(seed: 6).run("import", path("bad\(new.count)"), input: Array(changed.utf8))
+      #expect(refused.exit == 2, "\(refused)")
     }
   }
 

@@ -1,4 +1,5 @@
 import EventStore
+import OperationFormat
 import StoreTesting
 import Testing
 
@@ -128,28 +129,38 @@ struct NewIdentities {
     original.store.close()
   }
 
-  @Test("Two stores that drew the same identity: one takes another epoch, and what both wrote is kept")
-  func drawnTwice() async throws {
+  /// Both have the same identity from the first transaction on: the fork has nothing before it.
+  @Test(
+    "Two new stores that drew the same identity: one takes another epoch, and both branches are kept",
+    arguments: 1...3, [true, false])
+  func drawnTwice(writes: Int, inTurn: Bool) async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
     let pair = try ["one", "two"].map { try Device(in: scratch.path, $0, seed: 1) }
-    #expect(pair[0].store.identity == pair[1].store.identity)
-    for (index, device) in pair.enumerated() {
-      try await device.store.write { tx in
-        try tx.createZone(zone)
-        try tx.attachZone(zone)
-        try tx.create(RecordID(zone: zone, name: Name("by \(index)")), type: "note")
+    let replica = pair[0].store.identity.replica
+    #expect(pair[1].store.identity == pair[0].store.identity)
+    var calls = 0
+    for round in 0..<writes {
+      for (index, device) in pair.enumerated() {
+        try await type("\(index)\(round)", on: device)
+        calls += 1
+        if inTurn { #expect(try await device.sync(remote).isInSync) }
       }
     }
     try await settle(pair, remote)
-    for device in pair { #expect(try device.recordNames() == ["notes:by 0", "notes:by 1"]) }
-    try await expectAgreement(pair, remote)
-    #expect(Set(try pair.map { try $0.store.information().zones[0].replicas.count }) == [2])
+    let forks = try pair.flatMap { try $0.store.read { try $0.forks(in: zone) } }
+    #expect(forks.count == 1, "\(forks)")
+    let fork = try #require(forks.first)
+    #expect(fork.lane == StoreIdentity(replica: replica, epoch: 0) && fork.firstSequence == 1)
+    #expect(fork.place?.offset == 1 && fork.noticedMilliseconds != nil)
+    #expect(fork.continuation == StoreIdentity(replica: replica, epoch: 1))
+    #expect(try pair[0].store.information().zones[0].replicas.map(\.epoch) == [0, 1])
+    try await expect(calls, on: pair + [try Device(in: scratch.path, "other", seed: 3)], remote)
   }
 
-  @Test("The system's identities are never the same twice")
+  @Test("The identities that the system draws are never the same twice")
   func drawnByTheSystem() {
-    let drawn = (0..<100_000).map { _ in IncarnationID.random(SystemEnvironment.makeRandom) }
+    let drawn = (0..<100_000).map { _ in ReplicaID(rawValue: random128(SystemEnvironment.makeRandom)) }
     #expect(Set(drawn).count == drawn.count)
   }
 

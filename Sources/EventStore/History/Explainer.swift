@@ -105,7 +105,8 @@ struct Explainer: ~Copyable {
         return Explanation.ExplainedHead(
           head: head, entry: entry,
           base: try entry.map { $0.transaction.base } ?? retiredBase(of: id, in: record.zone),
-          placement: id.sequence == 0 ? nil : try read.placement(of: id, in: record.zone))
+          placement: id.sequence == 0 ? nil : try read.placement(of: id, in: record.zone),
+          formerly: try read.formerTransaction(of: id, in: record.zone))
       }
       // Whether only one of the heads shows.
       let isContested =

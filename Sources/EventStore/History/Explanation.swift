@@ -14,6 +14,9 @@ public struct Explanation: Hashable, Sendable {
     public let base: Base?
     /// The place of the transaction in the remote log; nil while it is pending.
     public let placement: Placement?
+    /// Which transaction it was before this store issued it again, because the remote log did not take that, or has
+    /// another one of its name; nil if it did not.
+    public let formerly: TransactionID?
   }
 
   /// Why one head is greater than another, if neither has seen the other.

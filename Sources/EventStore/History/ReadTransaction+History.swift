@@ -172,6 +172,20 @@ extension ReadTransaction {
       offset: place.offset, receivedMilliseconds: segment?.receivedMilliseconds)
   }
 
+  /// Which transaction one was before this store issued it again; nil if it did not.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  public func formerTransaction(of id: TransactionID, in zone: ZoneID) throws -> TransactionID? {
+    let (number, _) = try view.zones.visible(zone)
+    guard id.sequence > 0, let replica = try view.replicas.number(of: id.replica),
+      let found = try view.lanes.reissue(of: Lane(zone: number, replica: replica, epoch: id.epoch)),
+      id.sequence <= found.count
+    else { return nil }
+    return TransactionID(
+      replica: try view.replicas.identity(of: found.former.replica), epoch: found.former.epoch,
+      sequence: found.first + (id.sequence - 1))
+  }
+
   /// Which transactions of a zone this store wrote.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.

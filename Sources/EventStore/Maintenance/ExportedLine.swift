@@ -12,6 +12,7 @@ package enum ExportedLine: Hashable, Sendable {
   case segment(ExportedSegment)
   case contested(ExportedContest)
   case limit(ExportedLimit)
+  case reissued(ExportedReissue)
   case transaction(LogEntry)
 }
 
@@ -74,6 +75,28 @@ package struct ExportedLimit: Hashable, Sendable {
 
   package init(zone: ZoneID, lane: StoreIdentity, sequences: ClosedRange<UInt64>, base: Base) {
     (self.zone, self.lane, self.sequences, self.base) = (zone, lane, sequences, base)
+  }
+}
+
+/// What a lane was before its store issued it again: see ``LaneFork``.
+package struct ExportedReissue: Hashable, Sendable {
+  package var zone: ZoneID
+  package var lane: StoreIdentity
+  package var former: StoreIdentity
+  /// The first transaction of the former lane that is one of this lane, and how many are.
+  package var first: UInt64
+  package var count: UInt64
+  /// Where the log has another branch of the former lane; nil if it only took no more of it.
+  package var branch: Base?
+  /// When, in milliseconds since 1970.
+  package var milliseconds: Int64
+
+  package init(
+    zone: ZoneID, lane: StoreIdentity, former: StoreIdentity, first: UInt64, count: UInt64, branch: Base?,
+    milliseconds: Int64
+  ) {
+    (self.zone, self.lane, self.former, self.first, self.count) = (zone, lane, former, first, count)
+    (self.branch, self.milliseconds) = (branch, milliseconds)
   }
 }
 

@@ -3,8 +3,8 @@ package import OperationFormat
 
 extension ReadTransaction {
   /// Calls a closure with the lines of the store's log, until it returns false: identity, policies, deletions
-  /// of zones, zones, segments, lanes and transactions that had seen what a log has lost, then the transactions in the
-  /// log's order.
+  /// of zones, zones, segments, lanes and transactions that had seen what a log has lost, lanes that were issued again, then
+  /// the transactions in the log's order.
   ///
   /// - Parameter only: the zone to export; nil for all. Rows of other zones are not read: they may be
   ///   damaged.
@@ -52,7 +52,8 @@ private struct LogExporter: ~Copyable {
       let assets = try view.assets.policy(of: number)
       guard try body(.zone(id, attachment, token: token, base: base, assets: assets)) else { return }
     }
-    guard try forEachSegment(zones, body), try forEachContest(zones, body), try forEachLimit(zones, body)
+    guard try forEachSegment(zones, body), try forEachContest(zones, body), try forEachLimit(zones, body),
+      try forEachReissue(zones, body)
     else {
       return
     }
@@ -122,6 +123,26 @@ private struct LogExporter: ~Copyable {
       guard isWanted else { return false }
     }
     return true
+  }
+
+  private func forEachReissue(
+    _ zones: [(number: ZoneNumber, id: ZoneID)], _ body: (ExportedLine) throws -> Bool
+  ) throws -> Bool {
+    for (number, id) in zones {
+      for (lane, reissue) in try view.lanes.reissued(of: number) {
+        let line = ExportedReissue(
+          zone: id, lane: try identity(of: lane), former: try identity(of: reissue.former),
+          first: reissue.first, count: reissue.count,
+          branch: try reissue.branch.map { try base($0.incarnation, $0.offset) },
+          milliseconds: reissue.milliseconds)
+        guard try body(.reissued(line)) else { return false }
+      }
+    }
+    return true
+  }
+
+  private func identity(of lane: Lane) throws -> StoreIdentity {
+    StoreIdentity(replica: try view.replicas.identity(of: lane.replica), epoch: lane.epoch)
   }
 
   /// Adopted lanes that had seen what the remote log has lost. Another branch of a lane is not exported: the

@@ -112,6 +112,17 @@ struct LogImport {
       try storage.baseLimits.set(
         (try incarnation(limit.base), limit.base.offset),
         of: Lane(zone: zone, replica: replica, epoch: limit.lane.epoch), limit.sequences)
+    case .reissued(let reissued):
+      let zone = try storage.zones.number(of: reissued.zone)
+      func lane(_ identity: StoreIdentity) throws -> Lane {
+        Lane(
+          zone: zone, replica: try storage.replicas.makeNumber(for: identity.replica), epoch: identity.epoch)
+      }
+      let reissue = ReissuedLane(
+        former: try lane(reissued.former), first: reissued.first, count: reissued.count,
+        branch: try reissued.branch.map { (try incarnation($0), $0.offset) },
+        milliseconds: reissued.milliseconds)
+      try storage.lanes.setReissue(reissue, of: try lane(reissued.lane))
     case .transaction(let entry):
       try importTransaction(entry)
     }

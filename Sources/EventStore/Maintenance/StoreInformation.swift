@@ -29,6 +29,8 @@ public struct StoreInformation: Hashable, Sendable {
     package let writtenHere: WrittenHere
     /// The segments of its remote log that every replica rejects, in order.
     public let rejected: [RejectedSegment]
+    /// Where two stores wrote under one identity, as far as the store knows.
+    public let forks: [LaneFork]
     /// From which offset on its remote log is being read again; nil if it is not. Nothing is sent before its
     /// end.
     public let rereadFrom: UInt64?
@@ -215,7 +217,7 @@ extension ReadTransaction {
       changeToken: try changeToken(row.token, zone, number),
       replicas: replicas.sorted { ($0.replica, $0.epoch) < ($1.replica, $1.epoch) },
       writtenHere: try readView.lanes.writtenHere(in: number, row, identity),
-      rejected: try rejectedSegments(in: zone),
+      rejected: try rejectedSegments(in: zone), forks: try forks(in: zone),
       rereadFrom: try readView.lanes.rereading(of: number)?.first,
       closedLanes: try closedLanes(of: number, row),
       origin: try historyBegin(of: zone), floor: try readView.states.storedRow(of: row.state).floor?.offset,

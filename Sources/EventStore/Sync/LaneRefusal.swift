@@ -17,6 +17,12 @@ struct LaneRefusal: Hashable {
   /// Up to where the log has what those from there on had seen.
   var baseMax: UInt64
   var reason: Reason
+
+  /// Where the log has other transactions under the sequences of that part; nil if it has none.
+  func branch(in token: ZoneRow.Token) -> BaseNumbers? {
+    guard case .contested(let contested) = reason, !contested.isByBase else { return nil }
+    return (token.incarnation, contested.offset)
+  }
 }
 
 extension LaneTable {

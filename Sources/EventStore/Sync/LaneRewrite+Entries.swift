@@ -119,12 +119,16 @@ extension LaneRewrite {
   }
 
   /// Removes a lane's transactions from the log, from one on.
+  ///
+  /// - Parameter comeAgain: whether they come again under the same name.
   func takeOut(
-    _ positions: [Position], _ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber
+    _ positions: [Position], _ first: UInt64, of lane: PendingLane, _ zone: ZoneNumber,
+    comeAgain: Bool = false
   ) throws {
     store.fold.reset()
     if !positions.isEmpty {
       let lane = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
+      if !comeAgain { try storage.lanes.endReissue(of: lane, before: first) }
       let sequences = first...first + UInt64(positions.count - 1)
       try storage.log.removeSequences(sequences, of: lane)
       try storage.log.remove(positions)
@@ -155,6 +159,17 @@ extension LaneRewrite {
       .laneClosed,
       "all epochs of this store are used up in zone “\(try storage.zoneNumbers.identity(of: zone))”",
       hint: "export the log and import it into a new store")
+  }
+
+  /// Notes that transactions were issued again, for good.
+  ///
+  /// - Parameter branch: where the log has others under their sequences; nil where it only took no more.
+  func noteReissue(
+    of old: Lane, from first: UInt64, _ count: Int, _ branch: BaseNumbers?, as new: Lane
+  ) throws {
+    let reissue = ReissuedLane(
+      former: old, first: first, count: UInt64(count), branch: branch, milliseconds: store.wallMilliseconds())
+    try storage.lanes.setReissue(reissue, of: new)
   }
 
   /// Notes that a zone's records have other names for a lane, from a sequence on, and for its units than the

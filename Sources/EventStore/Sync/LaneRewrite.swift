@@ -7,6 +7,8 @@ struct LaneRewrite {
   struct LaneCut {
     var lane: PendingLane
     var first: UInt64
+    /// Where the log has another branch of it; nil where it takes no more.
+    var branch: BaseNumbers?
   }
 
   /// A part of a lane that is now another lane, or was let go.
@@ -36,24 +38,25 @@ struct LaneRewrite {
     let (number, known) = try storage.zones.visible(zone)
     guard let token = known.token else { return nil }
     for lane in try ownLanes(of: number, known, token) {
-      guard let first = try firstLost(of: lane, number, token.incarnation, segment) else { continue }
-      return try issueAgain([LaneCut(lane: lane, first: first)], of: number)
+      guard let cut = try cut(of: lane, number, token.incarnation, segment) else { continue }
+      return try issueAgain([cut], of: number)
     }
     return nil
   }
 
-  /// The first own transaction that the log cannot take; nil if it can take all.
-  private func firstLost(
+  /// The part of an own lane that the log cannot take; nil if it can take all.
+  private func cut(
     of lane: PendingLane, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ segment: RemoteSegment?
-  ) throws -> UInt64? {
+  ) throws -> LaneCut? {
     if try storage.lanes.closure(of: lane.replica, lane.epoch, in: zone, incarnation) != nil {
-      return lane.placed + 1
+      return LaneCut(lane: lane, first: lane.placed + 1)
     }
     if try storage.lanes.namesClippedParent(lane.replica, lane.epoch, in: zone, incarnation) {
-      return 1
+      return LaneCut(lane: lane, first: 1)
     }
     let id = StoreIdentity(replica: identity.replica, epoch: lane.epoch)
-    return try segment.flatMap { try firstDifferent(from: lane, id, zone, in: $0) }
+    guard let segment, let first = try firstDifferent(from: lane, id, zone, in: segment) else { return nil }
+    return LaneCut(lane: lane, first: first, branch: (incarnation, segment.offset))
   }
 
   /// This store's lanes of a zone that have pending transactions, each after the one that it continues. The
@@ -101,6 +104,7 @@ struct LaneRewrite {
       try append(lost, as: new.replica, new.epoch, continued, atLeast: seen)
       moved.append(Moved(old: old, first: first, new: new))
       guard !lost.isEmpty else { continue }
+      try noteReissue(of: old, from: first, lost.count, cut?.branch, as: new)
       try note(found, from: first, of: old, as: new)
       var renaming = found
       renaming.new = UnitMaker(replica: identity.replica, epoch: new.epoch)

@@ -99,6 +99,7 @@ struct LaneSettlement {
       }
       storage.forgetSequences()
       try storage.lanes.adopt(own, new.epoch, of: zone)
+      try laneRewrite.noteReissue(of: old, from: first, lost.count, refusal.branch(in: token), as: new)
       try laneRewrite.note(found, from: first, of: old, as: new)
       var renaming = found
       renaming.new = UnitMaker(replica: identity.replica, epoch: new.epoch)
@@ -124,7 +125,7 @@ struct LaneSettlement {
     let lost = try laneRewrite.entries(1, of: lane, zone)
     let renamed = try laneRewrite.renamed(lost, settlement.renamings)
     guard isMoved || isBehind || zip(lost, renamed).contains(where: { $0.body != $1.body }) else { return }
-    try laneRewrite.takeOut(lost.map(\.position), 1, of: lane, zone)
+    try laneRewrite.takeOut(lost.map(\.position), 1, of: lane, zone, comeAgain: true)
     var seen: BaseNumbers?
     if isMoved || isBehind {
       (parent, seen) = try store.continuing(parent, settlement.row, zone)

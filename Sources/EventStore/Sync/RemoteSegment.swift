@@ -117,6 +117,8 @@ package struct IngestReport: Hashable, Sendable {
   package var conflicts = 0
   /// Segments that every replica rejects.
   package var rejected = 0
+  /// Branches of lanes that were issued again, since the log has another one.
+  package var forks = 0
   /// Others' transactions that were removed, since their log, which was read again, does not have them.
   package var removed = 0
   /// Segments that were too much for one commit, and those that came behind them: the zone's log was folded

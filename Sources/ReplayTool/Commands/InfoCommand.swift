@@ -130,7 +130,24 @@ private struct InfoPage {
         "offset \(segment.offset) of \(segment.writer.replica), epoch \(segment.writer.epoch): \(segment.reason)",
         .warning)
     }
+    for (index, fork) in zone.forks.enumerated() { try row(index == 0 ? "forked" : "", Self.text(fork)) }
     try columns.flush()
+  }
+
+  /// What became of both branches of a lane.
+  private static func text(_ fork: LaneFork) -> String {
+    let place = fork.place.map { "at offset \($0.offset)" } ?? "in the log"
+    var text =
+      "\(fork.lane.replica), epoch \(fork.lane.epoch): two stores wrote from sequence "
+      + "\(Display.count(fork.firstSequence)) on; one branch is \(place)"
+    if let continuation = fork.continuation {
+      let isOther = continuation.replica != fork.lane.replica
+      text += ", the other one is \(isOther ? "\(continuation.replica), " : "")epoch \(continuation.epoch)"
+    }
+    if let noticed = fork.noticedMilliseconds {
+      text += ", issued again by this store at \(CalendarTime.text(milliseconds: noticed))"
+    }
+    return text
   }
 
   /// Who wrote the transactions that have this store's identity.
@@ -215,6 +232,7 @@ extension StoreInformation.Zone {
             "epoch": .number($0.writer.epoch), "reason": .string("\($0.reason)"),
           ])
         }),
+      "forks": .array(forks.map(\.json)),
       "rereadFrom": rereadFrom.map { .number($0) },
       "origin": origin.map {
         .members([
@@ -225,6 +243,19 @@ extension StoreInformation.Zone {
       },
       "closedLanes": .array(closedLanes.map(\.json)),
       "floor": floor.map { .number($0) }, "uncreated": floor.map { _ in .number(uncreatedRecords) },
+    ])
+  }
+}
+
+extension LaneFork {
+  fileprivate var json: JSON {
+    .members([
+      "replica": .text(lane.replica), "epoch": .number(lane.epoch), "firstSequence": .number(firstSequence),
+      "place": place?.json,
+      "continuation": continuation.map {
+        .object(["replica": .text($0.replica), "epoch": .number($0.epoch)])
+      },
+      "noticed": noticedMilliseconds.map { .string(CalendarTime.text(milliseconds: $0)) },
     ])
   }
 }

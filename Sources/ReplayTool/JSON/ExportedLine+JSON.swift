@@ -17,6 +17,7 @@ import EventStore
 // | segment | "zone", "incarnation", "offset", "replica", "epoch", "first", "last", "hash", "received", "rejected", "chain", "chainStated": false if the remote did not state it; "limit" if it was offered again with one; "first" and "last" are 0 for an entry that was given up; "rejected" is the number of the `SegmentRejection`, absent if the segment was folded |
 // | contested | a pending lane that had seen what the log lost: "zone", "replica", "epoch", "first": its first such sequence, "base": the last offset that it had seen and the log still has |
 // | limit | transactions that had seen what the log lost, and were offered again: "zone", "replica", "epoch", "first", "last"; "incarnation", "offset": up to where they have seen the log at most |
+// | reissued | a lane whose first transactions its store had issued again: "zone", "replica", "epoch"; "formerReplica", "formerEpoch", "first": the lane before, and the first of it; "count"; "place": where the log has other transactions of that lane, absent if it only took no more; "issued": when, in milliseconds since 1970 |
 // | transaction | as in LogTransaction+JSON.swift, with "arrived", "position", "time" and "sha256" of its bytes |
 // | end | the last line: "lines", the number of lines before it. A file of version 1 has none |
 //
@@ -26,7 +27,7 @@ import EventStore
 
 /// The kinds of lines of an exported log: the name of the line's one member.
 enum LineWord: String {
-  case store, policy, deletion, zone, segment, contested, limit, transaction, end
+  case store, policy, deletion, zone, segment, contested, limit, reissued, transaction, end
 }
 
 extension LineWord {
@@ -89,6 +90,15 @@ extension ExportedLine {
           "zone": .text(limit.zone), "replica": .text(limit.lane.replica), "epoch": .number(limit.lane.epoch),
           "first": .number(limit.sequences.lowerBound), "last": .number(limit.sequences.upperBound),
           "incarnation": .text(limit.base.incarnation), "offset": .number(limit.base.offset),
+        ]))
+    case .reissued(let reissued):
+      return LineWord.reissued.json(
+        .members([
+          "zone": .text(reissued.zone), "replica": .text(reissued.lane.replica),
+          "epoch": .number(reissued.lane.epoch), "formerReplica": .text(reissued.former.replica),
+          "formerEpoch": .number(reissued.former.epoch), "first": .number(reissued.first),
+          "count": .number(reissued.count), "place": reissued.branch?.json,
+          "issued": .number(reissued.milliseconds),
         ]))
     case .transaction(let entry):
       var members = entry.jsonMembers

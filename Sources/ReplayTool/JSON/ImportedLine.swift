@@ -45,6 +45,7 @@ extension ImportedLine {
     case .segment: self = try Self.segment(&found)
     case .contested: self = try Self.contested(&found)
     case .limit: self = try Self.limit(&found)
+    case .reissued: self = try Self.reissued(&found)
     case .transaction: self = .transaction(try ImportedTransaction(&found))
     case .end: self = .end(lines: try found.integer("lines"))
     }
@@ -150,6 +151,31 @@ extension ImportedLine {
     guard 0 < first, first <= last, last < .max else { throw members.wrong("last", "first or more, from 1,") }
     let base = try members.base(offsetMax: Limits.placeMax)
     return .line(.limit(ExportedLimit(zone: zone, lane: lane, sequences: first...last, base: base)))
+  }
+}
+
+extension ImportedLine {
+  fileprivate static func reissued(_ members: inout JSONMembers) throws(JSONError) -> ImportedLine {
+    let zone = try members.zone("zone")
+    let replica = try members.identifier("replica", as: ReplicaID.self)
+    let lane = StoreIdentity(replica: replica, epoch: try members.integer("epoch"))
+    let formerReplica = try members.identifier("formerReplica", as: ReplicaID.self)
+    let former = StoreIdentity(replica: formerReplica, epoch: try members.integer("formerEpoch"))
+    let first: UInt64 = try members.integer("first")
+    guard first > 0, first < .max else { throw members.wrong("first", "a sequence, from 1,") }
+    let count: UInt64 = try members.integer("count")
+    guard count <= .max - first else { throw members.wrong("count", "a count of sequences") }
+    var branch: Base?
+    if !members.isMissing("place") {
+      var found = try members.members("place")
+      branch = try found.base(offsetMax: Limits.placeMax)
+      try found.finish()
+    }
+    return .line(
+      .reissued(
+        ExportedReissue(
+          zone: zone, lane: lane, former: former, first: first, count: count, branch: branch,
+          milliseconds: try members.integer("issued"))))
   }
 }
 

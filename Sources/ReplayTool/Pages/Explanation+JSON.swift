@@ -73,6 +73,7 @@ extension Explanation.ExplainedHead {
     }
     members["hadSeen"] = base?.json
     members["placement"] = placement?.json
+    members["formerly"] = formerly.map { .text($0) }
     return members
   }
 }

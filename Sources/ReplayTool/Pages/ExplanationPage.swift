@@ -169,6 +169,9 @@ struct ExplanationPage {
     if let parent = transaction.parent {
       lines.append("It continues \(Display.short(parent)), and had seen all of it.")
     }
+    if let former = head.formerly {
+      lines.append("It was issued again: before, it was \(Display.short(former)).")
+    }
     if head.head.timestamp < transaction.timestamp {
       let received = head.placement?.receivedMilliseconds.map { CalendarTime.text(milliseconds: $0) }
       lines.append(

@@ -71,6 +71,11 @@ struct SyncPage: Sendable {
       let count = Display.count(zone.rejectedSegments, "segment")
       lines.append("rejected \(count): `replay info` lists them, and why")
     }
+    if zone.forks > 0 {
+      lines.append(
+        "another store wrote under this one's identity: both branches are kept, and this store's is sent under another "
+          + "epoch. `replay info` shows them")
+    }
     for (verb, count, bytes) in [
       ("sent", zone.sentAssets, zone.assetBytesSent),
       ("received", zone.receivedAssets, zone.assetBytesReceived),
@@ -221,7 +226,7 @@ extension ZoneReport {
       "sentSegments": .number(sentSegments), "bytesSent": .number(bytesSent),
       "received": .number(received), "receivedSegments": .number(receivedSegments),
       "bytesReceived": .number(bytesReceived), "conflicts": .number(conflicts),
-      "rejectedSegments": .number(rejectedSegments),
+      "rejectedSegments": .number(rejectedSegments), "forks": .number(forks),
       "removedTransactions": .number(removedTransactions), "putBack": .number(putBack),
       "partedAt": partedAt.map { .number($0) }, "beganAt": beganAt.map { .number($0) },
       "sentAssets": .number(sentAssets), "assetBytesSent": .number(assetBytesSent),

@@ -107,6 +107,7 @@ extension FoldOutcome {
     report.retimed += more.retimed
     report.conflicts += more.conflicts
     report.rejected += more.rejected
+    report.forks += more.forks
     report.removed += more.removed
     report.foldedBeside += more.foldedBeside
     if let moved = more.token { token = moved }

@@ -10,6 +10,7 @@ extension ZoneReport {
     conflicts += outcome.report.conflicts
     changes.add(outcome.changes)
     rejectedSegments += outcome.report.rejected
+    forks += outcome.report.forks
     removedTransactions += outcome.report.removed
   }
 }

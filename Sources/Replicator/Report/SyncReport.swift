@@ -35,6 +35,8 @@ public struct SyncReport: Hashable, Sendable {
   public var conflicts: Int { zones.reduce(0) { $0 + $1.conflicts } }
   /// Segments that every replica rejects, among those that were received.
   public var rejectedSegments: Int { zones.reduce(0) { $0 + $1.rejectedSegments } }
+  /// Branches of lanes that this store issued again, since another store wrote under its identity.
+  public var forks: Int { zones.reduce(0) { $0 + $1.forks } }
   /// Assets that could not be transferred.
   public var assetProblemCount: Int { zones.reduce(0) { $0 + $1.assetProblemCount } }
   /// Whether every zone that took part has what the remote has, and the remote what it has, as far as the
@@ -78,6 +80,10 @@ public struct ZoneReport: Hashable, Sendable {
   /// Segments of this round that every replica rejects, since the log before them makes them invalid.
   /// `ReadTransaction.rejectedSegments(in:limit:)` lists those of all rounds.
   public package(set) var rejectedSegments = 0
+  /// How many branches of lanes this store issued again in this round: another store wrote under its identity, and the
+  /// remote has that one's changes under the same sequences. Both branches are kept. `ReadTransaction.forks(in:limit:)`
+  /// lists those of all rounds.
+  public package(set) var forks = 0
   /// Assets that were sent, and that the remote has now.
   public package(set) var sentAssets = 0
   /// Bytes of assets that were sent, of unfinished ones too.

@@ -281,21 +281,10 @@ package struct EffectRunner: Sendable {
       if let offset = error.neededOffset { return try await foldOne(compared(part, with: offset), &outcome) }
       var error = error
       if error.code == .fork {
-        if try await giveWay(to: segment) { return try await foldOrReject(part, &outcome) }
-        // What differs was shipped after an entry that nobody could read: the log rejects it there, and it is
-        // pending again.
-        if try store.hasSegmentsAhead(in: segment.zone),
-          try await reread(segment.zone, from: segment.offset), try await giveWay(to: segment)
-        {
-          return try await foldOrReject(part, &outcome)
-        }
-        if let contested = try await store.contestLane(of: segment.zone, by: segment) {
-          let isFormer = try store.read { try $0.isFormer(segment.writer?.replica) }
-          if isFormer, try await takeOverFormerLanes(of: segment.zone) {
-            return try await foldOrReject(part, &outcome)
-          }
-          error = contested
-        }
+        let known = try noticedForks(in: segment.zone)
+        let isSettled = try await settleFork(segment, &error)
+        outcome.report.forks += try noticedForks(in: segment.zone) - known
+        if isSettled { return try await foldOrReject(part, &outcome) }
       }
       if error.code == .mismatch, segment.isQuarantined, try await reread(segment.zone, from: segment.offset)
       {
@@ -307,6 +296,30 @@ package struct EffectRunner: Sendable {
       outcome.isForked = error.code == .fork
       return false
     }
+  }
+
+  /// Lets what is pending here give way to a segment that has other bytes under the same sequences.
+  ///
+  /// - Parameter error: gets what to tell the user, if the user must decide.
+  /// - Returns: whether the segment can be folded now.
+  private func settleFork(_ segment: RemoteSegment, _ error: inout StoreError) async throws -> Bool {
+    if try await giveWay(to: segment) { return true }
+    // What differs was shipped after an entry that nobody could read: the log rejects it there, and it is
+    // pending again.
+    if try store.hasSegmentsAhead(in: segment.zone),
+      try await reread(segment.zone, from: segment.offset), try await giveWay(to: segment)
+    {
+      return true
+    }
+    guard let contested = try await store.contestLane(of: segment.zone, by: segment) else { return false }
+    error = contested
+    guard try store.read({ try $0.isFormer(segment.writer?.replica) }) else { return false }
+    return try await takeOverFormerLanes(of: segment.zone)
+  }
+
+  /// How many branches this store has issued again in a zone, ever.
+  private func noticedForks(in zone: ZoneID) throws -> Int {
+    try store.read { try $0.forks(in: zone) }.count { $0.noticedMilliseconds != nil }
   }
 
   /// A segment with the transactions of an earlier entry, which it repeats.

@@ -264,6 +264,10 @@ public final class LogReplicator: Sendable {
         logger.warning(
           "zone \(zone.zone): \(zone.assetProblemCount) assets did not move, such as: \(problem)")
       }
+      if zone.forks > 0 {
+        logger.warning(
+          "zone \(zone.zone): another store wrote under this one's identity; both branches are kept")
+      }
       if let failure = zone.trimFailure {
         logger.warning("the log of zone \(zone.zone) was not trimmed: \(failure)")
       }

@@ -132,7 +132,8 @@ extension ZoneReport {
     let counts: [(String, Int)] = [
       ("sent", sent), ("sent segments", sentSegments), ("sent bytes", bytesSent), ("received", received),
       ("received segments", receivedSegments), ("received bytes", bytesReceived), ("conflicts", conflicts),
-      ("removed", removedTransactions), ("rejected segments", rejectedSegments), ("sent assets", sentAssets),
+      ("removed", removedTransactions), ("rejected segments", rejectedSegments), ("forks", forks),
+      ("sent assets", sentAssets),
       ("sent asset bytes", Int(assetBytesSent)), ("received assets", receivedAssets),
       ("received asset bytes", Int(assetBytesReceived)), ("asset problems", assetProblemCount),
     ]

@@ -5,7 +5,7 @@ public struct SimulationCoverage: Sendable {
     case deviceStarts, deviceStartsFailed, writes, writesFailed, losersRestored
     case rounds, roundsFailed, appended, appendedAlreadyThere, appendedToClosed
     case folded, foldedKnown, foldedBeside, conflicts, retimed
-    case zonesParked, zonesPaused, zonesRemoved, zonesFailed, zonesUnfinished, zonesUnchanged
+    case zonesParked, zonesPaused, zonesRemoved, zonesFailed, zonesUnfinished, zonesUnchanged, lanesForked
     case screensReadAgain, screensKept, forwardings
     case undone, undoneInPart, undoRefused
     case snapshotsEqual, historiesRetired, historiesCut, zonesBegunAgain, zonesBegun, logsTrimmed,

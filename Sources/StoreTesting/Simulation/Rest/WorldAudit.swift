@@ -73,6 +73,7 @@ struct WorldAudit: WorldPart {
         throw SimulationFailure(.stateIsOracles, "\(name): \(error)")
       }
       world.count(.forwardings, try transaction.forwardings(in: life.zone).count)
+      world.count(.lanesForked, try transaction.forks(in: life.zone).count { $0.noticedMilliseconds != nil })
     }
   }
 }
