@@ -32,9 +32,10 @@ struct FrameCodecTests {
   func envelopes() throws {
     for received in [nil, 0, 1, 1_631_231_046_000, UInt64.max - 1] as [UInt64?] {
       let chain = LogChain(hash: ContentHash(ofText: "chain"))
-      for (chain, headerBytes) in [(nil, 34), (chain, 70)] {
+      for (chain, headerBytes, isOfferedAgain) in [(nil, 34, false), (chain, 70, false), (chain, 70, true)] {
         let enveloped = EnvelopedBytes(
-          offset: 300, receivedMilliseconds: received, chain: chain, segment: [1, 2, 3])
+          offset: 300, receivedMilliseconds: received, chain: chain, isOfferedAgain: isOfferedAgain,
+          segment: [1, 2, 3])
         let faults = Codec.envelope.checkedFaults(of: enveloped, checked: headerBytes)
         #expect(faults.isEmpty)
         let bytes = try Codec.envelope.encode(enveloped)
@@ -43,9 +44,19 @@ struct FrameCodecTests {
           let envelope = try SegmentEnvelope.readHeader(start.span.bytes)
           #expect(envelope.offset == 300 && envelope.receivedMilliseconds == received)
           #expect(envelope.segmentBytes == 3 && envelope.chain == chain)
-          #expect(envelope.headerBytes == headerBytes)
+          #expect(envelope.headerBytes == headerBytes && envelope.isOfferedAgain == isOfferedAgain)
         }
       }
+    }
+  }
+
+  @Test("An envelope with a flag that this version does not know is a newer one")
+  func envelopeFlags() throws {
+    for bit in 0..<8 as Range<UInt8> {
+      var bytes = SegmentEnvelope.encode(
+        offset: 1, receivedMilliseconds: nil, chain: nil, segment: [UInt8]().span.bytes)
+      bytes[5] = 1 << bit
+      #expect(Codec.envelope.code(withChecksum(bytes)) == (bit == 0 ? nil : .newerFormat))
     }
   }
 

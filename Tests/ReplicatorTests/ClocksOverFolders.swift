@@ -255,6 +255,67 @@ struct ClocksOverFolders {
     try await checkEqual(peers)
   }
 
+  /// A device in 2099, which was capped, one that is right, one that has read only the first entry, and a new one.
+  private func lostWorld() async throws -> [Peer] {
+    let peers = try await peers(Self.now, Self.year2099, Self.now, Self.now)
+    try await peers[0].set("first")
+    for peer in peers[..<3] { try await peer.sync() }
+    pass(Self.minute, peers)
+    try await peers[1].set("of 2099")
+    try await peers[1].sync()
+    pass(10 * Self.minute, peers)
+    // At once: it has not seen that one.
+    try await peers[0].set("ten minutes later")
+    for peer in peers[..<2] { try await peer.sync() }
+    #expect(try await received(peers[0]) == [0, Self.minute, 11 * Self.minute])
+    pass(60 * Self.minute, peers)
+    return peers
+  }
+
+  private func expectSame(_ peers: [Peer]) async throws {
+    try await checkEqual(peers)
+    for peer in peers {
+      #expect(try peer.title() == "ten minutes later")
+      #expect(try peer.device.store.verify().isSound)
+    }
+  }
+
+  @Test("what a log has lost is offered again with the times that it stated: no later ones count, for nobody")
+  func lostAndOfferedAgain() async throws {
+    let peers = try await lostWorld()
+    let token = try #require(try peers[0].device.store.syncState().zones.first?.token)
+    for offset in 2...3 as ClosedRange<UInt64> {
+      try await objects(70).delete(.entry(of: token.incarnation, offset))
+    }
+    try await peers[2].set("later", of: "b")
+    try await peers[2].sync()
+    pass(Self.minute, peers)
+    let report = try await peers[0].sync()
+    #expect(report.zones.first?.partedAt == 2 && report.isInSync, "\(report)")
+    let times = [0, 71 * Self.minute, Self.minute, 11 * Self.minute]
+    #expect(try await received(peers[0]) == times)
+    // The new device reads only what is offered again.
+    try await expectSame(peers)
+    #expect(try await received(peers[3]) == times)
+  }
+
+  @Test("what was in an entry that was given up is offered again with the time that it stated")
+  func givenUpAndOfferedAgain() async throws {
+    let peers = try await lostWorld()
+    let token = try #require(try peers[0].device.store.syncState().zones.first?.token)
+    let name = ObjectName.entry(of: token.incarnation, 3)
+    let objects = objects(70)
+    try await objects.delete(name)
+    _ = try await objects.putIfAbsent(name, [1, 2, 3])
+    _ = try await peers[2].remote.log.amendments.quarantine(
+      EntryPlace(log: EntryPlace.Log(zone, token.incarnation), offset: 3), last: 100, note: "",
+      milliseconds: 1)
+    let report = try await peers[0].sync()
+    #expect(report.isInSync && report.sent == 1, "\(report)")
+    #expect(try await received(peers[0]) == [0, Self.minute, nil, 11 * Self.minute])
+    try await expectSame(peers)
+  }
+
   @Test("an append whose answer was lost gives the time that its entry states")
   func lostAnswer() async throws {
     let peers = try await peers(Self.now)

@@ -59,6 +59,7 @@ struct ReceiveTimesByRule {
       .entry(of: segments.incarnation, offset),
       SegmentEnvelope.encode(
         offset: offset, receivedMilliseconds: entry.received.map { UInt64($0) }, chain: nil,
+        isOfferedAgain: entry.isOfferedAgain,
         segment: segment.bytes.span.bytes)
     )
   }
@@ -122,6 +123,77 @@ struct ReceiveTimesByRule {
       }
     }
     #expect(counts[true]! > 1000 && counts[false]! > 1000)
+  }
+
+  @Test("what is offered again states what it stated before, or an earlier time, and vouches for nobody")
+  func offeredAgain() async throws {
+    let (clocks, segments) = (Clocks(), Segments())
+    let (objects, _) = try await Self.remote(clocks)
+    let empty = objects.contents
+    var kinds: [Entry] = []
+    for replica in [1, 2] as [UInt128] {
+      for newest in [Self.now, Self.year2099] {
+        for received in [nil, Self.now, Self.now - 2 * Self.hour] {
+          for isOfferedAgain in [false, true] {
+            kinds.append(
+              Entry(
+                replica: ReplicaID(rawValue: replica), newest: newest, received: received,
+                isOfferedAgain: isOfferedAgain))
+          }
+        }
+      }
+    }
+    let behind = kinds.filter(\.isOfferedAgain)
+    let logs = [[]] + kinds.map { [$0] } + kinds.flatMap { first in behind.map { [first, $0] } }
+    var counts: [Int64?: Int] = [:]
+    for log in logs {
+      var contents = empty
+      var sequences: [ReplicaID: UInt64] = [:]
+      for (index, entry) in log.enumerated() {
+        sequences[entry.replica, default: 0] += 1
+        let (name, bytes) = try Self.object(entry, UInt64(index) + 1, sequences[entry.replica]!, segments)
+        contents[name] = bytes
+      }
+      let own = ReplicaID(rawValue: 1)
+      let remote = Self.client(of: objects, clocks)
+      for newest in [Self.now, Self.year2099] {
+        var segment = try segments.segment(1, (sequences[own] ?? 0) + 1, newest)
+        for former in [nil, Self.now - Self.hour, Self.now + Self.hour, 5_000] {
+          segment.formerReceivedMilliseconds = former.map { UInt64($0) }
+          for (wall, place) in [
+            (Self.now, Self.now), (Self.now, Self.now - 2 * Self.hour), (Self.year2099, Self.now),
+          ] {
+            objects.contents = contents
+            clocks.set(wall: wall, place: place)
+            let outcome = try await remote.append(segment, after: 0)
+            let expected = NaiveReceiveTime.stated(
+              by: own, newest: newest, wall: wall, place: place, former: former, after: log)
+            guard case .appended(let found) = outcome,
+              found.receivedMilliseconds.map({ Int64($0) }) == expected
+            else {
+              Issue.record("\(log), former \(former ?? 0), wall \(wall), place \(place): \(outcome)")
+              return
+            }
+            counts[expected, default: 0] += 1
+          }
+        }
+      }
+    }
+    #expect(counts.count == 5 && counts.values.allSatisfy { $0 > 100 }, "\(counts)")
+  }
+
+  @Test("the greatest number is no time, and does not trap")
+  func greatestFormer() async throws {
+    let (clocks, segments) = (Clocks(), Segments())
+    let (_, remote) = try await Self.remote(clocks)
+    clocks.set(wall: Self.now, place: Self.now)
+    var segment = try segments.segment(1, 1, Self.now)
+    segment.formerReceivedMilliseconds = .max
+    guard case .appended(let place) = try await remote.append(segment, after: 0) else {
+      Issue.record("it was not appended")
+      return
+    }
+    #expect(place.receivedMilliseconds == UInt64(Self.now))
   }
 
   @Test("at the edges of the drift, to the millisecond", arguments: [-1, 0, 1] as [Int64])

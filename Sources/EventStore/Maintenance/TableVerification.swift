@@ -52,7 +52,9 @@ struct TableVerification {
         (11, "replicas"), (15, "replicas"):
         return count == 13
       case (3, "replicas"), (5, "replicas"), (7, "replicas"): return count == 17
-      case (9, "replicas"), (12, "replicas"), (13, "replicas"), (14, "replicas"): return count == 21
+      case (9, "replicas"), (12, "replicas"), (13, "replicas"), (14, "replicas"),
+        (16, "replicas"):
+        return count == 21
       case (2, "incarnations"), (3, "incarnations"): return count == 5
       default: return false
       }

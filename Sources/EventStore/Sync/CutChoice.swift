@@ -39,8 +39,10 @@ private struct CutChoice {
         transactions.append(bytes)
       }
       let replica = try view.replicas.identity(of: cut.replica)
+      let lane = Lane(zone: number, replica: cut.replica, epoch: cut.epoch)
       return SegmentCut(
-        header: cut.header(zone, incarnation, replica), isStored: true, transactions: transactions)
+        header: cut.header(zone, incarnation, replica), isStored: true, transactions: transactions,
+        formerReceivedMilliseconds: try view.formerTimes.time(of: lane, cut.sequences.lowerBound))
     }
     guard let lane = try nextLane(lanes, number) else { return nil }
     try checkIsOpen(lane, zone, number, token)
@@ -58,7 +60,10 @@ private struct CutChoice {
       transactions, incarnation: incarnation,
       baseProof: { try view.segments.proof(of: $0, in: number, token.incarnation) }, previousHash: previous,
       limit: limit?.incarnation == token.incarnation ? limit?.offset : nil)
-    return SegmentCut(header: header, isStored: false, transactions: transactions)
+    let name = Lane(zone: number, replica: lane.replica, epoch: lane.epoch)
+    return SegmentCut(
+      header: header, isStored: false, transactions: transactions,
+      formerReceivedMilliseconds: try view.formerTimes.time(of: name, lane.placed + 1))
   }
 
   /// The lane that is shipped next: the one whose next transaction comes first in the log. What a transaction
@@ -92,13 +97,16 @@ private struct CutChoice {
   }
 
   /// As many of a lane's next transactions as others fold at once without making their writers wait. All have the same
-  /// limit, or none: see ``BaseLimits``.
+  /// limit, or none: see ``BaseLimits``; and the same former receive time, or none: see ``FormerReceiveTimes``.
   private func proposal(
     _ lane: PendingLane, _ zone: ZoneNumber
   ) throws -> (transactions: [[UInt8]], limit: BaseNumbers?) {
     let name = Lane(zone: zone, replica: lane.replica, epoch: lane.epoch)
     let limit = try view.baseLimits.limit(of: name, lane.placed + 1)
-    let last = try view.baseLimits.last(like: lane.placed + 1, of: name, through: lane.last)
+    let next = lane.placed + 1
+    let last = try min(
+      view.baseLimits.last(like: next, of: name, through: lane.last),
+      view.formerTimes.last(like: next, of: name, through: lane.last))
     var transactions: [[UInt8]] = []
     var work = FoldWork()
     var byteCount = 0

@@ -38,6 +38,7 @@ struct LogRereading {
     if isParted { try limitBases(of: number, token.incarnation, to: first - 1) }
     let own = try storage.replicas.makeNumber(for: identity.replica)
     let written = try storage.lanes.writtenHere(in: number, row, identity)
+    try storage.formerTimes.keep(of: number, token.incarnation, from: first)
     for lane in try storage.segments.takeBack(of: number, token.incarnation, from: first) {
       let isOwn = lane.replica == own
       try storage.placements.takeBack(lane.replica, lane.epoch, of: number, token.incarnation, from: first)
@@ -164,6 +165,7 @@ struct LogRereading {
     }
     try store.clipOwnParent(of: number, row)
     try storage.lanes.removeRereading(of: number, token.incarnation, keepsHeld: rereading.isParted)
+    try storage.formerTimes.forgetPlaced(of: number, token.incarnation)
     try storage.lanes.dropShipped(of: number, token.incarnation)
     try reorder(number, token.incarnation, from: rereading.first)
     try raiseBase(of: number, to: token)

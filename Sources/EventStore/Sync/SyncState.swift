@@ -57,11 +57,17 @@ package struct SegmentCut: Hashable, Sendable {
   package var isStored: Bool
   /// The canonical bytes of its transactions.
   package var transactions: [[UInt8]]
+  /// When they were received, in milliseconds since 1970, by a former entry that the log has lost, or that was given up;
+  /// nil if none says so.
+  package var formerReceivedMilliseconds: UInt64?
 
-  package init(header: SegmentHeader, isStored: Bool, transactions: [[UInt8]]) {
+  package init(
+    header: SegmentHeader, isStored: Bool, transactions: [[UInt8]], formerReceivedMilliseconds: UInt64? = nil
+  ) {
     self.header = header
     self.isStored = isStored
     self.transactions = transactions
+    self.formerReceivedMilliseconds = formerReceivedMilliseconds
   }
 }
 

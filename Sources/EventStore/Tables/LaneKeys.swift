@@ -20,6 +20,7 @@ import OperationFormat
 // | 13, lane, last sequence (8) | varint ×3 | from a first sequence on, up to where they have seen a log: `BaseLimits` |
 // | 14, lane, sequence (8) | varint | the floor that the transaction names: `LogFloors` |
 // | 15, lane | `ReissuedLane` | what the lane was before this store issued it again |
+// | 16, lane, last sequence (8) | varint ×2 | from a first sequence on, when they were received: `FormerReceiveTimes` |
 
 /// The kinds of rows of `replicas` that belong to a zone: the first byte of their keys.
 enum LaneRowKind: UInt8, CaseIterable {
@@ -39,6 +40,7 @@ enum LaneRowKind: UInt8, CaseIterable {
   case baseLimits = 13
   case floors = 14
   case reissuedLanes = 15
+  case formerTimes = 16
 }
 
 extension TableKey {

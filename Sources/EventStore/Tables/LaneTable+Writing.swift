@@ -42,7 +42,9 @@ extension LaneTable where Source == TableStorage {
     guard try placements.lastPlaced(replica, epoch, in: zone, incarnation) >= last else { return }
     _ = try transaction.delete(key.span, in: tables.replicas)
     _ = try transaction.delete(TableKey.heldLane(zone, replica, epoch).span, in: tables.replicas)
-    try removeContest(of: Lane(zone: zone, replica: replica, epoch: epoch))
+    let lane = Lane(zone: zone, replica: replica, epoch: epoch)
+    try removeContest(of: lane)
+    try source.formerTimes.forget(lane)
   }
 
   /// Closes a lane at an offset, unless it is closed at an earlier one. Its placements from the offset on are

@@ -31,6 +31,7 @@ extension TableReading {
   @inline(__always) var segments: SegmentTable<Self> { SegmentTable(source: self) }
   @inline(__always) var placements: PlacementTable<Self> { PlacementTable(source: self) }
   @inline(__always) var baseLimits: BaseLimits<Self> { BaseLimits(source: self) }
+  @inline(__always) var formerTimes: FormerReceiveTimes<Self> { FormerReceiveTimes(source: self) }
   @inline(__always) var log: LogTable<Self> { LogTable(source: self) }
   @inline(__always) var rows: RowTable<Self> { RowTable(source: self) }
   @inline(__always) var states: StateTable<Self> { StateTable(source: self) }

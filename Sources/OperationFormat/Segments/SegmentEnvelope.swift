@@ -13,6 +13,9 @@ package struct SegmentEnvelope: Hashable, Sendable {
   /// The log's chain at the offset; nil in an envelope of version 1, which an earlier program
   /// wrote, or a writer that could not read the entry before.
   package var chain: LogChain?
+  /// Whether its transactions were in an entry before, which the log has lost, or which was given up. Then the time is not
+  /// later than what that entry stated, and says nothing about the remote's clock.
+  package var isOfferedAgain = false
   /// The size of the segment, in bytes.
   package var segmentBytes: Int
 
@@ -20,6 +23,8 @@ package struct SegmentEnvelope: Hashable, Sendable {
   package var headerBytes: Int { chain == nil ? Self.firstHeaderBytes : Self.headerBytesMax }
   /// That of version 1, which has no chain.
   private static let firstHeaderBytes = 4 + 2 + 3 * 8 + Framing.checksumBytes
+  /// The only flag.
+  private static let offeredAgain: UInt8 = 1
 
   /// Returns a segment in its envelope.
   ///
@@ -28,10 +33,12 @@ package struct SegmentEnvelope: Hashable, Sendable {
   ///   - receivedMilliseconds: when it was received, in milliseconds since 1970, if the remote records that;
   ///     not the greatest number.
   ///   - chain: the log's chain at the offset; nil writes an envelope of version 1.
+  ///   - isOfferedAgain: whether its transactions were in an entry before.
   ///   - segment: a whole segment's bytes, which are not checked.
   /// - Complexity: O(n)
   package static func encode(
-    offset: UInt64, receivedMilliseconds: UInt64?, chain: LogChain?, segment: RawSpan
+    offset: UInt64, receivedMilliseconds: UInt64?, chain: LogChain?, isOfferedAgain: Bool = false,
+    segment: RawSpan
   ) -> [UInt8] {
     precondition(offset > 0, "offsets count from 1")
     precondition(receivedMilliseconds != .max, "the greatest number is not a time")
@@ -40,7 +47,7 @@ package struct SegmentEnvelope: Hashable, Sendable {
     writer.reserve(headerBytesMax + segment.byteCount)
     writer.append(magic: FrameKind.envelope.magic)
     writer.append(chain == nil ? 1 : SegmentFormat.envelopeVersion)
-    writer.append(0)  // flags
+    writer.append(isOfferedAgain ? offeredAgain : 0)
     writer.append(littleEndian: offset)
     writer.append(littleEndian: receivedMilliseconds.map { $0 + 1 } ?? 0)
     writer.append(littleEndian: UInt64(segment.byteCount))
@@ -76,10 +83,11 @@ package struct SegmentEnvelope: Hashable, Sendable {
     var whole = ByteReader(bytes)
     try whole.readMagic(.envelope, "envelope")
     let version = try whole.readUInt8("envelope.version")
+    let flags = try whole.readUInt8("envelope.flags")
     _ = try whole.readBytes(firstHeaderBytes - whole.position, "envelope")
     var reader = try Framing.open(
       bytes.extracting(0..<firstHeaderBytes), .envelope, versions: 1...SegmentFormat.envelopeVersion,
-      "envelope")
+      flagsMask: offeredAgain, "envelope")
     let offset = try reader.readOffset("envelope.offset")
     let received = try reader.readLittleEndian("envelope.receivedMilliseconds", as: UInt64.self)
     let countStart = reader.position
@@ -91,7 +99,7 @@ package struct SegmentEnvelope: Hashable, Sendable {
     }
     var envelope = SegmentEnvelope(
       offset: offset, receivedMilliseconds: received == 0 ? nil : received - 1,
-      segmentBytes: Int(byteCount))
+      isOfferedAgain: flags == offeredAgain, segmentBytes: Int(byteCount))
     if version > 1 {
       envelope.chain = LogChain(hash: try ContentHash.read(from: &whole, "envelope.chain"))
       _ = try whole.readBytes(Framing.checksumBytes, "envelope")

@@ -13,7 +13,7 @@
 /// |---|---|
 /// | 4 | magic: `TRLE` |
 /// | 1 | version: 2, or 1 |
-/// | 1 | flags: 0 |
+/// | 1 | flags: 1 if its transactions are offered again: the time is then that of a former entry, or an earlier one |
 /// | 8 | offset in the zone's log, from 1, little-endian |
 /// | 8 | milliseconds since 1970 of its first arrival, plus 1; 0 for none; little-endian |
 /// | 8 | byte count of the segment, little-endian |

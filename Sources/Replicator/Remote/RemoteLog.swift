@@ -74,6 +74,8 @@ public protocol RemoteLog: Sendable {
 
   /// Appends a segment to its zone's log, unless the log has it.
   ///
+  /// A remote that keeps receive times states none that is later than ``PackedSegment/formerReceivedMilliseconds``.
+  ///
   /// - Parameters:
   ///   - segment: a whole segment. Its header names the incarnation, and the zone without its owner.
   ///   - token: the zone, and the last offset that the caller has compared: the segment is not at or before

@@ -37,12 +37,14 @@ package enum SegmentPacker {
       header.codec = codec
       header.packedBytes = UInt64(packed.count)
       let bytes = try SegmentFrame.encode(header, packedBody: packed.span.bytes)
-      return PackedSegment(header: header, bytes: bytes)
+      return PackedSegment(
+        header: header, bytes: bytes, formerReceivedMilliseconds: cut.formerReceivedMilliseconds)
     }
     header.codec = .none
     header.packedBytes = header.unpackedBytes
     let bytes = try SegmentFrame.encode(header, packedBody: body.span)
-    return PackedSegment(header: header, bytes: bytes)
+    return PackedSegment(
+      header: header, bytes: bytes, formerReceivedMilliseconds: cut.formerReceivedMilliseconds)
   }
 
   /// The packed body; nil if it would not be smaller.

@@ -9,9 +9,12 @@ package enum NaiveReceiveTime {
     package var newest: Int64
     /// When it was received, in milliseconds since 1970; nil if it does not say.
     package var received: Int64?
+    /// Whether its transactions were in an entry before.
+    package var isOfferedAgain: Bool
 
-    package init(replica: ReplicaID, newest: Int64, received: Int64?) {
+    package init(replica: ReplicaID, newest: Int64, received: Int64?, isOfferedAgain: Bool = false) {
       (self.replica, self.newest, self.received) = (replica, newest, received)
+      self.isOfferedAgain = isOfferedAgain
     }
 
     /// The receive time lowers its timestamp.
@@ -28,15 +31,23 @@ package enum NaiveReceiveTime {
   ///   - replica, newest: whose changes it has, and the time of the newest one.
   ///   - wall: the wall clock of who writes it.
   ///   - place: the clock of the place.
+  ///   - former: what an entry stated that had its transactions before; nil for none.
   ///   - log: all entries before it.
   package static func stated(
-    by replica: ReplicaID, newest: Int64, wall: Int64, place: Int64, after log: [Entry]
+    by replica: ReplicaID, newest: Int64, wall: Int64, place: Int64, former: Int64? = nil, after log: [Entry]
+  ) -> Int64? {
+    [former, stated(by: replica, newest: newest, wall: wall, place: place, log)].compactMap { $0 }.min()
+  }
+
+  private static func stated(
+    by replica: ReplicaID, newest: Int64, wall: Int64, place: Int64, _ log: [Entry]
   ) -> Int64? {
     let entry = Entry(replica: replica, newest: newest, received: place)
     if !entry.isCapped { return wall <= place + fiveMinutes ? place : nil }
     let asked = log.suffix(256)
     // The last entry that says anything.
     let last = asked.lastIndex { other in
+      if other.isOfferedAgain { return false }
       if other.replica == replica { return other.isCapped }
       return other.received == nil || other.isCapped || other.isAgreement
     }

@@ -41,6 +41,29 @@ enum RemoteAppendChecks {
       }
       try trial.expect(found, places, "the places")
     },
+    Check("What is offered again states no later receive time than before") { trial in
+      var maker = trial.maker(try await trial.create())
+      let now = try await trial.append(try maker.next()).receivedMilliseconds
+      // A remote without a clock may state none.
+      guard let now else { return }
+      let day: UInt64 = 86_400_000
+      for former in [now &- day, 5_000, now &+ 1000 * day] where former != .max {
+        var segment = try maker.next()
+        segment.formerReceivedMilliseconds = former
+        let place = try await trial.append(segment)
+        guard let received = place.receivedMilliseconds, received <= former,
+          former > now || received == former
+        else {
+          throw trial.failure(
+            "\(place.receivedMilliseconds.map { "\($0)" } ?? "none") was stated after \(former)")
+        }
+        // It is the same segment for all that.
+        segment.formerReceivedMilliseconds = nil
+        try trial.expect(try await trial.outcome(segment), .alreadyThere(place), "the outcome")
+        let read = try await trial.readAll(maker.incarnation, door: 1).segments
+        try trial.expect(read.last?.receivedMilliseconds, received, "the time that is read")
+      }
+    },
     Check("Other content under the same sequences is a fork, and is not appended") { trial in
       var maker = trial.maker(try await trial.create())
       _ = try await trial.append(try maker.next())

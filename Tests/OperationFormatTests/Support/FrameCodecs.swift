@@ -12,6 +12,7 @@ struct EnvelopedBytes: Equatable {
   var offset: UInt64
   var receivedMilliseconds: UInt64?
   var chain: LogChain?
+  var isOfferedAgain = false
   var segment: [UInt8]
 }
 
@@ -91,12 +92,12 @@ extension Codec where Thing == EnvelopedBytes {
         let (envelope, segment) = try SegmentEnvelope.read(bytes.span.bytes)
         return EnvelopedBytes(
           offset: envelope.offset, receivedMilliseconds: envelope.receivedMilliseconds,
-          chain: envelope.chain, segment: Array(bytes[segment]))
+          chain: envelope.chain, isOfferedAgain: envelope.isOfferedAgain, segment: Array(bytes[segment]))
       },
       encode: { (enveloped) throws(FormatError) in
         SegmentEnvelope.encode(
           offset: enveloped.offset, receivedMilliseconds: enveloped.receivedMilliseconds,
-          chain: enveloped.chain,
+          chain: enveloped.chain, isOfferedAgain: enveloped.isOfferedAgain,
           segment: enveloped.segment.span.bytes)
       })
   }

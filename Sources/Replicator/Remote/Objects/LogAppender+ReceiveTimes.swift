@@ -16,11 +16,14 @@ extension LogAppender {
     func place(_ received: UInt64?) -> SegmentPlace {
       SegmentPlace(offset: offset, receivedMilliseconds: received, chain: chain)
     }
+    let isOfferedAgain = segment.formerReceivedMilliseconds != nil
     let wallMilliseconds: @Sendable () -> Int64
     switch clock {
     case .none, .keeper:
-      let received: UInt64? = if case .keeper(let milliseconds) = clock { milliseconds() } else { nil }
-      let isPut = try await objects.putIfAbsent(name, bytes(segment, offset, received, chain))
+      let now: UInt64? = if case .keeper(let milliseconds) = clock { milliseconds() } else { nil }
+      let received = segment.stated(now)
+      let isPut = try await objects.putIfAbsent(
+        name, bytes(segment, offset, received, chain, isOfferedAgain: isOfferedAgain))
       return (isPut, place(received))
     case .place(let wall): wallMilliseconds = wall
     }
@@ -28,14 +31,14 @@ extension LogAppender {
     while true {
       let rule = ReceiveTimeRule(wallMilliseconds: wallMilliseconds(), witness: witness)
       let put = try await objects.putIfAbsent(name) { [self] time in
-        guard case .states(let received) = rule.verdict(on: segment.header, at: time) else { return nil }
-        return bytes(segment, offset, received, chain)
+        guard case .states(let received) = rule.verdict(on: segment, at: time) else { return nil }
+        return bytes(segment, offset, received, chain, isOfferedAgain: isOfferedAgain)
       }
       switch put {
       case .exists: return (false, place(nil))
       case .put(let time):
         seen.note(time)
-        guard case .states(let received) = rule.verdict(on: segment.header, at: time) else { continue }
+        guard case .states(let received) = rule.verdict(on: segment, at: time) else { continue }
         return (true, place(received))
       case .declined(let time):
         seen.note(time)

@@ -137,7 +137,9 @@ struct LogAppender: Sendable {
     if !isAmended {
       _ = try await objects.putIfAbsent(
         .entry(of: token.incarnation, place.offset),
-        bytes(segment, place.offset, place.receivedMilliseconds, place.chain))
+        bytes(
+          segment, place.offset, place.receivedMilliseconds, place.chain, isOfferedAgain: found.isOfferedAgain
+        ))
     }
     return outcome
   }
@@ -155,10 +157,11 @@ struct LogAppender: Sendable {
   }
 
   func bytes(
-    _ segment: PackedSegment, _ offset: UInt64, _ received: UInt64?, _ chain: LogChain?
+    _ segment: PackedSegment, _ offset: UInt64, _ received: UInt64?, _ chain: LogChain?, isOfferedAgain: Bool
   ) -> [UInt8] {
     SegmentEnvelope.encode(
-      offset: offset, receivedMilliseconds: received, chain: chain, segment: segment.bytes.span.bytes)
+      offset: offset, receivedMilliseconds: received, chain: chain, isOfferedAgain: isOfferedAgain,
+      segment: segment.bytes.span.bytes)
   }
 
   // MARK: Seals

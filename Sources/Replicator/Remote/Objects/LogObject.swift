@@ -29,7 +29,8 @@ enum LogObject {
       try check(header, zone, incarnation)
       return .segment(
         SegmentHead(
-          header: header, receivedMilliseconds: envelope.receivedMilliseconds, chain: envelope.chain))
+          header: header, receivedMilliseconds: envelope.receivedMilliseconds, chain: envelope.chain,
+          isOfferedAgain: envelope.isOfferedAgain))
     } catch {
       throw .damaged(.damagedSegment, name, error)
     }

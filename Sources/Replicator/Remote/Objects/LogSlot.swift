@@ -14,4 +14,6 @@ struct SegmentHead: Sendable {
   var header: SegmentHeader
   var receivedMilliseconds: UInt64?
   var chain: LogChain?
+  /// Whether its transactions were in an entry before.
+  var isOfferedAgain = false
 }

@@ -12,6 +12,9 @@ internal import OperationFormat
 /// 2. One that would cap the segment is stated if another replica vouches for the place, and the place's clock has
 ///    not gone back since: see ``SegmentHead/testimony(to:)``. That the own clock agrees with the place's is not enough:
 ///    on a local disk they are one clock, and it may have gone back since the changes were made.
+///
+/// What is offered again was received before: its entry states the time that the former one stated, unless the rule would
+/// state an earlier one.
 struct ReceiveTimeRule: Sendable {
   private static let maxDrift = HybridClock.maxDriftMilliseconds
 
@@ -38,6 +41,18 @@ struct ReceiveTimeRule: Sendable {
   var witness = Witness.unasked
 
   /// What the entry of a segment states.
+  ///
+  /// - Parameter time: as below.
+  func verdict(on segment: PackedSegment, at time: UInt64?) -> Verdict {
+    // No rule states an earlier one then: the log need not be asked.
+    if let former = segment.stated(nil), former <= time ?? .max { return .states(former) }
+    switch verdict(on: segment.header, at: time) {
+    case .asksLog: return .asksLog
+    case .states(let received): return .states(segment.stated(received))
+    }
+  }
+
+  /// What the entry of a segment states that is offered for the first time.
   ///
   /// - Parameter time: the place's time, in milliseconds since 1970, at most `Int64.max`; nil if it has no clock.
   func verdict(on header: SegmentHeader, at time: UInt64?) -> Verdict {
@@ -72,14 +87,25 @@ extension SegmentHead {
   /// `maxDrift` of that: two clocks agreed. It denies if it states none, or one that caps it: then its writer's clock
   /// did not agree. Older changes, such as those made offline, say nothing.
   ///
-  /// An entry of the same replica says nothing, but for one that was capped: another has vouched then.
+  /// An entry of the same replica says nothing, but for one that was capped: another has vouched then. Nor does one whose
+  /// transactions are offered again: its time is of before.
   func testimony(to writer: ReplicaID) -> ClockTestimony {
+    if isOfferedAgain { return .nothing }
     if header.replica == writer {
       return receivedMilliseconds.map { header.isCapped(at: $0) } ?? false ? .vouches : .nothing
     }
     guard let received = receivedMilliseconds, !header.isCapped(at: received) else { return .denies }
     let newest = header.timestamps.upperBound.milliseconds
     return received <= newest &+ HybridClock.maxDriftMilliseconds ? .vouches : .nothing
+  }
+}
+
+extension PackedSegment {
+  /// The receive time that an entry states which would state one for the segment, if that is offered for the first time.
+  func stated(_ received: UInt64?) -> UInt64? {
+    // The greatest number is not a time.
+    guard let former = formerReceivedMilliseconds, former < .max else { return received }
+    return min(former, received ?? .max)
   }
 }
 
