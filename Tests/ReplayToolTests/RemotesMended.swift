@@ -237,6 +237,36 @@ struct RemotesMended {
     #expect(await sync("a").exit == 0)
   }
 
+  @Test("others have added an event where one was lost: the command says how the store reads the list again")
+  func listIsOther() async throws {
+    try await shipped()
+    try FileManager.default.removeItem(atPath: "\(folder)/\(ObjectName.zoneEvent(1))")
+    // Another store, which has not read that event, makes a zone.
+    let store = try ShoppingStore.open(path("b"), TestClock(ShoppingStore.start), SharedBits(20))
+    try await store.write { tx in
+      let zone = ZoneID(name: "later")
+      try tx.createZone(zone)
+      try tx.create(RecordID(zone: zone, name: "one"), type: "note", fields: ["n": 1])
+    }
+    store.close()
+    let other = await sync("b", "--attach", "later", seed: 21)
+    #expect(other.exit == 0, "\(other)")
+    let mended = await run("remote", remote, "--repair", path("a"))
+    #expect(mended.exit == 1 && mended.output.hasPrefix("put back  @2\n"), "\(mended)")
+    #expect(mended.output.contains("The list of zones is another one than the store has read"), "\(mended)")
+    #expect(mended.output.contains(" --reread notes@4`"), "\(mended)")
+    #expect(await sync("a").exit != 0)
+    let read = await sync("a", "--reread", "notes@4")
+    #expect(read.exit == 0, "\(read)")
+    let again = await run("remote", remote, "--repair", path("a"))
+    #expect(again.exit == 0 && again.output.hasSuffix("\nsound\n"), "\(again)")
+    for (name, seed) in [("b", 22), ("a", 23)] as [(String, UInt64)] {
+      #expect(await sync(name, seed: seed).exit == 0)
+    }
+    let digests = (await digest("a"), await digest("b"))
+    #expect(digests.0 == digests.1 && digests.0.contains("notes") && digests.0.contains("later"))
+  }
+
   @Test("an event whose zone was created again is not put back: readers would lose the new log")
   func madeAgain() async throws {
     try await shipped()

@@ -182,4 +182,118 @@ struct EventsThatAreLost {
     #expect(try await world.repair(from: bob).isEmpty)
     world.close()
   }
+
+  /// The world, in which zones were made, deleted and made again since a copy was made: then the copy is put back.
+  private func olderCopy(
+    _ kind: RemotePlace.Kind, _ parent: String
+  ) async throws -> (world: World, events: [UInt64: [UInt8]]) {
+    var world = try await world(kind, parent)
+    let copy = try await world.place.copy()
+    let (ann, bob) = (world.devices[0], world.devices[1])
+    // One in which nothing is written, one that is deleted, and one that is deleted and made again.
+    let empty = ZoneID(name: "empty")
+    try await ann.store.write { tx in
+      try tx.createZone(empty)
+      try tx.attachZone(empty)
+    }
+    try await settle([ann, bob], world.place.remote)
+    try await bob.store.write { [others] in try $0.detachZone(others[1]) }
+    try await ann.store.write { [others] in
+      for zone in others { try $0.deleteZone(zone) }
+    }
+    try await settle([ann, bob], world.place.remote)
+    try await bob.store.write { [others] in try $0.attachZone(others[1]) }
+    try await settle([bob, ann], world.place.remote)
+    var events: [UInt64: [UInt8]] = [:]
+    while let bytes = try await world.place.get(.zoneEvent(UInt64(events.count) + 4)) {
+      events[UInt64(events.count) + 4] = bytes
+    }
+    var kinds: [ZoneEvent.Kind] = []
+    for (_, bytes) in events.sorted(by: { $0.key < $1.key }) {
+      kinds.append(try ZoneEvent.read(bytes.span.bytes).event.kind)
+    }
+    #expect(kinds == [.created, .deleted, .deleted, .reopened], "\(kinds)")
+    try await world.place.restore(copy)
+    world.events = []
+    return (world, events)
+  }
+
+  private func expectWentBack(_ world: World) async throws {
+    let before = try await world.place.copy()
+    for device in world.devices.prefix(2) {
+      let failure = await #expect(throws: SyncFailure.self) { try await device.sync(world.place.remote) }
+      #expect(failure?.code == "wentBack" && failure?.hint.contains("--repair STORE") ?? false)
+    }
+    // Nothing is written there.
+    #expect(try await world.place.copy() == before)
+  }
+
+  @Test(
+    "All events come back as they were: of zones that were made, deleted, and made again since",
+    arguments: RemotePlace.Kind.allCases, [0, 1])
+  func allKinds(kind: RemotePlace.Kind, first: Int) async throws {
+    let scratch = TemporaryDirectory()
+    let (world, events) = try await olderCopy(kind, scratch.path)
+    try await expectWentBack(world)
+    let steps = try await world.repair(from: world.devices[first])
+    #expect(putBack(steps) == events.keys.sorted() && steps.allSatisfy { $0.outcome == .putBack }, "\(steps)")
+    for (offset, bytes) in events { #expect(try await world.place.get(.zoneEvent(offset)) == bytes) }
+    let problems = try await world.audit().problems
+    #expect(problems.isEmpty, "\(problems)")
+    // Each store may do it, and again.
+    for device in world.devices { #expect(try await world.repair(from: device).isEmpty) }
+    try await settle(world.devices, world.place.remote)
+    try await expectAgreement(world.devices, world.place.remote)
+    let zones = try world.new.store.read { try $0.zones() }.map(\.name)
+    #expect(Set(zones) == ["notes", "empty", "play"], "\(zones)")
+    world.close()
+  }
+
+  @Test(
+    "A repair that was cut short after any event is ended by the other store",
+    arguments: 4...7 as ClosedRange<UInt64>)
+  func cutShort(first: UInt64) async throws {
+    let scratch = TemporaryDirectory()
+    let (world, events) = try await olderCopy(.folder, scratch.path)
+    try await expectWentBack(world)
+    _ = try await world.repair(from: world.devices[0])
+    try await world.lose(first...7)
+    try await expectWentBack(world)
+    let steps = try await world.repair(from: world.devices[1])
+    #expect(putBack(steps) == Array(first...7), "\(steps)")
+    for (offset, bytes) in events { #expect(try await world.place.get(.zoneEvent(offset)) == bytes) }
+    #expect(try await world.audit().problems.isEmpty)
+    try await settle(world.devices, world.place.remote)
+    try await expectAgreement(world.devices, world.place.remote)
+    world.close()
+  }
+
+  @Test("If others have added events since, the store is told to read the list again, which removes nothing")
+  func listIsOther() async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(.folder, scratch.path)
+    try await world.lose(3...3)
+    try await world.new.set("title", of: "made", to: 1, in: ZoneID(name: "later"))
+    try await world.new.sync(world.place.remote)
+    let remote = try #require(world.place.remote as? any LogOfObjects)
+    for device in world.devices.prefix(2) {
+      #expect(putBack(try await world.repair(from: device)) == (device === world.devices[0] ? [4] : []))
+      let names = try device.recordNames()
+      let place = try #require(try await RemoteRepair(remote, from: device.store).rereading())
+      let failure = await #expect(throws: SyncFailure.self) { try await device.sync(world.place.remote) }
+      #expect(failure?.code == "wentBack")
+      #expect(try await device.store.beginRereading(place.zone, from: place.offset) == place.offset)
+      for isLast in [false, true] {
+        let report = try await device.sync(world.place.remote)
+        #expect(report.zones.allSatisfy { $0.removedTransactions == 0 }, "\(report)")
+        if isLast { #expect(report.isInSync, "\(report)") }
+      }
+      #expect(try device.recordNames().isSuperset(of: names))
+      #expect(try await RemoteRepair(remote, from: device.store).rereading() == nil)
+    }
+    try await settle(world.devices, world.place.remote)
+    try await expectAgreement(world.devices, world.place.remote)
+    #expect(try world.new.digests().count == 4)
+    world.close()
+  }
 }

@@ -56,6 +56,7 @@ struct TableVerification {
         (16, "replicas"):
         return count == 21
       case (2, "incarnations"), (3, "incarnations"): return count == 5
+      case (4, "incarnations"): return count == 9
       default: return false
       }
     default: return true

@@ -76,3 +76,14 @@ extension ReadTransaction {
       chain: try view.segments.tokenChain(at: token.offset, in: number, token.incarnation))
   }
 }
+
+extension ReadTransaction {
+  /// The events of the remote's list of zones after an offset, up to the store's token; nil if it does not know all of
+  /// them, or has not read so far.
+  ///
+  /// - Throws: ``StoreError`` `damaged`.
+  package func zoneEvents(after offset: UInt64) throws -> [ZoneEvent]? {
+    guard let token = try view.meta.databaseToken(), offset <= token.offset else { return nil }
+    return try view.zoneEvents.events(after: offset, through: token.offset)
+  }
+}

@@ -22,11 +22,11 @@ struct ZoneCatalog {
   // MARK: The list of zones
 
   func apply(
-    _ events: [ZoneEvent], _ later: [ZoneEvent], _ start: UInt64, _ token: DatabaseToken,
+    _ page: [ZoneEvent], _ later: [ZoneEvent], _ start: UInt64, _ token: DatabaseToken,
     _ chosen: Set<ZoneID>?, _ answers: [IncarnationID: ZoneEndAnswer] = [:]
   ) throws -> ZoneListReport {
     var report = ZoneListReport()
-    var events = events + later
+    var events = page + later
     if let stored = try storage.meta.databaseToken() {
       guard stored.remote == token.remote else {
         throw StoreError(
@@ -43,6 +43,7 @@ struct ZoneCatalog {
       // The store has left the remote since the page was asked for.
       return report
     }
+    try storage.zoneEvents.keep(page, after: start, through: token.offset)
     // A zone that the same page deletes is not created: a local zone of that name may be another one, made
     // since.
     events = Self.withoutOutdated(events)

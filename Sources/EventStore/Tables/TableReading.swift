@@ -32,6 +32,7 @@ extension TableReading {
   @inline(__always) var placements: PlacementTable<Self> { PlacementTable(source: self) }
   @inline(__always) var baseLimits: BaseLimits<Self> { BaseLimits(source: self) }
   @inline(__always) var formerTimes: FormerReceiveTimes<Self> { FormerReceiveTimes(source: self) }
+  @inline(__always) var zoneEvents: ZoneEventTable<Self> { ZoneEventTable(source: self) }
   @inline(__always) var log: LogTable<Self> { LogTable(source: self) }
   @inline(__always) var rows: RowTable<Self> { RowTable(source: self) }
   @inline(__always) var states: StateTable<Self> { StateTable(source: self) }

@@ -87,12 +87,12 @@ struct RemoteCommand: ReplayCommand {
       remote = FolderRemote(objects, isReadOnly: true)
     }
     let identity = try await remote.identity()
-    var steps: [RemoteRepair.Step] = []
+    var repaired: RepairOfRemote.Done?
     var givenUp: EntryPlace?
     if let source {
-      let others: [String]
-      (others, steps) = try await source.run(remote, console)
-      made += others
+      let done = try await source.run(remote, console)
+      made += done.made
+      repaired = done
     } else if let place {
       givenUp = try await place.giveUp(remote, note: note ?? "", console)
     }
@@ -112,8 +112,9 @@ struct RemoteCommand: ReplayCommand {
         "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
         hint: "run the command without --zone to see the remote's zones", exit: .input)
     }
+    let steps = repaired?.steps ?? []
     let advice = RemoteAdvice(
-      audit, remote: address, givenUp: givenUp, steps: repair.map { ($0, steps) }
+      audit, remote: address, givenUp: givenUp, repair: repaired.map { (repair ?? "", $0) }
     ).lines
     if json {
       let repair = source == nil ? nil : (made: made, steps: steps)
@@ -126,6 +127,6 @@ struct RemoteCommand: ReplayCommand {
       .print(console.output)
     }
     let isDone = steps.allSatisfy { $0.outcome == .putBack }
-    return audit.problems.isEmpty && isDone ? nil : .problem
+    return audit.problems.isEmpty && isDone && repaired?.rereading == nil ? nil : .problem
   }
 }

@@ -25,11 +25,16 @@ struct RepairOfRemote {
     }
   }
 
-  /// - Returns: the lost folders and manifests of assets that were made again, and the steps that were done
-  ///   besides.
-  func run(
-    _ remote: FolderRemote, _ console: Console
-  ) async throws -> (made: [String], steps: [RemoteRepair.Step]) {
+  /// What was done.
+  struct Done {
+    /// The lost folders and manifests of assets that were made again.
+    var made: [String]
+    var steps: [RemoteRepair.Step]
+    /// Where the store is to read again, since the list of zones is another one than it has read.
+    var rereading: (zone: ZoneID, offset: UInt64)?
+  }
+
+  func run(_ remote: FolderRemote, _ console: Console) async throws -> Done {
     let opened = try StoreOptions.parse([store]).openForReading(console)
     defer { opened.close() }
     var made: [String] = []
@@ -52,6 +57,8 @@ struct RepairOfRemote {
     }
     try await repair.repairLogs(audit)
     try await repair.repairManifests(audit)
-    return (made.map { "\($0)/" } + repair.manifests.map(\.description), repair.steps)
+    return Done(
+      made: made.map { "\($0)/" } + repair.manifests.map(\.description), steps: repair.steps,
+      rereading: try await repair.rereading())
   }
 }

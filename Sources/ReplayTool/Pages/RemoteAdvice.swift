@@ -10,10 +10,10 @@ struct RemoteAdvice {
   /// - Parameters:
   ///   - remote: its address, as the user gave it.
   ///   - givenUp: the entry that this command gave up.
-  ///   - steps: the steps of this command's repair, and the store that it used.
+  ///   - repair: what this command's repair did, and the store that it used.
   init(
     _ audit: RemoteAudit, remote: String, givenUp: EntryPlace? = nil,
-    steps: (store: String, steps: [RemoteRepair.Step])? = nil
+    repair: (store: String, done: RepairOfRemote.Done)? = nil
   ) {
     let remote = remote.argument
     self.remote = remote
@@ -54,8 +54,14 @@ struct RemoteAdvice {
           + "store's assets."
       )
     }
-    for step in steps?.steps ?? [] {
-      guard step.outcome == .replaced, let zone = step.place.log?.zone, let store = steps?.store else {
+    if let (store, done) = repair, let (zone, offset) = done.rereading {
+      lines.append(
+        "The list of zones is another one than the store has read: others have added events since some were lost. If the "
+          + "remote is right, the store reads the list again: \(reread(store, zone, offset)). That removes nothing."
+      )
+    }
+    for step in repair?.done.steps ?? [] {
+      guard step.outcome == .replaced, let zone = step.place.log?.zone, let store = repair?.store else {
         continue
       }
       lines.append(

@@ -91,16 +91,16 @@ package struct RemoteRepair: Sendable {
     }
   }
 
-  /// Puts the lost end of the list of zones back: the event of each log that the store has read from, or
-  /// written to, and that no event names. If nothing of such a log exists, the remote went back to before the
-  /// zone was made, or is a new one that replaces a lost one.
+  /// Puts the lost end of the list of zones back: all events that the store has read; or, if it does not know them all, the
+  /// event of each log that it syncs, and that no event names. If nothing of such a log exists, the remote went back to
+  /// before the zone was made, or is a new one that replaces a lost one.
   ///
   /// Zone, incarnation, offset and the event before it determine an event. If the store's token determines
   /// their order, the bytes are those that were lost. Otherwise the events are new.
   package mutating func addLostEvents() async throws {
+    try await putReadEventsBack()
     let logs = try store.syncState().zones.compactMap { state in
-      state.attachment == .attached && state.token?.offset ?? 0 > 0
-        ? state.token.map { EntryPlace.Log(state.zone, $0.incarnation) } : nil
+      state.attachment == .attached ? state.token.map { EntryPlace.Log(state.zone, $0.incarnation) } : nil
     }
     let lost = try await lostEvents(of: logs)
     guard !lost.isEmpty else { return }
@@ -121,6 +121,52 @@ package struct RemoteRepair: Sendable {
         try await remote.createZone(log.zone, proposing: log.incarnation) == log.incarnation
       else { continue }
       if let offset = try await offset(of: log, after: end) { note(EntryPlace(offset: offset), .putBack) }
+    }
+  }
+
+  /// Where the store is to read again, with its list of zones, if that is not the one that the remote has now: others have
+  /// added events where some were lost, or the store does not know which were. Reading a zone again behind what was read of
+  /// it removes nothing.
+  ///
+  /// - Returns: a zone that the store syncs, and an offset of its log; nil if the store can read on.
+  package func rereading() async throws -> (zone: ZoneID, offset: UInt64)? {
+    let state = try store.syncState()
+    guard let token = state.databaseToken, token.offset > 0,
+      let read = state.zones.lazy.filter({ $0.attachment == .attached }).compactMap(\.token).first
+    else { return nil }
+    switch try await events.read(token.offset) {
+    case .event(_, _, token.hash)?, .tombstone?, .unreadable?: return nil
+    case .event?, nil: return (read.zone, read.offset + 1)
+    }
+  }
+
+  /// Puts all events back that the list has lost at its end, if the store has read just them behind the list's last one:
+  /// also those of zones that it does not have, and of deletions. The hash in its token proves it.
+  ///
+  /// A log whose deletion is put back is sealed first, as by the deletion. If this is cut short there, the next reader adds
+  /// the same event.
+  private mutating func putReadEventsBack() async throws {
+    guard let token = try store.syncState().databaseToken else { return }
+    let (end, isWhole) = try await remote.zones.read().read { ($0.token, $0.unreadable.isEmpty) }
+    guard isWhole, end.offset < token.offset,
+      let events = try store.read({ try $0.zoneEvents(after: end.offset) })
+    else { return }
+    var (lost, hash): ([(event: ZoneEvent, bytes: [UInt8])], ContentHash) = ([], end.hash)
+    for event in events {
+      let bytes = try event.encode(at: end.offset + UInt64(lost.count) + 1, after: hash)
+      hash = ContentHash(of: bytes.span.bytes)
+      lost.append((event, bytes))
+    }
+    guard hash == token.hash else { return }
+    let last = Dictionary(lost.map { ($0.event.incarnation, $0.event.kind) }, uniquingKeysWith: { $1 })
+    for (index, (event, bytes)) in lost.enumerated() {
+      let place = EntryPlace(offset: end.offset + UInt64(index) + 1)
+      // Two adjacent lost events look like the list's end.
+      if case .readable = try await remote.amendments.state(of: place) { continue }
+      if event.kind == .deleted, last[event.incarnation] == .deleted {
+        try await remote.seal(event.zone, event.incarnation)
+      }
+      try await put(bytes, at: place)
     }
   }
 
@@ -206,7 +252,13 @@ package struct RemoteRepair: Sendable {
       let found = try store.read {
         try $0.segmentCopy(at: place.offset, of: log.zone, log.incarnation)
       }
-      guard let found else { return note(place, .notInStore) }
+      guard let found else {
+        // Of the entries that were given up, only that of a deletion that was taken back is known.
+        let passed = try LogTombstone(passingSealOf: log.incarnation, at: place.offset).encode()
+        let hash = try store.read { try $0.segmentHash(at: place.offset, of: log.zone, log.incarnation) }
+        guard hash == ContentHash(of: passed.span.bytes) else { return note(place, .notInStore) }
+        return try await put(passed, at: place)
+      }
       let packed = try SegmentPacker.pack(found.cut)
       if case .unreadable(_, let header?, _) = try await remote.amendments.state(of: place),
         !header.isSame(as: packed.header)
@@ -296,11 +348,11 @@ package struct RemoteRepair: Sendable {
       return note(
         place, .refused("it was given up, and its tombstone is damaged: give it up again with --quarantine"))
     }
-    switch try await remote.amendments.putBack(bytes, at: place, isOccupied: isOccupied) {
-    case .givenUp: note(place, .givenUp)
-    default:
-      let isBack = try await remote.amendments.has(bytes, at: place, isOccupied: isOccupied)
-      note(place, isBack ? .putBack : .replaced)
+    let state = try await remote.amendments.putBack(bytes, at: place, isOccupied: isOccupied)
+    switch (state, try await remote.amendments.has(bytes, at: place, isOccupied: isOccupied)) {
+    case (_, true): note(place, .putBack)
+    case (.givenUp, _): note(place, .givenUp)
+    default: note(place, .replaced)
     }
   }
 }
