@@ -119,6 +119,21 @@ struct ZoneListTests {
     #expect(last == token(4))
   }
 
+  @Test("a zone that is purged in the page that makes it is not made; one that is here stays")
+  func purged() async throws {
+    let store = try directory.store()
+    let other = ZoneID(name: "other")
+    _ = try await store.applyZoneEvents([event(.created, noteZone, x)], token: token(1), chosen: nil)
+    let events = [event(.created, other, y), event(.purged, other, y), event(.purged, noteZone, x)]
+    let report = try await store.applyZoneEvents(events, token: token(4), chosen: nil)
+    #expect(report == ZoneListReport())
+    let zones = try store.read { try $0.zones() }
+    #expect(zones == [noteZone])
+    let again = [event(.reopened, other, y), event(.reopened, noteZone, x)]
+    let made = try await store.applyZoneEvents(again, token: token(6), chosen: nil)
+    #expect(made.created == [other] && made.removed.isEmpty)
+  }
+
   @Test("an existing zone gets the incarnation, unless it has data in another one")
   func tying() async throws {
     let store = try directory.store()

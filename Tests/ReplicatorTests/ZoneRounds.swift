@@ -240,6 +240,24 @@ struct ZoneRounds {
     #expect(appending.status == .paused(fate))
   }
 
+  @Test("A zone that was deleted or purged is made again where the app wants it; one that was reset stays")
+  func madeAgain() {
+    for fate in [ZoneFate.deleted, .purged, .reset(IncarnationID(rawValue: 9))] {
+      var round = ZoneRound(zoneState(at: 2), steps: .all, answer: { _, _ in .makeAgain })
+      #expect(round.start() == .fetch(after: token(2)))
+      let next = round.step(.fetched(.gone(fate)))
+      if case .reset = fate {
+        #expect(next == nil && round.report.status == .paused(fate))
+        continue
+      }
+      #expect(next == .reopen(incarnation))
+      #expect(round.step(.reopened) == .fetch(after: token(2)))
+      // Once in a round.
+      #expect(round.step(.fetched(.gone(fate))) == nil)
+      #expect(round.report.status == .paused(fate))
+    }
+  }
+
   @Test("A deletion is sent to the remote first")
   func deleting() {
     let report = play(

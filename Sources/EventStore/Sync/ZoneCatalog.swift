@@ -77,10 +77,10 @@ struct ZoneCatalog {
   }
 
   /// The events without those that a later event of the same log takes back: a zone that was revoked and granted again,
-  /// or deleted and made again, keeps its copy, and one that was granted and revoked is not made.
+  /// or deleted or purged and made again, keeps its copy, and one that was granted and revoked, or purged, is not made.
   private static func withoutOutdated(_ events: [ZoneEvent]) -> [ZoneEvent] {
-    guard events.contains(where: { [.revoked, .reopened].contains($0.kind) }) else { return events }
-    let kinds: [ZoneEvent.Kind] = [.created, .revoked, .deleted, .reopened]
+    guard events.contains(where: { [.revoked, .reopened, .purged].contains($0.kind) }) else { return events }
+    let kinds: [ZoneEvent.Kind] = [.created, .revoked, .deleted, .reopened, .purged]
     var last: [IncarnationID: Int] = [:]
     for (index, event) in events.enumerated() where kinds.contains(event.kind) {
       last[event.incarnation] = index

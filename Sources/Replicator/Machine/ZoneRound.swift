@@ -23,22 +23,22 @@ struct ZoneRound: Sendable {
   static let recutsMax = 3
 
   private(set) var report: ZoneReport
-  private let state: ZoneSyncState
-  private let steps: SyncSteps
+  let state: ZoneSyncState
+  let steps: SyncSteps
   /// Whether the remote says that the log ends at the token, and nothing is pending: then it is not read.
-  private let isLogUnchanged: Bool
+  let isLogUnchanged: Bool
   private let misplacedResults: MisplacedResults
   private var phase = Phase.ready
   /// The status that fetching has ended with, while shipping continues. What fails after it says less.
   private var parked: ZoneStatus?
   /// Why nothing more is sent in this round, while the log is fetched and assets are downloaded; nil if
   /// nothing forbids it.
-  private var held: SyncFailure?
+  private(set) var held: SyncFailure?
   private var lossesLeft = Self.lossesMax
   private let answer: @Sendable (ZoneID, ZoneFate) -> ZoneEndAnswer
   /// Whether the log was closed, and was opened again in this round.
   private var hasReopened = false
-  private var assets: ZoneAssets
+  var assets: ZoneAssets
   private let policy: SyncPolicy
   /// How many bytes of transactions were sent, unpacked.
   private var sentBytes: UInt64 = 0
@@ -153,7 +153,7 @@ struct ZoneRound: Sendable {
     }
   }
 
-  private mutating func enter(_ next: Phase, _ effect: ZoneEffect) -> ZoneEffect {
+  mutating func enter(_ next: Phase, _ effect: ZoneEffect) -> ZoneEffect {
     phase = next
     return effect
   }
@@ -219,7 +219,7 @@ struct ZoneRound: Sendable {
       ? enter(.preparing(pass), .prepare) : endPass(pass)
   }
 
-  private mutating func append(_ segment: PackedSegment, _ pass: Pass) -> ZoneEffect {
+  mutating func append(_ segment: PackedSegment, _ pass: Pass) -> ZoneEffect {
     enter(.appending(pass, segment), .append(segment, after: pass.shippedThrough))
   }
 
@@ -283,50 +283,6 @@ struct ZoneRound: Sendable {
     return bytes >= max(policy.snapshotBytesMin, state.snapshotBytes)
   }
 
-  // MARK: Assets
-
-  private mutating func findAssets(_ incarnation: IncarnationID) -> ZoneEffect? {
-    state.hasUnsentAssets && steps.contains(.ship) && held == nil
-      ? findUnsentAsset(incarnation) : findAsset(incarnation)
-  }
-
-  /// The assets that a segment names go before it.
-  private mutating func uploadOrAppend(_ segment: PackedSegment, _ pass: Pass) -> ZoneEffect? {
-    guard let asset = assets.next else { return append(segment, pass) }
-    if assets.isSpent { return finish(.unfinished) }
-    return enter(
-      .uploading(pass, segment), .upload(asset, segment.header.incarnation, chunksMax: assets.chunksMax))
-  }
-
-  private mutating func findUnsentAsset(_ incarnation: IncarnationID) -> ZoneEffect {
-    enter(.findingUnsentAsset(incarnation), .findUnsentAsset(after: assets.lastUnsent))
-  }
-
-  /// An asset that a segment was shipped without is uploaded once it is here.
-  private mutating func uploadUnsent(_ asset: AssetReference, _ incarnation: IncarnationID) -> ZoneEffect? {
-    // This round may have found it damaged, or sent it with a segment.
-    guard assets.awaitUnsent(asset) else { return findUnsentAsset(incarnation) }
-    if assets.isSpent { return finish(.unfinished) }
-    return enter(
-      .uploadingUnsentAsset(incarnation), .upload(asset, incarnation, chunksMax: assets.chunksMax))
-  }
-
-  private mutating func findAsset(_ incarnation: IncarnationID) -> ZoneEffect? {
-    guard state.assetPolicy == .eager, steps.contains(.fetch) else {
-      return finish(isLogUnchanged ? .unchanged : .inSync)
-    }
-    return enter(
-      .findingAsset(incarnation),
-      .findAsset(after: assets.search.last, namedAfter: assets.search.askedThrough))
-  }
-
-  private mutating func download(_ asset: AssetReference, _ incarnation: IncarnationID) -> ZoneEffect? {
-    // The next round begins with the log.
-    if assets.isSpent { return finish(.unfinished) }
-    return enter(
-      .downloading(incarnation, asset), .download(asset, incarnation, chunksMax: assets.chunksMax))
-  }
-
   // MARK: The end
 
   /// Ends the round with this status, even if the zone was parked.
@@ -337,7 +293,7 @@ struct ZoneRound: Sendable {
   }
 
   /// Ends the round. A zone that is parked stays so, and one that could not be sent is never in sync.
-  private mutating func finish(_ status: ZoneStatus) -> ZoneEffect? {
+  mutating func finish(_ status: ZoneStatus) -> ZoneEffect? {
     if parked != nil, held != nil { report.shippingFailure = held }
     return end(parked ?? held.map { .failed($0) } ?? status)
   }
@@ -358,7 +314,7 @@ struct ZoneRound: Sendable {
     if parked != nil { parked = .paused(fate) }
     let answer = state.restoresLog ? .makeAgain : answer(report.zone, fate)
     switch answer {
-    case .makeAgain where fate == .deleted && !hasReopened && steps.contains(.ship):
+    case .makeAgain where fate.mayReopen && !hasReopened && steps.contains(.ship):
       (hasReopened, parked) = (true, nil)
       return enter(.reopening(pass), .reopen(pass.token.incarnation))
     case .keep, .makeAgain: return end(.paused(fate))

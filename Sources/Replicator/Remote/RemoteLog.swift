@@ -60,13 +60,24 @@ public protocol RemoteLog: Sendable {
   /// If the zone is deleted already, that is a success.
   ///
   /// - Throws: ``RemoteError``, as ``RemoteLog/zoneEvents(after:)``; `zoneUnknown` if the remote's list, read
-  ///   to the end, does not have the zone. A store then takes the deletion as done, and repeats it if the list
-  ///   names the zone later.
+  ///   to the end, does not have the zone, or its log was purged. A store then takes the deletion as done, and
+  ///   repeats it if the list names the zone later, or says that it was opened again.
   func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
 
-  /// Opens the log of a zone again that was deleted: it continues after its seal, which all readers take as an
-  /// empty entry from then on, and an event `reopened` is added to the list of zones. If the log is open, that is a
-  /// success. Without an implementation it throws `unsupported`.
+  /// Discards all that the remote has of a zone: closes its log, adds an event `purged` to the list of zones, and removes
+  /// entries, snapshots and assets. Stores keep their copies, and may open the log again. No store calls it: it is for who
+  /// runs the remote. Without an implementation it throws `unsupported`.
+  ///
+  /// Cut short, the next call continues; until then nobody reads a log with a hole.
+  ///
+  /// - Throws: ``RemoteError``, as ``createZone(_:proposing:)``; `zoneUnknown` if the zone has no open log, and no purged one;
+  ///   `later` if it was opened again meanwhile.
+  func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
+
+  /// Opens the log of a zone again that was deleted or purged, and an event `reopened` is added to the list of zones. All
+  /// readers take the seal as an empty entry from then on. A deleted log continues after it. A purged one has no entries, and
+  /// gets them back from the stores, at their offsets: the seal comes where the log gets that far again. If the log is open,
+  /// that is a success. Without an implementation it throws `unsupported`.
   ///
   /// - Throws: ``RemoteError``, as ``createZone(_:proposing:)``; `nameTaken` if another zone of the name was made since;
   ///   `zoneUnknown`.
@@ -249,6 +260,12 @@ extension RemoteLog {
     throw RemoteError(
       .unsupported, "\(name) cannot make zone “\(zone)” again",
       hint: "keep the zone as a local one, or move its records to a new zone")
+  }
+
+  public func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    throw RemoteError(
+      .unsupported, "\(name) cannot purge zone “\(zone)”",
+      hint: "delete the zone, or use the tools of the remote")
   }
 
   public func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {

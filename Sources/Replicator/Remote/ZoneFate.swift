@@ -12,6 +12,14 @@ public enum ZoneFate: Hashable, Sendable {
   /// The zone continues under another incarnation.
   case reset(IncarnationID)
 
+  /// Whether the log may be opened again, so that it goes on.
+  var mayReopen: Bool {
+    switch self {
+    case .deleted, .purged: true
+    case .revoked, .reset: false
+    }
+  }
+
   /// What a replicator does unless the app chooses something else: a user who deletes a zone, or takes its rights
   /// back, means all devices; what the remote does is no user's wish.
   public var standardAnswer: ZoneEndAnswer {

@@ -92,6 +92,12 @@ public final class FaultyRemote: RemoteLog {
     }
   }
 
+  public func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await perform(writes: true) { remote throws(RemoteError) in
+      try await remote.purgeZone(zone, incarnation)
+    }
+  }
+
   public func reopenZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await perform(writes: true) { remote throws(RemoteError) in
       try await remote.reopenZone(zone, incarnation)

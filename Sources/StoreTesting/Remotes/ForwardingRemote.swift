@@ -23,6 +23,10 @@ extension ForwardingRemote {
     try await remote.deleteZone(zone, incarnation)
   }
 
+  package func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await remote.purgeZone(zone, incarnation)
+  }
+
   package func reopenZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await remote.reopenZone(zone, incarnation)
   }

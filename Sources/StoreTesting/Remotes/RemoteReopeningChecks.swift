@@ -64,7 +64,7 @@ extension RemoteTrial {
   /// Opens a log again.
   ///
   /// - Returns: false if the remote cannot do that at all.
-  fileprivate func reopen(_ incarnation: IncarnationID, door: Int = 0) async throws -> Bool {
+  func reopen(_ incarnation: IncarnationID, door: Int = 0) async throws -> Bool {
     do {
       try await retrying { try await doors[door].reopenZone(Self.zone, incarnation) }
       return true
@@ -74,7 +74,7 @@ extension RemoteTrial {
   }
 
   /// All entries of a log, empty ones too.
-  fileprivate func entries(of incarnation: IncarnationID, door: Int) async throws -> [StoredSegment] {
+  func entries(of incarnation: IncarnationID, door: Int) async throws -> [StoredSegment] {
     var token = ChangeToken.start(of: Self.zone, incarnation)
     var all: [StoredSegment] = []
     while true {

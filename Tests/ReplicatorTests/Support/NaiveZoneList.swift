@@ -61,6 +61,13 @@ struct NaiveZoneList {
       state.logs[event.incarnation]?.fate = event.kind == .deleted ? .deleted : .purged
       if state.open[event.zone] == event.incarnation { state.open[event.zone] = nil }
       return true
+    case .reopened:
+      guard state.open[event.zone] == nil else { return false }
+      if let log = state.logs[event.incarnation] {
+        guard log.zone == event.zone, [.deleted, .purged].contains(log.fate) else { return false }
+      } else if !state.hasGaps {
+        return false
+      }
     default: return false
     }
     state.open[event.zone] = event.incarnation

@@ -39,6 +39,8 @@ package struct AuditedLog: Sendable {
   /// What readers leave out: segments that they reject by the rules of a log, and entries after the end of a
   /// deleted zone's log. The remote needs no repair for them.
   package internal(set) var consequences: [AuditProblem] = []
+  /// How many objects of a purged log were not removed yet.
+  package internal(set) var leftOfPurge: UInt64 = 0
   /// The hash of the entry at each offset, from 1; nil if it cannot be read.
   var hashes: [ContentHash?] = []
   /// The log's chain at each offset, from 1, as the remote states it, else as it follows; nil if neither is

@@ -43,7 +43,9 @@ struct LogAuditor {
         continue
       }
       guard case .segments(let page, _) = outcome, !page.isEmpty else {
-        guard let next = gap(after: token.offset, outcome, listed) else { return end(outcome, token.offset) }
+        guard let next = try await gap(after: token.offset, outcome, listed) else {
+          return end(outcome, token.offset)
+        }
         guard next - token.offset <= Self.missingMax else {
           if case .segments = outcome {
             problems.append(
@@ -151,9 +153,14 @@ struct LogAuditor {
 
   /// The next offset that was listed, if it is beyond the one after the last that was read; nil if reading
   /// has come to the end. An object that was listed at the next offset is the seal, or was put since.
-  private func gap(after offset: UInt64, _ outcome: FetchOutcome, _ listed: [UInt64]) -> UInt64? {
+  private func gap(
+    after offset: UInt64, _ outcome: FetchOutcome, _ listed: [UInt64]
+  ) async throws(RemoteError) -> UInt64? {
     let next = listed.first { $0 > offset } ?? 0
-    return outcome != .gone(.purged) && next > offset + 1 ? next : nil
+    guard outcome != .gone(.purged), next > offset + 1 else { return nil }
+    // A log that was purged and opened again ends before its seal.
+    let isPurge = try await objects?.entries.purge(at: next, of: log.incarnation, log.zone) != nil
+    return isPurge ? nil : next
   }
 
   private mutating func end(_ outcome: FetchOutcome, _ offset: UInt64) {

@@ -53,6 +53,7 @@ package struct RemoteAudit: Sendable {
       try await auditor.checkAssets()
       segments += auditor.log.segments
       logs[index] = auditor.log
+      if logs[index].fate == .purged { logs[index].leftOfPurge = AuditedLog.leftOfPurge(names) }
       problems += auditor.problems
     }
     let isWhole = zone == nil && unreadableEvents.isEmpty

@@ -92,6 +92,11 @@ public struct FolderRemote: RemoteLog, LogOfObjects {
     }
   }
 
+  public func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await log.purgeZone(zone, incarnation)
+    try await objects.removeAssets(of: incarnation)
+  }
+
   /// Yields when a process of this machine has put something; ends at once if the system does not notify.
   public func changes() -> AsyncStream<RemoteHint> { log.objects.changes() }
 }

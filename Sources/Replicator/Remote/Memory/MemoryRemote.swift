@@ -51,4 +51,9 @@ public struct MemoryRemote: RemoteLog, LogOfObjects {
     try await log.deleteZone(zone, incarnation)
     if log.zones.isDeleted(incarnation) { objects.removeAssets(of: incarnation) }
   }
+
+  public func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await log.purgeZone(zone, incarnation)
+    objects.removeAssets(of: incarnation)
+  }
 }

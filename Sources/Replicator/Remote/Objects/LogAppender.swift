@@ -51,8 +51,8 @@ struct LogAppender: Sendable {
       case .hole(let following):
         chain = nil
         next = following
-      case .seal(let fate):
-        return .gone(try await zones.complete(fate, listed: listed, zone, incarnation, sealedAt: next))
+      case .seal(let fate, let seal):
+        return .gone(try await zones.complete(fate, listed: listed, zone, incarnation, sealedAt: seal))
       case .end:
         if let listed { return .gone(listed) }
         if next == token.offset + 1, token.offset > 0 {
@@ -65,7 +65,7 @@ struct LogAppender: Sendable {
         }
         let put = try await put(segment, next, after: chain)
         if put.isPut { return .appended(put.place) }
-        guard try await entries.exists(incarnation, next) else {
+        guard try await wasTaken(next, in: incarnation, zone) else {
           throw .unreadable(.entry(of: incarnation, next))
         }
       }
@@ -129,8 +129,10 @@ struct LogAppender: Sendable {
       if error.isAboutOneObject { return nil }
       throw error
     }
-    if case .tombstone? = entry { return nil }
-    guard case .segment? = entry else {
+    switch entry {
+    case .segment?: break
+    case .tombstone?, .seal?: return nil
+    case nil:
       throw .unreadable(.entry(of: token.incarnation, place.offset)).ofSegment
     }
     // Its writer may have crashed before it was durable. An amendment is durable before it counts.
@@ -166,46 +168,40 @@ struct LogAppender: Sendable {
 
   // MARK: Seals
 
-  /// Closes a log for deletion.
+  /// Closes a log, unless it is closed.
   ///
   /// - Returns: why it is closed now, and the offset of the seal.
   func seal(
-    _ incarnation: IncarnationID, _ zone: ZoneID
+    _ incarnation: IncarnationID, _ zone: ZoneID, _ kind: LogSeal.Kind
   ) async throws(RemoteError) -> (fate: ZoneFate, offset: UInt64) {
-    var offset = try await lastOffset(in: incarnation)
+    var offset = try await lastOffset(in: incarnation, zone)
     while true {
       switch try await entries.find(incarnation, zone, offset) {
-      case .seal(let fate): return (fate, offset)
+      case .seal(let fate, let seal): return (fate, seal)
       case .end:
         let name = ObjectName.entry(of: incarnation, offset)
-        if try await objects.putIfAbsent(name, LogObject.seal(.deleted, offset)) {
+        if try await objects.putIfAbsent(name, LogObject.seal(kind, offset)) {
           hints?.didPut(incarnation, at: offset)
-          return (.deleted, offset)
+          return (ZoneFate(kind), offset)
         }
-        guard try await entries.exists(incarnation, offset) else { throw .unreadable(name) }
+        guard try await wasTaken(offset, in: incarnation, zone) else { throw .unreadable(name) }
       case .hole(let next): offset = next
       case .segment, .tombstone, .unreadable: offset += 1
       }
     }
   }
 
-  /// Amends the seal of a log, so that the log can continue after it. Nothing follows a seal: it is the last entry.
-  ///
-  /// - Throws: ``RemoteError`` `missingSegment` if it is not found.
-  func passSeal(_ incarnation: IncarnationID, _ zone: ZoneID) async throws(RemoteError) {
-    var offset = try await lastOffset(in: incarnation)
-    var isPassed = false
+  /// The offset of the seal of a closed log; nil if it has none: the log was opened again. Nothing follows a seal.
+  func lastSeal(
+    of incarnation: IncarnationID, _ zone: ZoneID
+  ) async throws(RemoteError) -> UInt64? {
+    var offset = try await lastOffset(in: incarnation, zone)
     while true {
       switch try await entries.find(incarnation, zone, offset) {
-      case .seal:
-        return try await EntryAmendments(objects).passSeal(of: .init(zone, incarnation), at: offset)
-      case .end:
-        // Another caller may have passed it.
-        if isPassed { return }
-        throw .missing(.entry(of: incarnation, offset))
+      case .seal(_, let seal): return seal
+      case .end: return nil
       case .hole(let next): offset = next
-      case .tombstone: (offset, isPassed) = (offset + 1, true)
-      case .segment, .unreadable: offset += 1
+      case .segment, .tombstone, .unreadable: offset += 1
       }
     }
   }
@@ -214,19 +210,39 @@ struct LogAppender: Sendable {
   /// holes it is the last: a binary search finds it.
   ///
   /// - Complexity: O(log n) calls
-  private func lastOffset(in incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
+  private func lastOffset(
+    in incarnation: IncarnationID, _ zone: ZoneID
+  ) async throws(RemoteError) -> UInt64 {
     var first = try await entries.floors.first(of: incarnation)
     // A snapshot stands for the entry of a floor too.
     if first > 1, try await !entries.exists(incarnation, first) { first += 1 }
     var (taken, step) = (first - 1, UInt64(1))
-    while step <= Limits.placeMax - taken, try await entries.exists(incarnation, taken + step) {
+    while step <= Limits.placeMax - taken, try await isTaken(taken + step, in: incarnation, zone) {
       (taken, step) = (taken + step, step * 2)
     }
     var free = taken + step
     while free - taken > 1 {
       let middle = taken + (free - taken) / 2
-      if try await entries.exists(incarnation, middle) { taken = middle } else { free = middle }
+      if try await isTaken(middle, in: incarnation, zone) { taken = middle } else { free = middle }
     }
     return max(taken, first)
+  }
+
+  /// Whether something was at an offset when a put failed there. It may have gone with a purge since.
+  private func wasTaken(
+    _ offset: UInt64, in incarnation: IncarnationID, _ zone: ZoneID
+  ) async throws(RemoteError) -> Bool {
+    if try await entries.exists(incarnation, offset) { return true }
+    return try await entries.purge(after: offset, of: incarnation, zone) != nil
+  }
+
+  /// Whether a log goes at least to an offset. That of a purge is beyond the end of a log that was opened again, until the
+  /// log has grown over it.
+  private func isTaken(
+    _ offset: UInt64, in incarnation: IncarnationID, _ zone: ZoneID
+  ) async throws(RemoteError) -> Bool {
+    guard try await entries.exists(incarnation, offset) else { return false }
+    guard offset > 1, try await entries.purge(at: offset, of: incarnation, zone) != nil else { return true }
+    return try await entries.exists(incarnation, offset - 1)
   }
 }

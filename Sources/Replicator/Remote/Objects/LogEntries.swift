@@ -4,7 +4,8 @@ internal import OperationFormat
 enum FoundEntry: Sendable {
   /// A segment. If `isAmended`, it is the amendment that replaces the object there.
   case segment(SegmentHead, isAmended: Bool)
-  case seal(ZoneFate)
+  /// The seal that closes the log: there, or, if the log was purged, after what is missing.
+  case seal(ZoneFate, at: UInt64)
   /// A tombstone, with its hash.
   case tombstone(ContentHash)
   /// An entry that cannot be read: the append passes it.
@@ -13,6 +14,26 @@ enum FoundEntry: Sendable {
   case hole(next: UInt64)
   /// Nothing, and nothing after it.
   case end
+}
+
+/// Why an entry is not there.
+private enum LogGap {
+  /// It is lost: the next entry is at a later offset.
+  case hole(next: UInt64)
+  /// The log was purged. Its seal is at a later offset.
+  case purged(seal: UInt64)
+}
+
+/// The end of a log that was purged, with its seal.
+///
+/// Nothing is missing before the seal: what is not there is gone. It goes from the last one on, so the seal is always the
+/// next object after it. Once the log was opened again, it ends before what is not there, and grows over the seal, which is an
+/// empty entry then.
+struct LogPurge: Sendable {
+  /// The offset of the seal.
+  var seal: UInt64
+  /// Whether the log was opened again since.
+  var isPassed: Bool
 }
 
 /// Reads the entries of zones' logs, and the amendments of those that cannot be read.
@@ -62,8 +83,11 @@ struct LogEntries: Sendable {
         }
         return .tombstone(passed)
       }
-      guard try await entryAfterHole(at: offset, of: incarnation, zone) != nil else { return nil }
-      throw .missing(name)
+      switch try await gap(at: offset, of: incarnation, zone) {
+      case nil: return nil
+      case .purged(let seal)?: return .seal(.purged, at: seal)
+      case .hole?: throw .missing(name)
+      }
     } catch {
       guard error.isAboutOneObject, error.code == .damagedSegment else { throw error }
       // Something foreign may be where the log does not begin yet.
@@ -95,11 +119,15 @@ struct LogEntries: Sendable {
     do throws(RemoteError) {
       switch try await look(incarnation, zone, offset) {
       case .segment(let found)?: return .segment(found, isAmended: false)
-      case .seal(let fate)?: return .seal(fate)
+      case .seal(let fate, let seal)?: return .seal(fate, at: seal)
       // Its hash is of all of it, and only its beginning was read.
       case .tombstone?: break
       case nil:
-        return try await entryAfterHole(at: offset, of: incarnation, zone).map { .hole(next: $0) } ?? .end
+        switch try await gap(at: offset, of: incarnation, zone) {
+        case nil: return .end
+        case .purged(let seal)?: return .seal(.purged, at: seal)
+        case .hole(let next)?: return .hole(next: next)
+        }
       }
     } catch {
       guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
@@ -108,7 +136,7 @@ struct LogEntries: Sendable {
     do throws(RemoteError) {
       switch try await read(incarnation, zone, offset) {
       case .segment(let stored)?: return .segment(try LogObject.head(of: stored), isAmended: true)
-      case .seal(let fate)?: return .seal(fate)
+      case .seal(let fate, let seal)?: return .seal(fate, at: seal)
       case .tombstone(let stored)?: return .tombstone(ContentHash(of: stored.bytes.span.bytes))
       // Put since, or seen late: a put at this offset finds out.
       case nil: return .end
@@ -155,22 +183,68 @@ struct LogEntries: Sendable {
   func entryAfterHole(
     at offset: UInt64, of incarnation: IncarnationID, _ zone: ZoneID
   ) async throws(RemoteError) -> UInt64? {
+    guard case .hole(let next)? = try await gap(at: offset, of: incarnation, zone) else { return nil }
+    return next
+  }
+
+  /// Says why an entry is not there; nil if the log ends before it.
+  ///
+  /// - Throws: ``RemoteError`` `expired` if the log begins after the offset.
+  private func gap(
+    at offset: UInt64, of incarnation: IncarnationID, _ zone: ZoneID
+  ) async throws(RemoteError) -> LogGap? {
     var next: UInt64?
     do throws(RemoteError) {
       next = try await objects.entryAfterGap(at: .entry(of: incarnation, offset))
     } catch {
       throw error.ofSegment
     }
+    var purge: LogPurge?
+    if let next { purge = try await self.purge(at: next, of: incarnation, zone) }
+    if let purge, !purge.isPassed { return .purged(seal: purge.seal) }
     // At the start of a log, also where nothing follows: nobody must begin it again.
     guard next != nil || offset == 1 else { return nil }
     try await checkBegins(by: offset, of: incarnation)
+    if purge != nil { return nil }
     for _ in 0..<Self.foreignMax {
       guard let found = next, found - offset <= ObjectName.entriesInDirectory else { return nil }
-      if found == offset + 1 { return found }
-      if try await isEntry(found, of: incarnation, zone) { return found }
+      if found == offset + 1 { return .hole(next: found) }
+      if try await isEntry(found, of: incarnation, zone) { return .hole(next: found) }
       next = try await objects.nextEntry(after: .entry(of: incarnation, found))?.offset
     }
     return nil
+  }
+
+  /// Looks whether the object at an offset is the seal of a purge.
+  func purge(
+    at offset: UInt64, of incarnation: IncarnationID, _ zone: ZoneID
+  ) async throws(RemoteError) -> LogPurge? {
+    let name = ObjectName.entry(of: incarnation, offset)
+    do throws(RemoteError) {
+      guard let prefix = try await objects.getPrefix(name, LogObject.prefixBytes),
+        case .seal(.purged, _) = try LogObject.look(at: prefix, name, zone, incarnation, offset)
+      else { return nil }
+    } catch {
+      guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
+      return nil
+    }
+    return LogPurge(seal: offset, isPassed: try await passed(incarnation, zone, offset) != nil)
+  }
+
+  /// The purge that stands for what a log lacks from an offset on; nil if there is none.
+  func purge(
+    after offset: UInt64, of incarnation: IncarnationID, _ zone: ZoneID
+  ) async throws(RemoteError) -> LogPurge? {
+    let next = try await objects.nextEntry(after: .entry(of: incarnation, offset))?.offset
+    return if let next { try await purge(at: next, of: incarnation, zone) } else { nil }
+  }
+
+  /// Whether a log has no entry. The seal of a purge after which it was opened again is none while all before it is
+  /// missing.
+  func isEmpty(_ incarnation: IncarnationID, _ zone: ZoneID) async throws(RemoteError) -> Bool {
+    guard try await hasAny(of: incarnation, from: 1) else { return true }
+    if try await exists(incarnation, 1) { return false }
+    return try await purge(after: 1, of: incarnation, zone)?.isPassed ?? false
   }
 
   /// So many foreign objects are looked through for an entry.

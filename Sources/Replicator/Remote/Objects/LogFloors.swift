@@ -59,6 +59,16 @@ struct LogFloors: Sendable {
     }
   }
 
+  /// Removes the floors of a log that was purged: nothing is there that could begin. From the last one on: the others stay
+  /// dense.
+  func removeAll(of incarnation: IncarnationID) async throws(RemoteError) {
+    var number = try await last(of: incarnation)
+    while number > 0 {
+      try await objects.delete(.floor(number, of: incarnation))
+      number -= 1
+    }
+  }
+
   /// The number of the last floor; 0 if there is none.
   private func last(of incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
     do throws(RemoteError) {

@@ -17,7 +17,7 @@ enum LogObject {
   ) throws(RemoteError) -> LogSlot<SegmentHead> {
     let span = prefix.bytes.span.bytes
     do throws(FormatError) {
-      if FrameKind(of: span) == .seal { return .seal(try readSeal(span, offset)) }
+      if FrameKind(of: span) == .seal { return .seal(try readSeal(span, offset), at: offset) }
       if FrameKind(of: span) == .tombstone {
         return .tombstone(StoredSegment(offset: offset, receivedMilliseconds: nil, bytes: prefix.bytes))
       }
@@ -44,7 +44,7 @@ enum LogObject {
   ) throws(RemoteError) -> LogSlot<StoredSegment> {
     let span = bytes.span.bytes
     do throws(FormatError) {
-      if FrameKind(of: span) == .seal { return .seal(try readSeal(span, offset)) }
+      if FrameKind(of: span) == .seal { return .seal(try readSeal(span, offset), at: offset) }
       if FrameKind(of: span) == .tombstone {
         try checkTombstone(span, incarnation, offset)
         return .tombstone(StoredSegment(offset: offset, receivedMilliseconds: nil, bytes: bytes))
@@ -100,11 +100,7 @@ enum LogObject {
   private static func readSeal(_ bytes: RawSpan, _ offset: UInt64) throws(FormatError) -> ZoneFate {
     let seal = try LogSeal.read(bytes)
     try checkIsSame(seal.offset, offset, at: 0, "seal.offset")
-    switch seal.kind {
-    case .deleted: return .deleted
-    case .purged: return .purged
-    case .reset(let incarnation): return .reset(incarnation)
-    }
+    return ZoneFate(seal.kind)
   }
 
   private static func check(
@@ -112,5 +108,16 @@ enum LogObject {
   ) throws(FormatError) {
     try zone.checkHasName(of: header.zone, at: 0, "segment.zone")
     try checkIsSame(header.incarnation, incarnation, at: 0, "segment.incarnation")
+  }
+}
+
+extension ZoneFate {
+  /// What a seal says.
+  init(_ kind: LogSeal.Kind) {
+    switch kind {
+    case .deleted: self = .deleted
+    case .purged: self = .purged
+    case .reset(let incarnation): self = .reset(incarnation)
+    }
   }
 }

@@ -30,6 +30,14 @@ struct LogPageReader: Sendable {
       }
       return outcome
     } catch {
+      // It was purged since the list was read.
+      if error.code == .wentBack,
+        case .seal(.purged, let seal)? = try await entries.read(
+          token.incarnation, token.zone, token.offset)
+      {
+        return .gone(
+          try await zones.complete(.purged, listed: fate, token.zone, token.incarnation, sealedAt: seal))
+      }
       // The log of a deleted zone need not be repaired for others to read it to its end.
       guard fate == .deleted, error.isAboutOneObject || error.isOfNewerEntry || error.code == .expired else {
         throw error
@@ -69,11 +77,11 @@ struct LogPageReader: Sendable {
         if !page.isEmpty && bytes + segment.bytes.count > bytesMax { return .segments(page, hasMore: true) }
         bytes += segment.bytes.count
         page.append(segment)
-      case .seal(let fate)?:
+      case .seal(let fate, let seal)?:
         if !page.isEmpty { return .segments(page, hasMore: true) }
         return .gone(
           try await zones.complete(
-            fate, listed: listed, token.zone, token.incarnation, sealedAt: offset))
+            fate, listed: listed, token.zone, token.incarnation, sealedAt: seal))
       case nil:
         guard let fate = listed else {
           hints?.didSee(token.incarnation, end: offset - 1)

@@ -35,19 +35,13 @@ struct LogTrimmer: Sendable {
       try await snapshots.remove(old)
     }
     // From the first on: an entry that is there has all that follow it.
-    var next = try await firstEntry(of: snapshot.incarnation)
+    var next = try await objects.firstEntry(of: snapshot.incarnation)
     while let offset = next, offset < floor.offset {
       try await objects.delete(.entry(of: snapshot.incarnation, offset))
       try await objects.delete(.amendment(of: snapshot.incarnation, offset))
       next = offset + 1
     }
     return floor.offset
-  }
-
-  /// The offset of the first entry that is there; nil if there is none.
-  private func firstEntry(of incarnation: IncarnationID) async throws(RemoteError) -> UInt64? {
-    let name = ObjectName.entry(of: incarnation, 1)
-    return try await objects.exists(name) ? 1 : objects.nextEntry(after: name)?.offset
   }
 }
 

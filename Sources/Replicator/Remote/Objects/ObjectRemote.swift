@@ -21,6 +21,7 @@ package final class ObjectRemote: LogOfObjects {
   fileprivate let assets: ObjectAssets
   fileprivate let snapshots: ObjectSnapshots
   var trimmer: LogTrimmer { LogTrimmer(objects: objects, zones: zones, snapshots: snapshots) }
+  var purger: LogPurger { LogPurger(objects: objects, zones: zones, appender: appender) }
 
   /// - Parameters:
   ///   - isReadOnly: whether this user must not write, not even to complete a deletion of another.
@@ -55,10 +56,21 @@ package final class ObjectRemote: LogOfObjects {
   /// the memory remove them.
   package func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await zones.read()
-    if try await zones.fate(of: zone, incarnation, checkedAt: 0) != nil { return }
-    let seal = try await appender.seal(incarnation, zone)
-    guard seal.fate == .deleted else { return }
-    try await zones.recordDeletion(of: zone, incarnation, sealedAt: seal.offset)
+    var fate = try await zones.fate(of: zone, incarnation, checkedAt: 0)
+    if fate == nil {
+      let seal = try await appender.seal(incarnation, zone, .deleted)
+      fate = seal.fate
+      if fate == .deleted {
+        try await zones.recordEnd(.deleted, of: zone, incarnation, sealedAt: seal.offset)
+      }
+    }
+    // A store that has it may make it again: then it is to be deleted.
+    if fate == .purged { throw .closed(zone) }
+  }
+
+  /// As after ``deleteZone(_:_:)``, the folder and the memory remove the assets.
+  package func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await purger.purge(zone, incarnation)
   }
 
   /// Opens a closed log again: first its seal is amended by a tombstone, which every reader takes as an empty entry; then
@@ -66,12 +78,17 @@ package final class ObjectRemote: LogOfObjects {
   package func reopenZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     let list = try await zones.read()
     guard let fate = try await zones.fate(of: zone, incarnation, checkedAt: 0) else { return }
-    guard fate == .deleted else {
+    guard fate.mayReopen else {
       throw RemoteError(
         .unsupported, "the log of zone “\(zone)” is closed for good", hint: "keep the zone as a local one")
     }
     if try list.read({ $0.openLog(of: zone) }) != nil { throw .nameTaken(zone, name) }
-    try await appender.passSeal(incarnation, zone)
+    // Another caller may have opened it.
+    if let seal = try await appender.lastSeal(of: incarnation, zone) {
+      // What a purge has left need not be the log's beginning.
+      if fate == .purged { _ = try await purger.removeEntries(of: incarnation, before: seal) }
+      try await amendments.passSeal(of: EntryPlace.Log(zone, incarnation), at: seal)
+    }
     try await zones.recordReopened(zone, incarnation)
   }
 
@@ -85,7 +102,7 @@ package final class ObjectRemote: LogOfObjects {
     else { return false }
     let floor = LogFloor(manifest, by: snapshot.maker, hasEntry: false)
     if try await entries.floors.floor(of: incarnation) == floor { return true }
-    if try await entries.hasAny(of: incarnation, from: 1) { return false }
+    guard try await entries.isEmpty(incarnation, zone) else { return false }
     return try await trimmer.raise(to: floor) == floor
   }
 
@@ -116,7 +133,7 @@ package final class ObjectRemote: LogOfObjects {
   }
 }
 
-/// A remote that keeps its log by the algorithm over objects. It deletes zones itself: the log does not
+/// A remote that keeps its log by the algorithm over objects. It deletes and purges zones itself: the log does not
 /// remove their assets.
 package protocol LogOfObjects: RemoteLog {
   var log: ObjectRemote { get }

@@ -61,7 +61,7 @@ package protocol ObjectStore: Sendable {
   func list() async throws(RemoteError) -> [ObjectEntry]
 
   /// Removes an object; a success if there is none. For objects that nobody needs any more, and for damaged
-  /// parts of assets and amendments; for entries of a log only below its floor.
+  /// parts of assets and amendments; for entries of a log only below its floor, or if it was purged.
   func delete(_ name: ObjectName) async throws(RemoteError)
 
   /// Yields when an object may have been put; ends at once if the place does not notify.
@@ -82,6 +82,12 @@ extension ObjectStore {
     guard let next = try await nextEntry(after: name)?.offset else { return nil }
     // Both may have been put since.
     return try await exists(name) ? nil : next
+  }
+
+  /// The offset of the first entry that a log has; nil if it has none.
+  func firstEntry(of incarnation: IncarnationID) async throws(RemoteError) -> UInt64? {
+    let name = ObjectName.entry(of: incarnation, 1)
+    return try await exists(name) ? 1 : nextEntry(after: name)?.offset
   }
 
   /// The number of the last object of a list that is dense from 1; 0 if there is none.

@@ -66,11 +66,19 @@ extension RemoteError {
       offset: name.offset ?? name.amendedOffset)
   }
 
-  /// An entry was removed, because snapshots stand for it.
+  /// Nothing can be put beside a log that is closed.
   static func deleted(_ zone: ZoneID) -> RemoteError {
     RemoteError(.zoneUnknown, "zone “\(zone)” was deleted", hint: "sync it: the deletion comes here too")
   }
 
+  /// The log was closed before, so that it can be neither deleted nor purged.
+  static func closed(_ zone: ZoneID) -> RemoteError {
+    RemoteError(
+      .zoneUnknown, "zone “\(zone)” has no open log",
+      hint: "`replay remote REMOTE` lists logs, and their ends")
+  }
+
+  /// An entry was removed, because snapshots stand for it.
   static func expired(_ name: ObjectName, _ remote: String, first: UInt64) -> RemoteError {
     RemoteError(
       .expired, "\(name) of \(remote) was removed: the log begins at offset \(first)",

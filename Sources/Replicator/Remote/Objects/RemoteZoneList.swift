@@ -161,7 +161,7 @@ final class RemoteZoneList: Sendable {
     var log = cached(incarnation)
     if log == nil || offset == 0 { log = try await checked().log(incarnation) }
     // It may have been opened again.
-    if log?.fate == .deleted { log = try await read().log(incarnation) }
+    if log?.fate?.mayReopen ?? false { log = try await read().log(incarnation) }
     if log == nil {
       let list = try await read()
       log = list.log(incarnation)
@@ -210,10 +210,10 @@ final class RemoteZoneList: Sendable {
 
   /// Adds the event that ends a log, unless the list has one, or the log was opened again: its seal is amended before the
   /// event that says so, and the caller may have seen the seal long ago.
-  func recordDeletion(
-    of zone: ZoneID, _ incarnation: IncarnationID, sealedAt offset: UInt64
+  func recordEnd(
+    _ kind: ZoneEvent.Kind, of zone: ZoneID, _ incarnation: IncarnationID, sealedAt offset: UInt64
   ) async throws(RemoteError) {
-    let event = ZoneEvent(kind: .deleted, zone: zone, incarnation: incarnation)
+    let event = ZoneEvent(kind: kind, zone: zone, incarnation: incarnation)
     while true {
       let next = try await read().read { (list) throws(RemoteError) in
         let isOpen = list.log(incarnation).map { $0.fate == nil } ?? list.hasGaps
@@ -242,7 +242,7 @@ final class RemoteZoneList: Sendable {
     }
   }
 
-  /// Completes a deletion whose writer crashed between the seal and the event.
+  /// Completes a deletion or a purge whose writer crashed between the seal and the event.
   ///
   /// - Parameters:
   ///   - fate: what the seal says.
@@ -251,9 +251,10 @@ final class RemoteZoneList: Sendable {
     _ fate: ZoneFate, listed: ZoneFate?, _ zone: ZoneID, _ incarnation: IncarnationID,
     sealedAt offset: UInt64
   ) async throws(RemoteError) -> ZoneFate {
-    guard fate == .deleted, listed == nil, !isReadOnly else { return fate }
+    guard fate.mayReopen, listed == nil, !isReadOnly else { return fate }
     do throws(RemoteError) {
-      try await recordDeletion(of: zone, incarnation, sealedAt: offset)
+      try await recordEnd(
+        fate == .purged ? .purged : .deleted, of: zone, incarnation, sealedAt: offset)
     } catch {
       // A reader without permission to write still gets the fate; another caller adds the event.
       guard [.denied, .readOnly, .overQuota].contains(error.code) else { throw error }

@@ -33,7 +33,7 @@ struct ZoneList: ~Copyable, Sendable {
   private var counting: [UInt64] = []
   /// How many events cannot be read, or were given up.
   private var gapCount = 0
-  /// Logs of which only the end is known. They were added because there are gaps.
+  /// Logs of which only the end is known, or that they were opened again. They were added because there are gaps.
   private var endsAlone = 0
   /// Why events cannot be read, by their offsets.
   private(set) var problems: [UInt64: RemoteError] = [:]
@@ -205,10 +205,13 @@ struct ZoneList: ~Copyable, Sendable {
     guard logs.openLog(of: zone) == nil else { return false }
     guard let known = logs.log(log) else {
       // The events of its beginning and its end may be unreadable.
-      if hasGaps { logs.make(log, of: zone) }
+      if hasGaps {
+        logs.make(log, of: zone)
+        endsAlone += 1
+      }
       return hasGaps
     }
-    guard known.zone == zone, known.fate == .deleted else { return false }
+    guard known.zone == zone, known.fate?.mayReopen ?? false else { return false }
     logs.reopen(log)
     return true
   }

@@ -50,6 +50,21 @@ struct DamagedRemote: LogOfObjects {
     try await log.deleteZone(zone, incarnation)
   }
 
+  func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await log.purgeZone(zone, incarnation)
+  }
+
+  /// A purge that ends after so many changes of objects, as a process that is killed.
+  func purgeZone(
+    _ zone: ZoneID, _ incarnation: IncarnationID, endingAfter changes: Int
+  ) async throws(RemoteError) {
+    do throws(RemoteError) {
+      try await place.makeLog(over: FailingObjects(kept, after: changes)).purgeZone(zone, incarnation)
+    } catch {
+      guard error.code == .unreachable else { throw error }
+    }
+  }
+
   func damage(_ name: ObjectName, _ damage: RemoteDamage) async throws(RemoteError) {
     let bytes = try await kept.get(name, bytesMax: .max)
     try await kept.replace(name, with: damage.damaged(bytes ?? []))

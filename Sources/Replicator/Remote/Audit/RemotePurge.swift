@@ -1,0 +1,63 @@
+package import OperationFormat
+
+/// Discards the log of a zone at a remote, with its snapshots and assets, for the remote's operator. Stores keep what they
+/// have.
+package struct RemotePurge: Sendable {
+  /// What goes of a log.
+  package struct Log: Sendable {
+    package var zone: ZoneID
+    package var incarnation: IncarnationID
+    /// Whether it was purged before, and has objects left.
+    package var isContinued: Bool
+    /// How many objects go, and their bytes.
+    package var objects: UInt64 = 0
+    package var bytes: UInt64 = 0
+  }
+
+  private let remote: any LogOfObjects
+
+  package init(_ remote: any LogOfObjects) { self.remote = remote }
+
+  /// Says what would go: of the zone's open log, or else of its last one that was purged before.
+  ///
+  /// - Parameters:
+  ///   - zone: the zone.
+  ///   - incarnation: its log, if the user names that; a zone may have had several.
+  ///   - objects: what was listed before.
+  /// - Returns: nil if there is no such log.
+  package func plan(
+    _ zone: ZoneID, _ incarnation: IncarnationID?, _ objects: [ObjectEntry]
+  ) async throws(RemoteError) -> Log? {
+    var listed = ListedLogs()
+    try await remote.forEachZoneEventPage { page in
+      listed.add(page)
+      return true
+    }
+    let named = listed.logs.filter { $0.incarnation == incarnation }
+    let lives = (named.isEmpty ? listed.logs.filter { $0.zone == zone } : named)
+      .filter { $0.fate == nil || $0.fate == .purged }
+    guard let log = lives.last(where: { $0.fate == nil }) ?? lives.last else { return nil }
+    var plan = Log(zone: log.zone, incarnation: log.incarnation, isContinued: log.fate == .purged)
+    let found = objects.filter { $0.name?.incarnation == log.incarnation }
+    let names = found.compactMap(\.name)
+    plan.objects = plan.isContinued ? AuditedLog.leftOfPurge(names) : UInt64(names.count)
+    plan.bytes = plan.objects > 0 ? found.reduce(0) { $0 &+ ($1.bytes ?? 0) } : 0
+    return plan
+  }
+
+  /// Does it. If it is cut short, the next run continues.
+  ///
+  /// - Throws: ``RemoteError``, as ``RemoteLog/purgeZone(_:_:)``.
+  package func run(_ log: Log) async throws(RemoteError) {
+    try await remote.purgeZone(log.zone, log.incarnation)
+  }
+}
+
+extension AuditedLog {
+  /// How many objects of a purged log are left besides its seal.
+  ///
+  /// - Parameter names: all that it has.
+  static func leftOfPurge(_ names: [ObjectName]) -> UInt64 {
+    UInt64(names.count) - (names.contains { $0.offset != nil } ? 1 : 0)
+  }
+}
