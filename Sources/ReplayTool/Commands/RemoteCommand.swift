@@ -25,8 +25,13 @@ struct RemoteCommand: ReplayCommand {
       out too: whole lanes, which are listed. This cannot be undone. A store that had read past the entry must read the log \
       again from there: `replay sync --reread`. The last lines of the output say how.
 
+      --purge discards what the remote has of a zone: its log, snapshots and assets. Stores keep what they have, pause the zone \
+      and say so; one that attaches it again, or whose app wants it, sends all that it has. So first let a store read the log to \
+      its end, or keep a backup. Without --write it only says what would go.
+
       Examples:
         replay remote folder:/mnt/team/lists
+        replay remote folder:/mnt/team/lists --purge shopping --write
         replay remote folder:/mnt/team/lists --repair notes.store
         replay remote folder:/mnt/team/lists --quarantine shopping@12
         replay remote folder:/mnt/team/lists --quarantine @3        event 3 of the list of zones
@@ -52,22 +57,37 @@ struct RemoteCommand: ReplayCommand {
   @Option(name: .long, help: "Why an entry is given up: stored with it.")
   var note: String?
 
+  @Option(name: .long, help: ArgumentHelp("Discard what the remote has of a zone.", valueName: "zone"))
+  var purge: String?
+
+  @Flag(name: .long, help: "Purge the zone, and do not only say what would go.")
+  var write = false
+
   @Flag(name: .long, help: "Print JSON: one object.")
   var json = false
 
   var printsJSON: Bool { json }
   var places: HintPlaces { HintPlaces(remote: address) }
   var hintIfInterrupted: String {
-    repair != nil || quarantine != nil ? Self.hintIfKept : "nothing was changed; run it again"
+    if purge != nil, write { return "what went is gone; the next run continues" }
+    return repair != nil || quarantine != nil ? Self.hintIfKept : "nothing was changed; run it again"
   }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let zone = try zone.map { try Inputs.zone($0) }
     let directory = try RemoteAddress(address).directory
-    if repair != nil && quarantine != nil {
+    guard [repair, quarantine, purge].count(where: { $0 != nil }) < 2 else {
       throw ToolError.input(
-        "usage", "--repair and --quarantine exclude each other",
+        "usage", "--repair, --quarantine and --purge exclude each other",
         hint: "repair first; then give up what no store has")
+    }
+    if let purge {
+      try await PurgeOfRemote(name: purge, writes: write).run(directory, json: json, console)
+      return nil
+    }
+    if write {
+      throw ToolError.input(
+        "usage", "--write belongs to --purge", hint: "name the zone: --purge ZONE --write")
     }
     let place = try quarantine.map { try EntryArgument($0) }
     let source = repair.map { RepairOfRemote(store: $0, zone: zone) }

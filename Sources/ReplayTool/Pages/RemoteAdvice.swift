@@ -78,6 +78,11 @@ struct RemoteAdvice {
           + "\(reread("STORE", log.zone))."
       )
     }
+    for log in audit.logs where log.leftOfPurge > 0 {
+      lines.append(
+        "The purge of \(log.zone) was cut short: `replay remote \(remote) --purge \(log.incarnation) --write` ends it."
+      )
+    }
     for (zone, offset) in places(audit, givenUp) {
       lines.append(
         "Each store that had read past offset \(offset) of \(zone) must read the log again from there: "

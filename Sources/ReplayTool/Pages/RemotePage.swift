@@ -82,6 +82,12 @@ struct RemotePage {
         .init("given up", .quiet), .init("offset \(tombstone.offset), \(SegmentPage.text(tombstone))"),
       ])
     }
+    if log.leftOfPurge > 0 {
+      try columns.add([
+        .init("left", .quiet),
+        .init("\(Display.count(log.leftOfPurge, "object")), which were to go with the purge"),
+      ])
+    }
     for offset in log.repairs { try columns.add([.init("put back", .quiet), .init("offset \(offset)")]) }
     for left in log.consequences.prefix(Self.consequencesMax) {
       try columns.add([.init("left out", .quiet), .init("\(left.place): \(Display.plain(left.message))")])
@@ -187,6 +193,7 @@ extension RemoteAudit {
           log.unnamedAssets.map {
             .object(["hash": .text($0.hash), "objects": .number($0.objects), "bytes": .number($0.bytes)])
           }),
+        "leftOfPurge": log.leftOfPurge > 0 ? .number(log.leftOfPurge) : nil,
         "unreadable": .array(log.unreadable.map { .number($0) }),
         "putBack": .array(log.repairs.map { .number($0) }),
         "givenUp": .array(
