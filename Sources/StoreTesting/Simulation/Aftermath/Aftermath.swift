@@ -27,6 +27,7 @@ struct Aftermath: WorldPart {
     try run(SnapshotsRead(world), .snapshotRead, .snapshots, perMille: 100)
     try run(RetiredHistory(world), .historyRetired, .retired, perMille: 100)
     try run(ZoneThatLeaves(world), .zoneDetached, .detached, perMille: 100)
+    try run(PurgedZone(world), .zonePurged, .purged, perMille: 100)
     try run(CompactedZone(world), .zoneCompacted, .compacted, perMille: 100)
     // It may close the log that the others use.
     if try run(LostZone(world), .remoteTakenBack, .lostZone, perMille: 100) { return }
@@ -94,6 +95,40 @@ extension AftermathPart {
     try act(device) { try device.store?.writeBlockingThisThread { _ = try $0.createZone(zone) } }
     try write("made", to: "value", of: record, in: zone, on: device)
     try act(device) { try device.store?.writeBlockingThisThread { try $0.attachZone(zone) } }
+  }
+
+  /// Writes to a zone that the device has.
+  func writeIfThere(
+    on device: SimulatedDevice, _ zone: ZoneID, _ write: (SimulatedDevice) throws -> Void
+  ) throws {
+    if try device.store?.read({ try $0.zones().contains(zone) }) ?? false { try write(device) }
+  }
+
+  /// Attaches the zone on each device that does not have it, or has it paused, writers first.
+  func attachAgain(_ zone: ZoneID, _ devices: [SimulatedDevice]) throws {
+    let writersFirst =
+      devices.filter { $0.configuration.role == .writer }
+      + devices.filter { $0.configuration.role != .writer }
+    for device in writersFirst {
+      try syncAlone(device)
+      guard let store = device.store else { continue }
+      let isPaused = if case .paused? = status(of: zone, device) { true } else { false }
+      let state = try store.syncState().zones.first { $0.zone == zone && $0.attachment != .deleting }
+      guard let state, isPaused || state.attachment != .attached else { continue }
+      try act(device) {
+        try store.writeBlockingThisThread { transaction in
+          if state.attachment == .attached { try transaction.detachZone(zone) }
+          try transaction.attachZone(zone)
+        }
+      }
+      note("d\(device.number) attaches \(zone) again")
+      try syncAlone(device)
+    }
+  }
+
+  /// What the last round of a device says of a zone; nil if it says nothing.
+  func status(of zone: ZoneID, _ device: SimulatedDevice) -> ZoneStatus? {
+    device.replicators[0].last?.report.zones.first { $0.zone == zone }?.status
   }
 
   func token(of zone: ZoneID, _ device: SimulatedDevice) throws -> ChangeToken? {

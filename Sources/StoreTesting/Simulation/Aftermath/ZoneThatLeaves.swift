@@ -56,13 +56,6 @@ struct ZoneThatLeaves: AftermathEvent {
     }
   }
 
-  /// Writes to a zone that the device has.
-  private func writeIfThere(
-    on device: SimulatedDevice, _ zone: ZoneID, _ write: (SimulatedDevice) throws -> Void
-  ) throws {
-    if try device.store?.read({ try $0.zones().contains(zone) }) ?? false { try write(device) }
-  }
-
   private func isIn(_ devices: [SimulatedDevice], _ device: SimulatedDevice) -> Bool {
     devices.contains { $0 === device }
   }
@@ -109,34 +102,6 @@ struct ZoneThatLeaves: AftermathEvent {
       try SimulatedMachines(world).boot(device)
       guard let store = device.store else { continue }
       try act(device) { _ = try executor.wait { try await store.leaveRemote() } }
-    }
-  }
-
-  /// Attaches the zone on each device that does not have it, or has it paused, writers first.
-  private func attachAgain(_ zone: ZoneID, _ devices: [SimulatedDevice]) throws {
-    let writersFirst =
-      devices.filter { $0.configuration.role == .writer }
-      + devices.filter { $0.configuration.role != .writer }
-    for device in writersFirst {
-      try syncAlone(device)
-      guard let store = device.store else { continue }
-      let isPaused =
-        if case .paused? = device.replicators[0].last?.report.zones.first(where: { $0.zone == zone })?.status
-        {
-          true
-        } else {
-          false
-        }
-      let state = try store.syncState().zones.first { $0.zone == zone && $0.attachment != .deleting }
-      guard let state, isPaused || state.attachment != .attached else { continue }
-      try act(device) {
-        try store.writeBlockingThisThread { transaction in
-          if state.attachment == .attached { try transaction.detachZone(zone) }
-          try transaction.attachZone(zone)
-        }
-      }
-      note("d\(device.number) attaches \(zone) again")
-      try syncAlone(device)
     }
   }
 }

@@ -49,6 +49,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case zoneDeleted
   case zoneRecreated
   case zoneDetached
+  case zonePurged
   case zoneCompacted
   // Ways of use.
   case groupCommit
@@ -137,6 +138,9 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .zoneDetached:
       "once all is at rest, devices detach a zone or remove their copies; it is deleted meanwhile, or the remote loses all; "
         + "then they attach it again: 10 % of the seeds"
+    case .zonePurged:
+      "once all is at rest, the remote's operator purges a zone, and may be cut short, while devices have something unsent; then "
+        + "devices make it again: 10 % of the seeds"
     case .zoneCompacted:
       "once all is at rest, devices name floors of a zone that others have not seen, write without reading them, and end in "
         + "the middle of it: 10 % of the seeds"

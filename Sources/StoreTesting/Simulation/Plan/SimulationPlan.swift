@@ -27,6 +27,7 @@ struct SimulationPlan: Hashable, Sendable {
     case detached
     case history
     case compacted
+    case purged
   }
 
   let seed: UInt64
