@@ -6,11 +6,15 @@ final class FoldDriver {
   let history: FoldHistory
   let knowledge: FoldKnowledge
   let storage: MemoryFoldStorage
-  private(set) var fold: Fold<MemoryFoldStorage>
+  var fold: Fold<MemoryFoldStorage>
   /// The transactions that were folded.
   var folded = TransactionSet()
-  /// The last floor that it has folded.
+  /// The last floor that it has taken.
   var floor: CompactionFloor?
+  /// The floors that count in what was folded.
+  var floors: [OracleFloor] = []
+  /// How many records the job has compacted since the last floor, in the order of their names.
+  var compacted = 0
 
   init(_ knowledge: FoldKnowledge, tiesByNumber: Bool = false) {
     history = knowledge.history
@@ -28,6 +32,9 @@ final class FoldDriver {
   }
 
   var numbering: FoldNumbering { knowledge.numbering }
+
+  /// What it has, for the oracle.
+  var view: OracleView { OracleView(folded: folded, received: knowledge.received, floors: floors) }
 
   // MARK: Verbs
 
@@ -48,6 +55,7 @@ final class FoldDriver {
     fold.claimedTimestamp = transaction.timestamp
     if effective != transaction.timestamp { history.coverage.capped += 1 }
     history.coverage.folds += 1
+    if transaction.base < floors.last?.offset ?? 0 { history.coverage.lateTransactions += 1 }
     for (offset, operation) in transaction.operations.enumerated() {
       let index = UInt32(firstIndex + offset)
       // Its maker is the first to apply it.
@@ -93,11 +101,21 @@ final class FoldDriver {
     fold.reset()
   }
 
+  /// Replaces the storage's rows, and what else is known of what was folded.
+  func replace(_ contents: MemoryFoldStorage.Contents, as other: FoldDriver) {
+    replace(contents, folded: other.folded, floors: other.floors)
+    (floor, compacted) = (other.floor, other.compacted)
+  }
+
   /// Replaces the storage's rows.
-  func replace(_ contents: MemoryFoldStorage.Contents, folded: TransactionSet) {
+  ///
+  /// - Parameter floors: those that count; the job has not begun with the last one.
+  func replace(_ contents: MemoryFoldStorage.Contents, folded: TransactionSet, floors: [OracleFloor]) {
     fold.reset()
     storage.contents = contents
     self.folded = folded
+    self.floors = floors
+    (floor, compacted) = (floors.last.map(\.compactionFloor), 0)
   }
 
   /// Writes the element rows again that existed before and no longer exist.
@@ -335,6 +353,7 @@ final class FoldDriver {
       sequence: history.sequencesBefore + UInt64(transaction.sequence),
       base: base == 0 ? nil : (FoldNumbering.incarnation, UInt64(base)))
     context.lineage = lineage(of: lane, fault)
+    context.floor = floor
     return context
   }
 }
