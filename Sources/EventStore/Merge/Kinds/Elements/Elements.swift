@@ -55,7 +55,7 @@ enum Elements {
     _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
     let prefix = ElementKey.elements(of: fold.state, record: try fold.recordNumber, cell: cell)
-    var next: ElementKey? = prefix
+    var next = fold.firstToCompact(under: prefix)
     while let first = next {
       let rows = try fold.storage.someRows(
         under: prefix, from: first, atOnce: fold.bound.rowsAtOnce
@@ -65,6 +65,7 @@ enum Elements {
       }
       try fold.bound.count(removed: rows.looked)
       next = rows.next
+      if let next { try fold.pauseCompaction(at: next) }
     }
   }
 }

@@ -153,7 +153,9 @@ enum ListKind: FieldCellKind {
     _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
     let prefix = ElementKey.items(of: fold.state, record: try fold.recordNumber, cell: cell)
-    var next: ElementKey? = prefix
+    var next = fold.firstToCompact(under: prefix)
+    // No place may show an element that has gone.
+    if !keeps, next == prefix { try UnitCell.compact(cell, keepsVisible: false, in: &fold) }
     while let first = next {
       let rows = try fold.storage.someRows(
         under: prefix, from: first, atOnce: fold.bound.rowsAtOnce
@@ -161,8 +163,9 @@ enum ListKind: FieldCellKind {
       for item in rows.found { try ListItems.compact(item, of: cell, keeps: keeps, in: &fold) }
       try fold.bound.count(removed: rows.looked)
       next = rows.next
+      if let next { try fold.pauseCompaction(at: next) }
     }
-    try UnitCell.compact(cell, keepsVisible: keeps, in: &fold)
+    if keeps { try UnitCell.compact(cell, keepsVisible: true, in: &fold) }
   }
 
   static func retime<Storage>(
