@@ -214,17 +214,14 @@ struct Rebuild {
       let entry = try storage.log.withEntryUnlessRemoved(at: position) { header, body in
         byteCount += body.byteCount
         work += 2
-        guard try !progress.isPartial || isRefolded(header.zone), try passes.take(header, at: position) else {
-          return (header, [UInt8]?.none)
-        }
-        return (header, body.bytes)
+        return (header, try !progress.isPartial || isRefolded(header.zone) ? body.bytes : nil)
       }
       guard let (header, body) = entry else {
         let run = try storage.log.removedRun(at: position)
         move(&progress, to: run?.upperBound ?? position)
         continue
       }
-      if let body,
+      if let body, try passes.take(header, at: position),
         let paused = try rebuild(header, body, at: position, replay, from: progress.operations, &work)
       {
         progress.operations = paused
@@ -263,7 +260,10 @@ struct Rebuild {
       guard let token = row.token, try storage.hasFloors(zone) else { continue }
       floors[zone] = try storage.logFloors(of: zone, token.incarnation, upTo: token.offset)
     }
-    return try FoldPasses(into: states, storage, floors: floors)
+    let log = storage.log
+    return try FoldPasses(into: states, store, floors: floors) {
+      try log.position(of: $0.replica, $0.epoch, $1, in: $0.zone)
+    }
   }
 
   /// Whether a zone is folded again, or to be folded again.

@@ -119,7 +119,10 @@ final class ScratchFold {
       floors[number] = try source.readView.logFloors(of: number, token.incarnation, upTo: token.offset)
         .filter(isChosen)
     }
-    return try FoldPasses(into: states, store.storage, floors: floors)
+    let log = source.readView.log
+    return try FoldPasses(into: states, store, floors: floors) {
+      try log.position(of: $0.replica, $0.epoch, $1, in: $0.zone)
+    }
   }
 
   /// Compacts all records.
