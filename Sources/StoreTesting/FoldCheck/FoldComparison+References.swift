@@ -46,13 +46,14 @@ extension FoldComparison {
       let parts = history.parts(at: place, driver.view)
       for part in parts {
         for item in part.items {
-          guard let value = item.values.first?.content.value, let maker = part.first.maker else { continue }
+          let unit = part.name(of: item)
+          guard let value = item.values.first?.content.value, let maker = unit.maker else { continue }
           let replica = driver.storage.replicaNumber(of: maker.replica) ?? .none
           var element = ByteWriter()
           element.append(3)
           element.append(bigEndian: replica.rawValue)
           element.append(bigEndian: maker.epoch)
-          element.append(bigEndian: item.number)
+          element.append(bigEndian: unit.number)
           let path = CellPath(driver.cell(name), ElementName(bytes: element.bytes))
           FoldReferenceRows.add(value, at: path, to: &places)
         }

@@ -32,7 +32,7 @@ extension FoldComparison {
     for part in expected {
       for item in part.items {
         rows += 1
-        let unit = driver.unit(part.first, item.number)
+        let unit = driver.unit(part.name(of: item))
         for (register, heads) in [(ItemRegister.place, item.places), (.value, item.values)] {
           // Heads that do not fit into an element's row have rows of their own.
           let apart = heads.dropFirst(Cell.inlineHeadsMax).map { driver.head($0) }
@@ -43,5 +43,12 @@ extension FoldComparison {
       }
     }
     return rows
+  }
+}
+
+extension UnitOrderPart {
+  /// The unit that an element was inserted as.
+  func name(of item: Item) -> UnitReference {
+    element ?? UnitReference(maker: first.maker, number: item.number)
   }
 }

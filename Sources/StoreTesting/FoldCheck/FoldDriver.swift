@@ -239,7 +239,9 @@ final class FoldDriver {
           UnitOrderPart.Maker(sequence: $0.sequence, index: $0.index, units: $0.units.count)
         }, items: [])
       for number in run.units.first.number..<run.units.end {
-        let unit = UnitID(run.units.first.inserter, number)
+        // Where the unit that an element was inserted as was dropped, its place stands for it.
+        let moved = try run.isVisible ? run.element.flatMap { try sequence.isDropped($0) ? $0 : nil } : nil
+        let unit = moved ?? UnitID(run.units.first.inserter, number)
         guard items.contains(unit) else { continue }
         part.items.append(
           UnitOrderPart.Item(
@@ -262,11 +264,12 @@ final class FoldDriver {
   }
 
   /// A unit of an identity, in this driver's numbers.
-  func unit(_ first: UnitReference, _ number: UInt64) -> UnitID {
-    guard let maker = first.maker, let identity = history.identities.firstIndex(of: maker.replica) else {
+  func unit(_ reference: UnitReference) -> UnitID {
+    guard let maker = reference.maker, let identity = history.identities.firstIndex(of: maker.replica) else {
       preconditionFailure("a unit without a maker")
     }
-    return UnitID(replica: numbering.number(ofIdentity: identity), epoch: maker.epoch, number: number)
+    return UnitID(
+      replica: numbering.number(ofIdentity: identity), epoch: maker.epoch, number: reference.number)
   }
 
   /// A head in this driver's numbers.

@@ -109,7 +109,8 @@ struct UnitOrderModel {
     HeadID(replica: unit.replica, epoch: unit.epoch, sequence: 0, index: 0)
   }
 
-  private func isDropped(_ unit: UnitID) -> Bool {
+  /// Whether compaction has dropped a unit.
+  func isDropped(_ unit: UnitID) -> Bool {
     units[unit] == nil && unit.number < compacted[Self.inserter(unit.replica, unit.epoch), default: 0]
   }
 

@@ -252,7 +252,10 @@ struct UnitOrderOracle {
         makers.append(UnitOrderPart.Maker(sequence: operation.sequence, index: operation.index, units: 1))
       }
       last = operation
-      if let places = places[unit], let item = items[unit] {
+      // Where the unit that an element was inserted as was dropped, its place stands for it.
+      let moved = run.isVisible ? run.element.flatMap { model.isDropped($0) ? $0 : nil } : nil
+      let element = moved ?? unit
+      if let places = places[element], let item = items[element] {
         found.append(UnitOrderPart.Item(number: number, places: places, values: heads(item.values)))
       }
     }
