@@ -26,6 +26,7 @@ struct CompactedStores {
       try tx.create(kept, type: "note", fields: ["title": "one"])
       try tx.create(gone, type: "note", fields: ["title": "two"])
       try tx.insertText("all of it", at: 0, in: "body", of: kept)
+      try tx.insertText("a story", at: 0, in: "story", of: gone)
     }
     try await store.write { tx in
       try tx.set("title", of: kept, to: "three")
@@ -46,7 +47,7 @@ struct CompactedStores {
     #expect(
       plan.exit == 0
         && plan.output.contains(
-          "the floor would be 1, and go: 1 deleted record, 6 removed elements or characters")
+          "the floor would be 1, and go: 1 deleted record, 13 removed elements or characters")
         && plan.output.contains("--write does it"), "\(plan.output)\(plan.errors)")
     let before = await run("state", path)
     let written = await run("compact", path, "--older-than", "0s", "--write", "--json")
@@ -64,11 +65,40 @@ struct CompactedStores {
     #expect(lines.output.contains("{\"floor\":1,\"kind\":\"compact\"}"), "\(lines.output)")
     let why = await run("explain", path, "notes:kept", "title")
     #expect(
-      why.exit == 0 && why.output.contains("compacted: by which transaction is not known")
+      why.exit == 0 && why.output.contains("compacted up to offset 1: by which transaction is not known")
         && why.output.contains("compacted up to offset 1"), "\(why.output)\(why.errors)")
     #expect(await run("verify", path).exit == 0)
     let again = await run("compact", path, "--older-than", "0s", "--zone", "notes")
     #expect(again.output.contains("nothing is to go but stamps"), "\(again.output)")
+  }
+
+  @Test("explains a record that was dropped, and its fields, by the floor and by what the log tells")
+  func dropped() async throws {
+    try await makeStore()
+    let before = await run("explain", path, "notes:gone")
+    #expect(before.exit == 0 && before.output.contains("is deleted"), "\(before.output)")
+    _ = await run("compact", path, "--older-than", "0s", "--write")
+    _ = await run("sync", path, "--remote", remote)
+    let record = await run("explain", path, "notes:gone")
+    #expect(
+      record.exit == 0 && record.output.contains("was dropped by the floor at offset 1")
+        && record.output.contains("Nothing of it is left"), "\(record.output)\(record.errors)")
+    let json = await run("explain", path, "notes:gone", "--json")
+    #expect(json.exit == 0 && json.output.contains("\"droppedAt\":1"), "\(json.output)\(json.errors)")
+    let existence = await run("explain", path, "notes:gone", "--existence")
+    #expect(
+      existence.exit == 0 && existence.output.contains("Only a creation brings it back")
+        && existence.output.contains("compacted up to offset 1"), "\(existence.output)\(existence.errors)")
+    let field = await run("explain", path, "notes:gone", "title")
+    #expect(
+      field.exit == 0 && field.output.contains("was dropped by the floor at offset 1"),
+      "\(field.output)\(field.errors)")
+    let text = await run("explain", path, "notes:gone", "story")
+    #expect(text.output.contains("only the numbers are left"), "\(text.output)\(text.errors)")
+    let none = await run("explain", path, "notes:gone", "colour")
+    #expect(none.exit != 0 && none.errors.contains("tells of no field"), "\(none.errors)")
+    let never = await run("explain", path, "notes:never")
+    #expect(never.exit != 0 && never.errors.contains("there is no record"), "\(never.errors)")
   }
 
   @Test("refuses a zone that was never synced, and what is no age")

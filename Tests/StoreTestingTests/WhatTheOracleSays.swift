@@ -94,4 +94,81 @@ struct WhatTheOracleSays {
     let uncapped = try heads([steps[0], steps[2]], of: 0)
     #expect(uncapped == ["1", "2"])
   }
+
+  // MARK: Floors
+
+  /// A replica names its token as the floor, or one below or above it, and all learn of it.
+  private func floor(_ replica: Int, below: Int = 0) -> [FoldStep] {
+    [.nameFloor(replica: replica, wallMilliseconds: 0, below: below)] + sync(replica)
+  }
+
+  private func add(_ value: UInt8) -> FoldOperation {
+    FoldOperation(.add, record: 0, value: FoldValue(rawValue: value))
+  }
+
+  @Test("a floor leaves the greatest value, and a sum of all addends")
+  func floors() throws {
+    let start =
+      [write(0, at: 5000, one, add(1)), write(1, at: 9000, two, add(2))] + sync(0) + sync(1) + sync(0)
+    #expect(try heads(start, of: 0) == ["2", "1"])
+    #expect(try heads(start + floor(0), of: 0) == ["2"])
+    #expect(try heads(start, of: 1) == ["2", "1"])
+    #expect(try heads(start + floor(0), of: 1) == ["3"])
+  }
+
+  @Test("a floor above its base does not count, nor one below the last")
+  func floorsThatDoNotCount() throws {
+    let start = [write(0, at: 5000, one), write(1, at: 9000, two)] + sync(0) + sync(1) + sync(0)
+    #expect(try heads(start + floor(0, below: -1), of: 0) == ["2", "1"])
+    let three = FoldOperation(.set, record: 0, value: FoldValue(rawValue: 3))
+    // The first floor leaves 2. Two that have seen it conflict, until a floor reaches both.
+    let later = start + floor(0) + sync(1) + [write(0, at: 9500, one), write(1, at: 9600, three)]
+    let synced = later + sync(0) + sync(1) + sync(0)
+    #expect(try heads(synced + floor(0, below: 3), of: 0) == ["3", "1"])
+    #expect(try heads(synced + floor(0), of: 0) == ["3"])
+  }
+
+  @Test("a late value is in conflict with the one that its writer had seen, and a late addend counts once")
+  func late() throws {
+    let start =
+      [write(0, at: 1000, create, one, add(1))] + sync(0) + sync(1) + [write(0, at: 2000, add(2))] + sync(0)
+    let lateWrite = write(1, at: 3000, two, add(4))
+    #expect(try heads(start + [lateWrite], of: 0) == ["2"])
+    #expect(try heads(start + [lateWrite] + floor(0), of: 0) == ["2", "1"])
+    #expect(try heads(start + [lateWrite] + floor(0), of: 1) == ["4", "3"])
+    // One that has seen the floor replaces the value.
+    #expect(try heads(start + floor(0) + sync(1) + [lateWrite], of: 0) == ["2"])
+  }
+
+  @Test("a dropped record keeps nothing but where it moved to, and a late change keeps its head")
+  func dropped() throws {
+    let start = [write(0, at: 1000, create, one, add(1))] + sync(0) + sync(1)
+    let gone = start + [write(0, at: 2000, delete)] + sync(0)
+    #expect(try heads(gone, of: 0) == ["1"])
+    #expect(try heads(gone + floor(0), of: 0) == [])
+    #expect(try heads(gone + floor(0), of: -1) == [])
+    let moved = start + [write(0, at: 2000, FoldOperation(.moveAway, record: 0, element: 1))] + sync(0)
+    #expect(try heads(moved + floor(0), of: 0) == [])
+    #expect(try heads(moved + floor(0), of: -1) == ["moved to p1"])
+    let lateWrite = write(1, at: 3000, two)
+    #expect(try heads(gone + [lateWrite], of: -1) == ["alive", "dead"])
+    #expect(try heads(gone + [lateWrite] + floor(0), of: -1) == ["alive"])
+    #expect(try heads(gone + [lateWrite] + floor(0), of: 0) == ["2"])
+  }
+
+  @Test("a record that is not created is not there until it is, and until then shows in no heads but its own")
+  func notCreated() throws {
+    let gone = [write(0, at: 1000, create, one)] + sync(0) + sync(1) + [write(0, at: 2000, delete)] + sync(0)
+    func isCreated(_ steps: [FoldStep]) throws -> Bool {
+      let schedule = FoldSchedule(replicas: 2, records: 1, fields: 1, seed: 1, steps: steps)
+      var world = FoldWorld(schedule, fault: nil)
+      try world.run(orders: 1, exhaustiveTransactionsMax: 6)
+      return world.history.flooredRecord(0, world.history.whole).isCreated
+    }
+    #expect(try isCreated(gone))
+    let dropped = gone + floor(0)
+    #expect(try !isCreated(dropped))
+    #expect(try !isCreated(dropped + [write(1, at: 3000, two)]))
+    #expect(try isCreated(dropped + [write(1, at: 3000, two), write(1, at: 3001, create)]))
+  }
 }

@@ -57,11 +57,14 @@ struct Explainer: ~Copyable {
       let found = field == nil ? nil : try explain(record, [cell], element).first
       if let found, !found.replaced.isEmpty { return found }
     }
-    return nil
+    guard element == nil, let dropped = try droppedCell(of: record, field, as: only) else { return nil }
+    return try explain(record, [dropped], nil).first
   }
 
   func explainAll(_ record: RecordID, _ kinds: (Name) -> FieldKind?) throws -> [Explanation] {
-    guard let existence = try cell(of: record, nil, as: nil) else { return [] }
+    guard let existence = try cell(of: record, nil, as: nil) ?? droppedCell(of: record, nil, as: nil) else {
+      return []
+    }
     let fields = try read.fieldsWithEmptied(of: record).compactMap { field in
       let chosen = try kinds(field).flatMap { try cell(of: record, field, as: $0) }
       return try chosen ?? cell(of: record, field, as: nil)
@@ -95,6 +98,7 @@ struct Explainer: ~Copyable {
     let retired = try read.retiredThrough(of: record.zone)
     let state = try read.readView.zones.visible(record.zone).row.state
     let floor = try read.readView.states.storedRow(of: state).floor
+    let dropped = try droppedAt(record)
     // One transaction may have made very many heads: they share its entry.
     var entries: [TransactionID: LogEntry?] = [:]
     return try zip(cells, pasts).map { cell, past in
@@ -120,7 +124,7 @@ struct Explainer: ~Copyable {
         reasons: isContested ? heads.dropFirst().map { Explanation.reason(heads[0], $0) } : [],
         replaced: past.replaced, edits: element == nil ? past.edits : [],
         movedTo: place.record == record ? nil : place, movedFrom: origin, retiredThrough: retired,
-        compactedThrough: floor?.offset)
+        compactedThrough: floor?.offset, droppedAt: dropped)
     }
   }
 

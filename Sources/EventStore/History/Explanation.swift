@@ -106,6 +106,10 @@ public struct Explanation: Hashable, Sendable {
   /// Up to which offset of its remote log the zone is compacted: heads whose transactions have the sequence 0 are of
   /// before, and by which transaction they were made, and what they replaced, is not known any more. Nil for none.
   public let compactedThrough: UInt64?
+  /// The floor that has dropped the record, which was not created since: an offset of the zone's remote log. Up to there
+  /// nothing said that the record was there. ``heads`` has what came later, and where the record moved to. Nil if the
+  /// record was not dropped, or the log does not tell of it any more.
+  public let droppedAt: UInt64?
 }
 
 extension Explanation {

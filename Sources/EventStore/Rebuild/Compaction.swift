@@ -3,8 +3,11 @@ import OperationFormat
 
 /// Compacts the records of zones whose floor is not done, in steps: each is one commit. A record that changes meanwhile
 /// is compacted before.
+///
+/// A record of many elements takes several steps: what is done is as it will be, and shows the same. A text, the order of
+/// a list, and all that was added to one counter or contributed to one field are done at once: each is rewritten as a whole.
 struct Compaction {
-  /// The most records of a step, and rows that it touches; one record more or less.
+  /// The most records of a step, and rows that it touches; one record, or part of one, more or less.
   private static let (recordsMax, touchedRowsMax) = (1024, 50_000)
 
   let store: StoreTransaction
@@ -24,25 +27,31 @@ struct Compaction {
 
   private func step(_ zone: ZoneNumber, _ state: StateNumber, _ floor: CompactionFloor) throws {
     try store.fold.flush()
-    let names = try names(in: state, after: storage.stateRow(state).lastCompacted)
+    let before = try storage.stateRow(state)
+    let names = try names(in: state, after: before.lastCompacted)
     var context = CausalContext(zone: zone, replica: .none, epoch: 0, sequence: 1, base: nil)
     context.floor = floor
     store.fold.context = context
     let start = storage.touchedRows
-    var last: [UInt8]?
-    for name in names where storage.touchedRows - start < Self.touchedRowsMax {
-      try store.fold.compact(name.span.bytes, in: state)
-      last = name
+    let bound = store.fold.bound
+    bound.begin(.pauses, at: before.pausedCompaction)
+    defer { bound.end() }
+    var last = before.lastCompacted
+    var paused: ElementKey?
+    for name in names where storage.touchedRows - start < Self.touchedRowsMax && !bound.isSpent {
+      do {
+        try store.fold.compact(name.span.bytes, in: state)
+        last = name
+      } catch is FoldBoundReached {
+        paused = bound.next
+        break
+      }
     }
     try store.fold.flush()
     store.fold.reset()
     var row = try storage.stateRow(state)
-    if let last {
-      row.lastCompacted = last
-    } else {
-      row.floor?.isDone = true
-      row.lastCompacted = []
-    }
+    row.floor?.isDone = names.isEmpty
+    (row.lastCompacted, row.pausedCompaction) = (names.isEmpty ? [] : last, paused)
     storage.setStateRow(row, state)
   }
 

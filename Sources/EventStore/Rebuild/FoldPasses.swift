@@ -1,11 +1,21 @@
 import OperationFormat
 
-/// In which passes the log is folded again. A floor works behind all that the remote log has up to its transaction, and
-/// the store's log may have what comes behind in front of it. So a zone takes a pass for each floor that counts: it
-/// folds what is placed up to the floor's transaction, then the floor is set. The last pass folds the rest.
+/// In which passes the log is folded again.
+///
+/// Floors cut a zone's remote log into parts: what is placed up to the first floor's transaction, what comes behind it up
+/// to the next one, and so on. A floor works behind all of its part, and before all of the next. The store's log may have
+/// them in another order: what this store wrote before it fetched has a later place. So a pass over the log folds one
+/// part, and then the floor is set; the last pass folds what no floor comes behind.
+///
+/// Most logs have nearly all in the order of the places. So a pass goes on with the next part where it has folded all of
+/// one and has passed over nothing of the next. That is the same as another pass, which would find nothing of the next
+/// part before here. However many floors there are, there are few passes then.
 ///
 /// How far a zone is stands in the row of its state.
-struct FoldPasses {
+final class FoldPasses {
+  /// A part of more entries is not compared with the next: it takes a pass.
+  private static let comparedEntriesMax: UInt64 = 4096
+
   /// What is folded now of a zone with floors.
   private struct Pass {
     var incarnation: IncarnationNumber
@@ -13,28 +23,38 @@ struct FoldPasses {
     var after: UInt64
     /// The floor up to whose transaction what is placed is folded now; nil for all, also what has no place.
     var next: CompactionFloor?
+    /// The last position of the part; nil until that is asked for.
+    var last: Position?
+    /// Whether the next part waits for another pass.
+    var isLast = false
   }
 
-  private let storage: TableStorage
+  private let store: StoreTransaction
   private let target: (ZoneRow) -> StateNumber
+  private let position: (Lane, _ sequence: UInt64) throws -> Position?
+  private var floors: [ZoneNumber: LogFloors] = [:]
   private var passes: [ZoneNumber: Pass] = [:]
+  private var storage: TableStorage { store.storage }
 
   /// - Parameters:
-  ///   - log: the store whose log is folded.
-  ///   - storage: where it is folded.
+  ///   - source: the store whose log is folded.
+  ///   - store: where it is folded.
   ///   - target: into which state of a zone; none if it is not.
   ///   - isChosen: the transactions that name floors which may count.
   /// - Complexity: linear in the zones that have a floor, and in the transactions that name one
   init(
-    of log: some TableReading, in storage: TableStorage, into target: @escaping (ZoneRow) -> StateNumber,
+    of source: some TableReading, in store: StoreTransaction, into target: @escaping (ZoneRow) -> StateNumber,
     where isChosen: (LogFloors.Named) -> Bool = { _ in true }
   ) throws {
-    (self.storage, self.target) = (storage, target)
-    for zone in try log.zonesWithFloors() {
-      guard let token = try log.zoneRowIfThere(zone)?.token, let state = try state(of: zone) else { continue }
+    let log = source.log
+    (self.store, self.target) = (store, target)
+    position = { try log.position(of: $0.replica, $0.epoch, $1, in: $0.zone) }
+    for zone in try source.zonesWithFloors() {
+      guard let token = try source.zoneRowIfThere(zone)?.token, let state = try state(of: zone) else { continue }
       let row = try storage.stateRow(state)
       if row.foldedThrough != nil { continue }
-      let floors = try log.logFloors(of: zone, token.incarnation, upTo: token.offset).filter(isChosen)
+      let floors = try source.logFloors(of: zone, token.incarnation, upTo: token.offset).filter(isChosen)
+      self.floors[zone] = floors
       passes[zone] = Pass(
         incarnation: token.incarnation, after: row.floor?.place ?? 0, next: floors.next(after: row.floor))
     }
@@ -48,7 +68,7 @@ struct FoldPasses {
     return state
   }
 
-  /// Whether an entry is folded in this pass.
+  /// Whether an entry is folded in this pass. It may set floors before: nothing of the log may be in use.
   func take(_ header: LogEntryHeader, at position: Position) throws -> Bool {
     guard let state = try storage.zoneRowIfThere(header.zone).map(target), state != .none else { return true }
     if let through = try storage.stateRow(state).foldedThrough { return position > through }
@@ -57,7 +77,67 @@ struct FoldPasses {
     let place =
       try storage.placements.placement(
         of: header.replica, header.epoch, header.sequence, in: header.zone, pass.incarnation)?.offset ?? .max
-    return place > pass.after && place <= pass.next?.place ?? .max
+    while let pass = passes[header.zone] {
+      if place <= pass.next?.place ?? .max { return place > pass.after }
+      guard try goOn(header.zone, pass, at: position) else { return false }
+    }
+    return true
+  }
+
+  /// Goes on with the next part, if the pass has folded all of this one, and passed over nothing of the next.
+  ///
+  /// - Parameter position: the entry that comes next, which is of no part so far.
+  private func goOn(_ zone: ZoneNumber, _ pass: Pass, at position: Position) throws -> Bool {
+    guard !pass.isLast, let floor = pass.next, let state = try state(of: zone), let floors = floors[zone] else {
+      return false
+    }
+    var pass = pass
+    defer { passes[zone] = pass }
+    let through = floor.place
+    guard let next = floors.next(after: floor), max(through - pass.after, next.place - through) <= Self.comparedEntriesMax
+    else {
+      pass.isLast = true
+      return false
+    }
+    let last =
+      try pass.last ?? positions(of: zone, pass.incarnation, behind: pass.after, through: through)?.upperBound
+      ?? .start
+    pass.last = last
+    guard last < position else { return false }
+    let positions = try positions(of: zone, pass.incarnation, behind: through, through: next.place)
+    guard positions?.lowerBound ?? position >= position else {
+      pass.isLast = true
+      return false
+    }
+    try store.fold.flush()
+    store.fold.reset()
+    var row = try storage.stateRow(state)
+    row.take(floor)
+    storage.setStateRow(row, state)
+    pass = Pass(
+      incarnation: pass.incarnation, after: through, next: next, last: positions?.upperBound ?? .start)
+    return true
+  }
+
+  /// The positions of the first and the last transaction of a zone's log that are placed in a part of the remote log.
+  private func positions(
+    of zone: ZoneNumber, _ incarnation: IncarnationNumber, behind start: UInt64, through end: UInt64
+  ) throws -> ClosedRange<Position>? {
+    var found: ClosedRange<Position>?
+    for offset in start + 1..<end + 1 {
+      guard let segment = try storage.segments.row(at: offset, in: zone, incarnation),
+        let placed = try storage.placements.placement(
+          of: segment.replica, segment.epoch, segment.last, in: zone, incarnation), placed.offset == offset
+      else { continue }
+      // Others of the segment have an earlier place, or are in the snapshot that the zone begins with.
+      let lane = Lane(zone: zone, replica: segment.replica, epoch: segment.epoch)
+      let retired = try storage.retired(lane)
+      for sequence in [max(placed.first, retired + 1), segment.last] where sequence > retired {
+        guard let position = try position(lane, sequence) else { continue }
+        found = min(found?.lowerBound ?? position, position)...max(found?.upperBound ?? position, position)
+      }
+    }
+    return found
   }
 
   /// Ends a pass: sets the floors behind it.
@@ -70,7 +150,7 @@ struct FoldPasses {
       guard let state = try state(of: zone) else { return }
       var row = try storage.stateRow(state)
       if let next = passes[zone]?.next {
-        (row.floor, row.lastCompacted) = (next, [])
+        row.take(next)
       } else {
         row.foldedThrough = last
       }

@@ -184,7 +184,7 @@ struct Rebuild {
     store.fold.bound.begin(.pauses, at: progress.next)
     defer { store.fold.bound.end() }
     let replay = try LogReplay(store)
-    let passes = try FoldPasses(of: storage, in: storage, into: { $0.building })
+    let passes = try FoldPasses(of: storage, in: store, into: { $0.building })
     var (byteCount, work) = (0, 0)
     while progress.position < step.last, !store.fold.bound.isSpent, byteCount < LogReplay.stepBytesMax,
       work < LogReplay.stepWorkMax
@@ -194,17 +194,14 @@ struct Rebuild {
       let entry = try storage.log.withEntryUnlessRemoved(at: position) { header, body in
         byteCount += body.byteCount
         work += 2
-        guard try !progress.isPartial || isRefolded(header.zone), try passes.take(header, at: position) else {
-          return (header, [UInt8]?.none)
-        }
-        return (header, body.bytes)
+        return (header, try !progress.isPartial || isRefolded(header.zone) ? body.bytes : nil)
       }
       guard let (header, body) = entry else {
         let run = try storage.log.removedRun(at: position)
         move(&progress, to: run?.upperBound ?? position)
         continue
       }
-      if let body,
+      if let body, try passes.take(header, at: position),
         let paused = try rebuild(header, body, at: position, replay, from: progress.operations, &work)
       {
         progress.operations = paused

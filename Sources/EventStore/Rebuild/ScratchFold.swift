@@ -88,7 +88,7 @@ final class ScratchFold {
       let passes =
         compacts
         ? try FoldPasses(
-          of: source.readView, in: store.storage, into: { $0.state }, where: { $0.position <= last })
+          of: source.readView, in: store, into: { $0.state }, where: { $0.position <= last })
         : nil
       var done = Position.start
       while done < last {
@@ -123,7 +123,7 @@ final class ScratchFold {
     var isMore = true
     while isMore {
       let passes = try FoldPasses(
-        of: source.readView, in: store.storage, into: { $0.state },
+        of: source.readView, in: store, into: { $0.state },
         where: { $0.sequence <= lanes[$0.lane] ?? 0 })
       var replay = try LogReplay(store)
       var byteCount = 0

@@ -24,7 +24,7 @@ extension RemoteIngest {
     try store.fold.flush()
     store.fold.reset()
     var state = try storage.stateRow(row.state)
-    (state.floor, state.lastCompacted) = (floor, [])
+    state.take(floor)
     // Contributions may have seen another part of what is compacted.
     state.retimings &+= 1
     storage.setStateRow(state, row.state)

@@ -22,9 +22,12 @@ struct LogFloors {
 
   /// The next floor that counts behind another one; of one entry's the last.
   func next(after floor: CompactionFloor?) -> CompactionFloor? {
-    var last = floor?.incarnation == incarnation ? floor?.offset ?? 0 : 0
+    let floor = floor?.incarnation == incarnation ? floor : nil
+    var last = floor?.offset ?? 0
     var found: CompactionFloor?
-    for named in named {
+    // What lies before its transaction counts no more.
+    let place = floor?.place ?? 0
+    for named in named[named.prefixCount { $0.place <= place }...] {
       if let found, named.place != found.place { break }
       guard named.offset > last, named.offset <= named.base else { continue }
       last = named.offset

@@ -26,6 +26,8 @@ struct StateRow: Hashable, Sendable {
   var floor: CompactionFloor?
   /// While the floor is not done: up to which record all are compacted.
   var lastCompacted: [UInt8] = []
+  /// Where the job goes on in the next record, if it has compacted a part of it.
+  var pausedCompaction: ElementKey?
   /// While it is built: up to which position of the log all is folded that comes behind the last floor; nil before
   /// that.
   var foldedThrough: Position?
@@ -65,8 +67,20 @@ struct StateRow: Hashable, Sendable {
     writer.append(varint: floor?.offset ?? 0)
     writer.append(varint: floor?.place ?? 0)
     writer.append(varint: foldedThrough?.rawValue ?? 0)
-    writer.append(floor?.isDone ?? true ? 1 : 0)
-    if !(floor?.isDone ?? true) { writer.append(lastCompacted) }
+    guard let floor, !floor.isDone else { return writer.append(1) }
+    writer.append(pausedCompaction == nil ? 0 : 2)
+    if let pausedCompaction {
+      writer.append(count: lastCompacted.count)
+      writer.append(lastCompacted)
+      writer.append(pausedCompaction.bytes)
+    } else {
+      writer.append(lastCompacted)
+    }
+  }
+
+  /// Lets a floor count: all records are to be compacted.
+  mutating func take(_ floor: CompactionFloor?) {
+    (self.floor, lastCompacted, pausedCompaction) = (floor, [], nil)
   }
 
   init(_ row: RawSpan) throws(FormatError) {
@@ -94,9 +108,14 @@ struct StateRow: Hashable, Sendable {
       }
       let position = try reader.readVarint("state.foldedThrough")
       if position > 0 { foldedThrough = Position(rawValue: position) }
-      let isDone = try reader.readVarint("state.floor", in: 0...1) == 1
-      floor?.isDone = isDone
-      lastCompacted = row.extracting(try reader.readBytes(reader.remaining, "state.lastCompacted")).bytes
+      let job = try reader.readVarint("state.floor", in: 0...2)
+      floor?.isDone = job == 1
+      let count = job == 2 ? try reader.readCount("state.lastCompacted") : reader.remaining
+      lastCompacted = row.extracting(try reader.readBytes(count, "state.lastCompacted")).bytes
+      if job == 2 {
+        pausedCompaction = ElementKey(
+          bytes: row.extracting(try reader.readBytes(reader.remaining, "state.pausedCompaction")).bytes)
+      }
     }
     try reader.finish("row")
   }

@@ -129,6 +129,14 @@ struct ExplainCommand: StoreCommand {
           ? "it has no fields"
           : "it has \(Display.list(fields.map { Display.name($0) }, max: 12))", exit: .input)
     }
+    if let field, let floor = try transaction.explain(record)?.droppedAt {
+      return ToolError(
+        "fieldUnknown",
+        "the record \(Display.record(record)) \(Display.dropped(at: floor)), and the log tells of no field "
+          + "“\(Display.name(field))”",
+        hint: "what it tells: `replay log STORE --record \(Display.record(record))`",
+        exit: .input)
+    }
     return ToolError(
       "recordUnknown", "there is no record \(Display.record(record)) in what this store has",
       hint: "list the zone with `replay state STORE \(Display.zone(record.zone).argument)`",

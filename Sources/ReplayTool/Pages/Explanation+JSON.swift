@@ -57,6 +57,7 @@ extension Explanation {
       "movedFrom": movedFrom.map { .text($0) },
       "retiredThrough": retiredThrough.map { .number($0.rawValue) },
       "compactedThrough": compactedThrough.map { .number($0) },
+      "droppedAt": droppedAt.map { .number($0) },
       "members": members?.explanation?.json(),
     ])
   }

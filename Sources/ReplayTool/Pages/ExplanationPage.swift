@@ -44,6 +44,7 @@ struct ExplanationPage {
   private func printAll(_ output: Output) throws {
     let count = explanation.heads.count
     let losses = explanation.losses
+    if count == 0, let floor = explanation.droppedAt { return try printDropped(floor, output) }
     if let counter = explanation.counter {
       let parts = Display.count(count, "addend")
       let clamped = counter.isClamped ? ", as near as a number comes to it" : ""
@@ -87,6 +88,22 @@ struct ExplanationPage {
     try printOrigin(output)
   }
 
+  /// Prints a cell of a record that compaction has dropped.
+  private func printDropped(_ floor: UInt64, _ output: Output) throws {
+    try output.line(
+      "The record \(Display.dropped(at: floor)): nothing up to there said that the record was there.")
+    let hasUnits = explanation.kind == .list || explanation.kind == .text
+    try output.line(
+      hasUnits
+        ? "Of the field only the numbers are left that its writers count their \(words.unit)s by."
+        : "Only a creation brings it back; changes that had not seen this are kept, and do not show.")
+    try printReplaced(output)
+    try printEdits(output)
+    try output.line()
+    try output.line("All that is known: `replay log … --record \(Display.record(explanation.record))`.")
+    try printOrigin(output)
+  }
+
   private var words: FieldKind.Words { explanation.kind.words }
 
   private var verb: String {
@@ -113,8 +130,10 @@ struct ExplanationPage {
       case .other: ""
       }
     let label = one.entry?.transaction.label.map { ", “\(Display.plain($0, limit: 60))”" } ?? ""
+    let floor = explanation.compactedThrough.map { " up to offset \($0)" } ?? ""
     let unknown =
-      id.sequence == 0 ? "compacted: by which transaction is not known" : "its history was retired"
+      id.sequence == 0
+      ? "compacted\(floor): by which transaction is not known" : "its history was retired"
     let place = one.entry.map { "position \($0.position)\(label)" } ?? unknown
     let timestamp = one.entry?.transaction.timestamp ?? one.head.timestamp
     // Runs of texts have no time of their own.
@@ -206,7 +225,7 @@ struct ExplanationPage {
     if explanation.field != nil {
       if !explanation.isVisible {
         try output.line()
-        let state = explanation.missingTarget.map(Display.hidden(with:)) ?? "is deleted"
+        let state = explanation.missingTarget.map(Display.hidden(with:)) ?? explanation.gone
         try output.line(
           "The record \(state), so this does not show. `replay explain … --existence` says why.")
       }
@@ -223,8 +242,12 @@ struct ExplanationPage {
     if let missing = explanation.missingTarget {
       return try output.line("The record is alive, and \(Display.hidden(with: missing)).")
     }
-    let isAlone = explanation.heads.count == 1 || explanation.agrees
-    try output.line(isAlone ? "\(state)." : "\(state): \(reason).")
+    if let floor = explanation.droppedAt {
+      try output.line("\(state): it \(Display.dropped(at: floor)), and was not created since.")
+    } else {
+      let isAlone = explanation.heads.count == 1 || explanation.agrees
+      try output.line(isAlone ? "\(state)." : "\(state): \(reason).")
+    }
     if let place = explanation.movedTo { try output.line(Display.moved(to: place)) }
   }
 

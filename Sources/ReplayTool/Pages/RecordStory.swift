@@ -21,7 +21,7 @@ struct RecordStory {
     let state =
       existence.isVisible
       ? output.styled("is there", .winner)
-      : output.styled(existence.missingTarget.map(Display.hidden(with:)) ?? gone, .loser)
+      : output.styled(existence.missingTarget.map(Display.hidden(with:)) ?? existence.gone, .loser)
     try output.line(output.styled(Display.record(record), .heading) + "  " + state)
     try output.line()
     var columns = Columns(output, indent: 2)
@@ -51,6 +51,11 @@ struct RecordStory {
     }
     try columns.flush()
     try output.line()
+    if existence.droppedAt != nil, existence.heads.isEmpty {
+      try output.line(
+        "Nothing of it is left, but for the numbers by which writers count the units of lists and texts.")
+      try output.line()
+    }
     if let place = existence.movedTo {
       try output.line(Display.moved(to: place))
       try output.line()
@@ -61,13 +66,6 @@ struct RecordStory {
     }
     let hint = "For the whole history name a field, or give --existence."
     try output.line(output.styled(hint, .quiet))
-  }
-
-  private var gone: String {
-    for head in existence.heads {
-      if case .moved = head.head.content { return "was \(HeadText.content(head.head, limit: nil))" }
-    }
-    return "is deleted"
   }
 
   /// Adds the elements of a list whose members merge, each with its members that were changed.
@@ -118,5 +116,15 @@ struct RecordStory {
     if heads.count > Self.headsMax {
       try columns.add([.init(""), .init(""), .init("… \(heads.count - Self.headsMax) more", .quiet)])
     }
+  }
+}
+
+extension Explanation {
+  /// Why the record is not there, in words.
+  var gone: String {
+    for head in heads {
+      if case .moved = head.head.content { return "was \(HeadText.content(head.head, limit: nil))" }
+    }
+    return droppedAt.map(Display.dropped) ?? "is deleted"
   }
 }

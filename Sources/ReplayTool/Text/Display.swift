@@ -43,6 +43,9 @@ enum Display {
     "is hidden: cascades lead from it to \(record(missing)), which is not there"
   }
 
+  /// The text about a record that compaction has dropped.
+  static func dropped(at floor: UInt64) -> String { "was dropped by the floor at offset \(floor)" }
+
   /// Where a record is that was moved away from where it was asked for.
   static func moved(to place: RecordPlace) -> String {
     switch place {

@@ -56,6 +56,24 @@ package struct FoldCheckCoverage: Hashable, Sendable {
   var copies = 0
   /// Transactions that were delivered to a replica that already had them.
   var redeliveries = 0
+  /// Floors that counted at a replica, or in another order.
+  var floors = 0
+  /// Floors that did not count: not above the last one, or above the base of their transaction.
+  var floorsIgnored = 0
+  /// Transactions that were folded behind a floor that they had not seen.
+  var lateTransactions = 0
+  /// Times that a replica folded its log again, because it had transactions without a place up to a floor.
+  var foldedAgain = 0
+  /// Records that waited to be compacted until the job came to them, or they changed.
+  var compactedLater = 0
+  /// Times that compacting a record was paused and continued.
+  var compactionPauses = 0
+  /// Compared heads that compaction wrote.
+  var compactedHeads = 0
+  /// Compared records that a floor has dropped.
+  var recordsDropped = 0
+  /// Compared records that are not there until they are created.
+  var recordsNotCreated = 0
   /// Random orders that were folded.
   var ordersFolded = 0
   /// Orders that were covered exhaustively, through the sets that they pass.
@@ -95,6 +113,15 @@ package struct FoldCheckCoverage: Hashable, Sendable {
     lineages += other.lineages
     copies += other.copies
     redeliveries += other.redeliveries
+    floors += other.floors
+    floorsIgnored += other.floorsIgnored
+    lateTransactions += other.lateTransactions
+    foldedAgain += other.foldedAgain
+    compactedLater += other.compactedLater
+    compactionPauses += other.compactionPauses
+    compactedHeads += other.compactedHeads
+    recordsDropped += other.recordsDropped
+    recordsNotCreated += other.recordsNotCreated
     ordersFolded += other.ordersFolded
     ordersCovered += other.ordersCovered
     exhaustive += other.exhaustive
@@ -130,6 +157,15 @@ package struct FoldCheckCoverage: Hashable, Sendable {
       ("lineages", lineages),
       ("copies", copies),
       ("redeliveries", redeliveries),
+      ("floors", floors),
+      ("floorsIgnored", floorsIgnored),
+      ("lateTransactions", lateTransactions),
+      ("foldedAgain", foldedAgain),
+      ("compactedLater", compactedLater),
+      ("compactionPauses", compactionPauses),
+      ("compactedHeads", compactedHeads),
+      ("recordsDropped", recordsDropped),
+      ("recordsNotCreated", recordsNotCreated),
       ("ordersFolded", ordersFolded),
       ("ordersCovered", ordersCovered),
       ("exhaustive", exhaustive),

@@ -22,6 +22,12 @@ package enum FoldCheckFault: String, Hashable, Sendable, CaseIterable {
   case retimeForgotten
   /// A fetched transaction removes everything that is there.
   case everythingSeen
+  /// A late transaction has seen all that was compacted.
+  case lateSeesCompacted
+  /// A floor counts above the base of its transaction.
+  case floorAboveBase
+  /// A floor compacts what a replica has, with transactions in it that have no place up to there.
+  case compactsUnsettled
   /// Rows of heads that were kept apart come back after they were deleted.
   case apartRowsReturn
 }

@@ -10,10 +10,14 @@ extension FoldComparison {
     let number = try RecordRow.recordNumber(of: row.span.bytes)
     let expected = FoldReferenceRows.rows(places, of: number, name: FoldNumbering.records[record])
     let found = driver.storage.contents.references.filter { FoldReferenceRows.record(of: $0.key) == number }
-    let flags: RowFlags =
+    var flags: RowFlags =
       places.isEmpty
       ? []
       : places.contains { $0.references.contains { $0.rule == .cascade } } ? [.refers, .cascades] : .refers
+    if !driver.floors.isEmpty, !history.flooredRecord(record, driver.view).isCreated {
+      flags.insert(.uncreated)
+      history.coverage.recordsNotCreated += 1
+    }
     history.coverage.references += places.reduce(0) { $0 + $1.references.count }
     guard found.map(\.key) == expected.map(\.key), found.map(\.row) == expected.map(\.row) else {
       throw FoldMismatch(
@@ -39,16 +43,17 @@ extension FoldComparison {
     }
     for place in history.sequences.indices where history.sequences[place].name.record == record {
       let name = history.sequences[place].name
-      let parts = history.parts(at: place, folded: driver.folded, received: driver.knowledge.received)
+      let parts = history.parts(at: place, driver.view)
       for part in parts {
         for item in part.items {
-          guard let value = item.values.first?.content.value, let maker = part.first.maker else { continue }
+          let unit = part.name(of: item)
+          guard let value = item.values.first?.content.value, let maker = unit.maker else { continue }
           let replica = driver.storage.replicaNumber(of: maker.replica) ?? .none
           var element = ByteWriter()
           element.append(3)
           element.append(bigEndian: replica.rawValue)
           element.append(bigEndian: maker.epoch)
-          element.append(bigEndian: item.number)
+          element.append(bigEndian: unit.number)
           let path = CellPath(driver.cell(name), ElementName(bytes: element.bytes))
           FoldReferenceRows.add(value, at: path, to: &places)
         }

@@ -8,15 +8,15 @@ extension FoldComparison {
     _ driver: FoldDriver, at place: Int, _ cells: inout Set<CellNumber>
   ) throws -> Int {
     let name = history.sequences[place].name
-    let expected = history.parts(
-      at: place, folded: driver.folded, received: driver.knowledge.received)
+    let expected = history.parts(at: place, driver.view)
     let found = try driver.parts(of: name)
     guard found == expected else {
       throw FoldMismatch(
         place: "the \(name.kind) of field \(name.field) of r\(name.record)",
         expected: expected.map(\.description), found: found.map(\.description))
     }
-    if expected.isEmpty { return 0 }
+    // The numbers of units stay in the row, also of those that were dropped.
+    guard history.sequences[place].oracle.isUsed(by: driver.folded) else { return 0 }
     let problems = try driver.problems(of: name)
     guard problems.isEmpty else {
       throw FoldMismatch(
@@ -32,7 +32,7 @@ extension FoldComparison {
     for part in expected {
       for item in part.items {
         rows += 1
-        let unit = driver.unit(part.first, item.number)
+        let unit = driver.unit(part.name(of: item))
         for (register, heads) in [(ItemRegister.place, item.places), (.value, item.values)] {
           // Heads that do not fit into an element's row have rows of their own.
           let apart = heads.dropFirst(Cell.inlineHeadsMax).map { driver.head($0) }
@@ -43,5 +43,12 @@ extension FoldComparison {
       }
     }
     return rows
+  }
+}
+
+extension UnitOrderPart {
+  /// The unit that an element was inserted as.
+  func name(of item: Item) -> UnitReference {
+    element ?? UnitReference(maker: first.maker, number: item.number)
   }
 }

@@ -91,10 +91,13 @@ struct FoldComparison {
     for place in history.sequences.indices where history.sequences[place].name.record == record {
       apart += try compareSequence(driver, at: place, &cells)
     }
+    if !driver.floors.isEmpty, history.flooredRecord(record, driver.view).effects.contains(.dropped) {
+      history.coverage.recordsDropped += 1
+    }
     guard let row else { return }
     try compareCreation(driver, record, row)
     let found = try RecordRow.cells(of: row.span.bytes)
-    guard found == cells.sorted() else {
+    guard !cells.isEmpty, found == cells.sorted() else {
       throw FoldMismatch(
         place: "record r\(record)", expected: ["cells \(cells.sorted())"], found: ["cells \(found)"])
     }
@@ -116,8 +119,7 @@ struct FoldComparison {
 
   /// The row says which of the operations that created the record came first.
   private func compareCreation(_ driver: FoldDriver, _ record: Int, _ row: [UInt8]) throws {
-    let expected = history.creation(
-      of: record, folded: driver.folded, received: driver.knowledge.received)
+    let expected = history.creation(of: record, driver.view)
     let body = try RecordRow.place(of: .creation, in: row.span.bytes).body
     let found = try RecordRow.creation(in: row.span.bytes)
     if let found, let expected, isSame(found, expected, driver, anyIndex: true) { return }
@@ -153,8 +155,7 @@ struct FoldComparison {
   }
 
   mutating func find(_ driver: FoldDriver, _ record: Int, _ field: Int) {
-    history.findHeads(
-      of: field, in: record, folded: driver.folded, received: driver.knowledge.received, into: &expected)
+    history.findHeads(of: field, in: record, driver.view, into: &expected)
   }
 
   /// The heads in the row: at most four, the winner first. A large payload has its own row. Returns the
@@ -259,7 +260,7 @@ struct FoldComparison {
 
   /// Contributions come in the order that a search for the next one finds.
   private func compareOrder(_ driver: FoldDriver, _ record: Int, _ field: Int) throws {
-    let wanted = history.oracle.contributionOrder(expected)
+    let wanted = history.oracle.contributionOrder(expected, driver.floors.last)
     let found = try driver.contributions(of: record, field)
     history.coverage.contributions += wanted.count
     if wanted != expected.reversed() { history.coverage.reordered += 1 }
@@ -275,6 +276,7 @@ struct FoldComparison {
 
   private func count(_ knowledge: FoldKnowledge, _ record: Int, _ field: Int) {
     history.coverage.headsMax = max(history.coverage.headsMax, expected.count)
+    history.coverage.compactedHeads += expected.count(where: \.isCompacted)
     let cell = history.cell(record, field)
     if expected.count > Cell.inlineHeadsMax {
       knowledge.wideCells.insert(cell)
@@ -294,7 +296,7 @@ struct FoldComparison {
     let identity = history.identities.firstIndex { $0.rawValue == head.replica.rawValue }!
     return HeadID(
       replica: driver.numbering.number(ofIdentity: identity), epoch: head.epoch,
-      sequence: history.sequencesBefore + UInt64(head.sequence), index: UInt32(head.index))
+      sequence: history.sequence(of: head), index: UInt32(head.index))
   }
 
   private func key(_ driver: FoldDriver, _ field: Int, _ place: Place, _ head: HeadID) -> ElementKey {
@@ -305,7 +307,7 @@ struct FoldComparison {
     _ found: Head, _ expected: OracleHead, _ driver: FoldDriver, anyIndex: Bool = false
   ) -> Bool {
     found.timestamp == expected.timestamp
-      && found.id.sequence == history.sequencesBefore + UInt64(expected.sequence)
+      && found.id.sequence == history.sequence(of: expected)
       && (anyIndex || found.id.index == UInt32(expected.index)) && found.id.epoch == expected.epoch
       && history.identities[driver.numbering.identity(of: found.id.replica)].rawValue
         == expected.replica.rawValue
@@ -313,9 +315,9 @@ struct FoldComparison {
 
   /// The payload that a head must have.
   func payload(_ head: OracleHead, _ field: Int, _ driver: FoldDriver) -> [UInt8] {
-    history.cells.kind(of: field).payload(
-      head.content,
-      FoldPayloadNumbers(numbering: driver.numbering, base: history.transactions[head.transaction].base))
+    let base = head.isCompacted ? 0 : history.transactions[head.transaction].base
+    return history.cells.kind(of: field).payload(
+      head.content, FoldPayloadNumbers(numbering: driver.numbering, base: base))
   }
 
   /// A mismatch with the expected heads of the compared cell, and those in the storage.

@@ -6,11 +6,15 @@ final class FoldDriver {
   let history: FoldHistory
   let knowledge: FoldKnowledge
   let storage: MemoryFoldStorage
-  private(set) var fold: Fold<MemoryFoldStorage>
+  var fold: Fold<MemoryFoldStorage>
   /// The transactions that were folded.
   var folded = TransactionSet()
-  /// The last floor that it has folded.
+  /// The last floor that it has taken.
   var floor: CompactionFloor?
+  /// The floors that count in what was folded.
+  var floors: [OracleFloor] = []
+  /// How many records the job has compacted since the last floor, in the order of their names.
+  var compacted = 0
 
   init(_ knowledge: FoldKnowledge, tiesByNumber: Bool = false) {
     history = knowledge.history
@@ -28,6 +32,9 @@ final class FoldDriver {
   }
 
   var numbering: FoldNumbering { knowledge.numbering }
+
+  /// What it has, for the oracle.
+  var view: OracleView { OracleView(folded: folded, received: knowledge.received, floors: floors) }
 
   // MARK: Verbs
 
@@ -48,6 +55,7 @@ final class FoldDriver {
     fold.claimedTimestamp = transaction.timestamp
     if effective != transaction.timestamp { history.coverage.capped += 1 }
     history.coverage.folds += 1
+    if transaction.base < floors.last?.offset ?? 0 { history.coverage.lateTransactions += 1 }
     for (offset, operation) in transaction.operations.enumerated() {
       let index = UInt32(firstIndex + offset)
       // Its maker is the first to apply it.
@@ -93,11 +101,21 @@ final class FoldDriver {
     fold.reset()
   }
 
+  /// Replaces the storage's rows, and what else is known of what was folded.
+  func replace(_ contents: MemoryFoldStorage.Contents, as other: FoldDriver) {
+    replace(contents, folded: other.folded, floors: other.floors)
+    (floor, compacted) = (other.floor, other.compacted)
+  }
+
   /// Replaces the storage's rows.
-  func replace(_ contents: MemoryFoldStorage.Contents, folded: TransactionSet) {
+  ///
+  /// - Parameter floors: those that count; the job has not begun with the last one.
+  func replace(_ contents: MemoryFoldStorage.Contents, folded: TransactionSet, floors: [OracleFloor]) {
     fold.reset()
     storage.contents = contents
     self.folded = folded
+    self.floors = floors
+    (floor, compacted) = (floors.last.map(\.compactionFloor), 0)
   }
 
   /// Writes the element rows again that existed before and no longer exist.
@@ -221,7 +239,9 @@ final class FoldDriver {
           UnitOrderPart.Maker(sequence: $0.sequence, index: $0.index, units: $0.units.count)
         }, items: [])
       for number in run.units.first.number..<run.units.end {
-        let unit = UnitID(run.units.first.inserter, number)
+        // Where the unit that an element was inserted as was dropped, its place stands for it.
+        let moved = try run.isVisible ? run.element.flatMap { try sequence.isDropped($0) ? $0 : nil } : nil
+        let unit = moved ?? UnitID(run.units.first.inserter, number)
         guard items.contains(unit) else { continue }
         part.items.append(
           UnitOrderPart.Item(
@@ -244,11 +264,12 @@ final class FoldDriver {
   }
 
   /// A unit of an identity, in this driver's numbers.
-  func unit(_ first: UnitReference, _ number: UInt64) -> UnitID {
-    guard let maker = first.maker, let identity = history.identities.firstIndex(of: maker.replica) else {
+  func unit(_ reference: UnitReference) -> UnitID {
+    guard let maker = reference.maker, let identity = history.identities.firstIndex(of: maker.replica) else {
       preconditionFailure("a unit without a maker")
     }
-    return UnitID(replica: numbering.number(ofIdentity: identity), epoch: maker.epoch, number: number)
+    return UnitID(
+      replica: numbering.number(ofIdentity: identity), epoch: maker.epoch, number: reference.number)
   }
 
   /// A head in this driver's numbers.
@@ -335,6 +356,7 @@ final class FoldDriver {
       sequence: history.sequencesBefore + UInt64(transaction.sequence),
       base: base == 0 ? nil : (FoldNumbering.incarnation, UInt64(base)))
     context.lineage = lineage(of: lane, fault)
+    context.floor = floor
     return context
   }
 }

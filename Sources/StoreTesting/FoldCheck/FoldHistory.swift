@@ -51,17 +51,48 @@ final class FoldHistory {
   func cell(_ record: Int, _ cell: Int) -> Int { record * (1 + cells.ofFields.count) + 1 + cell }
 
   /// Finds the heads of a cell as the oracle does. All that one transaction adds to a counter is one head.
-  func findHeads(
-    of cell: Int, in record: Int, folded: TransactionSet, received: [Int64], into heads: inout [OracleHead]
-  ) {
-    oracle.findHeads(of: self.cell(record, cell), folded: folded, received: received, into: &heads)
+  func findHeads(of cell: Int, in record: Int, _ view: OracleView, into heads: inout [OracleHead]) {
+    if view.floors.isEmpty {
+      oracle.findHeads(
+        of: self.cell(record, cell), folded: view.folded, received: view.received, into: &heads)
+    } else {
+      let floored = flooredRecord(record, view)
+      heads =
+        cell < 0
+        ? floored.existence
+        : oracle.heads(of: self.cell(record, cell), view, floored.effects) { keep($0, of: cell, $1) }
+    }
     if cells.traits(of: cell).contains(.isSum) { heads.mergeContributions { $0 + $1 } }
   }
 
-  /// The operation that created a record first; nil if none did.
-  func creation(of record: Int, folded: TransactionSet, received: [Int64]) -> OracleHead? {
+  /// What a floor leaves of the heads of a cell.
+  private func keep(_ heads: [OracleHead], of cell: Int, _ floor: OracleFloor) -> [OracleHead] {
+    let traits = cells.traits(of: cell)
+    if traits.contains(.isOrdered) { return oracle.contributionOrder(heads, floor) }
+    var greatest = heads[0]
+    if traits.contains(.isSum) { greatest.content = heads.reduce(0) { $0 + $1.content } }
+    return [greatest]
+  }
+
+  /// What floors did to a record.
+  func flooredRecord(_ record: Int, _ view: OracleView) -> Oracle.FlooredRecord {
+    oracle.record(existence: cell(record, -1), creations: creations[record], view) { content in
+      FoldExistence.place(content) != nil ? .moved : FoldExistence.isDead(content) ? .dead : .alive
+    }
+  }
+
+  private func effects(on record: Int, _ view: OracleView) -> [Oracle.FloorEffect] {
+    view.floors.isEmpty ? [] : flooredRecord(record, view).effects
+  }
+
+  /// The operation that created a record first, since it was last dropped; nil if none did.
+  func creation(of record: Int, _ view: OracleView) -> OracleHead? {
+    var view = view
+    if let drop = effects(on: record, view).lastIndex(of: .dropped) {
+      view.folded = TransactionSet(view.folded.filter { oracle.part(of: $0, view.floors) > drop })
+    }
     var heads: [OracleHead] = []
-    oracle.findHeads(of: creations[record], folded: folded, received: received, into: &heads)
+    oracle.findHeads(of: creations[record], folded: view.folded, received: view.received, into: &heads)
     for index in heads.indices { heads[index].timestamp = transactions[heads[index].transaction].timestamp }
     return heads.min { OracleHead.isGreater($1, $0) }
   }
@@ -76,12 +107,16 @@ final class FoldHistory {
   }
 
   /// Adds a transaction to a lane and gives its number; nil if there are too many.
-  func append(_ operations: [FoldOperation], lane: Int, base: Int, timestamp: Timestamp) -> Int? {
+  ///
+  /// - Parameter floor: the floor that it names; nil for none.
+  func append(
+    _ operations: [FoldOperation], lane: Int, base: Int, timestamp: Timestamp, floor: Int? = nil
+  ) -> Int? {
     guard transactions.count < FoldSchedule.transactionsMax else { return nil }
     let number = transactions.count
     lanes[lane].transactions.append(number)
     let made = OracleTransaction(
-      lane: lane, sequence: lanes[lane].transactions.count, base: base, timestamp: timestamp)
+      lane: lane, sequence: lanes[lane].transactions.count, base: base, timestamp: timestamp, floor: floor)
     transactions.append(FoldTransaction(made: made, operations: operations))
     coverage.recreates += operations.count { operation in
       operation.action.isCreate && oracle.isUsed(cell(Int(operation.record), -1))
@@ -147,20 +182,22 @@ final class FoldHistory {
     for place in sequences.indices where sequences[place].name == name { append(units, to: place) }
   }
 
-  /// The parts of a list or a text, once certain transactions were folded.
-  func parts(at place: Int, folded: TransactionSet, received: [Int64]) -> [UnitOrderPart] {
-    sequences[place].oracle.parts(folded: folded, oracle) { cell in
-      var heads: [OracleHead] = []
-      oracle.findHeads(of: cell, folded: folded, received: received, into: &heads)
-      return heads.map { head in
-        let id = TransactionID(
-          replica: head.replica, epoch: head.epoch,
-          sequence: sequencesBefore + UInt64(head.sequence))
+  /// The parts of a list or a text, as a view has it.
+  func parts(at place: Int, _ view: OracleView) -> [UnitOrderPart] {
+    let effects = effects(on: sequences[place].name.record, view)
+    return sequences[place].oracle.parts(view, oracle, effects) { cell, view in
+      oracle.heads(of: cell, view, effects) { heads, _ in [heads[0]] }.map { head in
+        let id = TransactionID(replica: head.replica, epoch: head.epoch, sequence: sequence(of: head))
         return CellHead(
           operation: OperationID(transaction: id, index: UInt32(head.index)), timestamp: head.timestamp,
           content: contents[head.content])
       }
     }
+  }
+
+  /// The sequence that a head has in rows.
+  func sequence(of head: OracleHead) -> UInt64 {
+    head.isCompacted ? 0 : sequencesBefore + UInt64(head.sequence)
   }
 
   /// Appends a segment to the remote log and gives its offset.
@@ -177,16 +214,21 @@ final class FoldHistory {
   /// The number of a lane's transaction.
   func number(of sequence: Int, in lane: Int) -> Int { lanes[lane].transactions[sequence - 1] }
 
-  /// When each transaction was first received, by the remote log.
+  /// When each transaction was received at its first place in the remote log.
   var received: [Int64] {
     var received = [Int64](repeating: .max, count: transactions.count)
-    for segment in segments {
+    for (index, segment) in segments.enumerated() {
       for sequence in segment.sequences {
         let number = number(of: sequence, in: segment.lane)
-        received[number] = min(received[number], segment.receivedMilliseconds ?? .max)
+        if oracle.place(of: number) == index + 1 { received[number] = segment.receivedMilliseconds ?? .max }
       }
     }
     return received
+  }
+
+  /// Everything.
+  var whole: OracleView {
+    OracleView(folded: all, received: received, floors: oracle.floors(through: segments.count))
   }
 
   /// All transactions.

@@ -6,6 +6,9 @@ struct FoldOrders {
   private let history: FoldHistory
   private let knowledge: FoldKnowledge
   private var comparison: FoldComparison
+  private let floors: [OracleFloor]
+  /// The part of the log that each transaction is in: it is folded behind the floors before it.
+  private let parts: [Int]
   /// The rows that the first order led to.
   private var first: FoldRows?
 
@@ -16,12 +19,15 @@ struct FoldOrders {
     knowledge.places = history.transactions.indices.map(history.oracle.place)
     knowledge.received = received
     knowledge.placedThrough = history.segments.count
+    let floors = history.oracle.floors(through: history.segments.count)
+    self.floors = floors
+    parts = history.transactions.indices.map { history.oracle.part(of: $0, floors) }
   }
 
   // MARK: Random orders
 
   /// Folds in random orders. The next transaction is any one that has seen only transactions that were
-  /// folded.
+  /// folded, and comes behind no floor that was not taken. Between two the job compacts some records, or not.
   mutating func foldRandomOrders(count: Int, seed: UInt64) throws {
     var random = SeededRandom(seed: seed).stream(2)
     for _ in 0..<count {
@@ -32,7 +38,10 @@ struct FoldOrders {
         order.append(next)
         try driver.fold(next, effective: effective(next))
         if random.chance(25) { try driver.restart() }
+        try takeFloors(driver)
+        if driver.floor != nil, random.chance(25) { try driver.compact(next: random.next(in: 1...2)) }
       }
+      try driver.compact(next: .max)
       try driver.flush()
       history.coverage.ordersFolded += 1
       try check(driver, "in the order \(order)")
@@ -50,6 +59,16 @@ struct FoldOrders {
 
   private func isFree(_ number: Int, after folded: TransactionSet) -> Bool {
     !folded.contains(number) && folded.isSuperset(of: history.oracle.seen(by: number))
+      && parts[number] <= floorCount(folded)
+  }
+
+  /// How many floors come behind what was folded.
+  private func floorCount(_ folded: TransactionSet) -> Int {
+    parts.indices.map { folded.contains($0) ? floors.count : parts[$0] }.min() ?? 0
+  }
+
+  private func takeFloors(_ driver: FoldDriver) throws {
+    for floor in floors[driver.floors.count..<floorCount(driver.folded)] { try driver.take(floor) }
   }
 
   private func effective(_ number: Int) -> Timestamp {
@@ -62,7 +81,8 @@ struct FoldOrders {
 
   /// Covers every order. An order passes through sets of transactions: first the empty set, then one more
   /// transaction in each step. Every way to the same set must lead to the same rows. So it is enough to fold
-  /// each step from each set once, and that is far less than to fold each order.
+  /// each step from each set once, and that is far less than to fold each order. Which floors were taken follows from
+  /// the set, and so does which records have changed since, and were compacted before.
   mutating func coverAllOrders() throws {
     let count = history.transactions.count
     var rows = [FoldRows?](repeating: nil, count: 1 << count)
@@ -74,8 +94,9 @@ struct FoldOrders {
       guard let here = rows[set] else { continue }
       let folded = TransactionSet(bits: UInt64(set))
       for next in 0..<count where isFree(next, after: folded) {
-        driver.replace(here.contents, folded: folded)
+        driver.replace(here.contents, folded: folded, floors: Array(floors[..<floorCount(folded)]))
         try driver.fold(next, effective: effective(next))
+        try takeFloors(driver)
         try driver.flush()
         let reached = set | 1 << next
         let found = try FoldRows(driver)
@@ -89,6 +110,7 @@ struct FoldOrders {
       }
       rows[set] = nil
     }
+    try driver.compact(next: .max)
     try check(driver, "in every order")
     history.coverage.ordersCovered += ways[ways.count - 1]
     history.coverage.exhaustive += 1

@@ -26,6 +26,8 @@ struct FoldReplica {
   private var pending: [Pending] = []
   /// Its segments that were not acknowledged: their offsets.
   private var unacknowledged: [Int] = []
+  /// The transactions that it has folded, in the order in which they came.
+  private var log: [Int] = []
   /// The records that were changed since the last check, one bit each.
   var touched: UInt8 = 0
 
@@ -42,7 +44,7 @@ struct FoldReplica {
     self = other
     knowledge = FoldKnowledge(copying: other.knowledge)
     driver = FoldDriver(knowledge, tiesByNumber: fault == .tieBrokenByNumber)
-    driver.replace(other.driver.storage.contents, folded: other.driver.folded)
+    driver.replace(other.driver.storage.contents, as: other.driver)
     for index in pending.indices { pending[index].isOnItsWay = false }
     unacknowledged = []
   }
@@ -52,13 +54,13 @@ struct FoldReplica {
   /// Makes a transaction and folds it.
   ///
   /// - Throws: ``OracleMismatch`` if the clock must not give its timestamp; what the fold throws.
-  mutating func write(_ operations: [FoldOperation], wallMilliseconds: Int64) throws {
+  mutating func write(_ operations: [FoldOperation], wallMilliseconds: Int64, floor: Int? = nil) throws {
     let timestamp = clock.tick(wallMilliseconds: wallMilliseconds)
     // At most five minutes ahead: a fetched timestamp of 2099 must not move this clock to 2099.
     try naiveClock.check(timestamp, wallMilliseconds: wallMilliseconds)
-    guard let number = history.append(operations, lane: lane, base: token, timestamp: timestamp) else {
-      return
-    }
+    let made = history.append(operations, lane: lane, base: token, timestamp: timestamp, floor: floor)
+    guard let number = made else { return }
+    log.append(number)
     if history.lanes[lane].parent != nil { history.coverage.lineages += 1 }
     knowledge.grow()
     pending.append(Pending(number: number, isOnItsWay: false))
@@ -66,6 +68,12 @@ struct FoldReplica {
     // If the base is at the end of what has a place, a store looks nothing up.
     let seesAll = token > 0 && lastPlace <= token
     try driver.fold(number, effective: timestamp, seesAll: seesAll)
+  }
+
+  /// Makes a transaction that names a floor: so many offsets below the token, or above it.
+  mutating func nameFloor(below: Int, wallMilliseconds: Int64) throws {
+    guard token - below > 0 else { return }
+    try write([], wallMilliseconds: wallMilliseconds, floor: token - below)
   }
 
   /// Appends pending transactions to the remote log. Returns whether there were any.
@@ -91,8 +99,8 @@ struct FoldReplica {
     guard !unacknowledged.isEmpty else { return false }
     let offset = unacknowledged.removeFirst()
     let segment = history.segments[offset - 1]
-    if fault != .retimeForgotten { try learn(segment) }
-    place(segment, at: offset)
+    if fault != .retimeForgotten { try learn(segment, at: offset) }
+    try place(segment, at: offset)
     return true
   }
 
@@ -154,45 +162,52 @@ struct FoldReplica {
         case .baseTooHigh: transaction.base + 1
         case .baseTooLow: max(transaction.base - 1, 0)
         case .baseOfSegment: history.transactions[last].base
+        case .lateSeesCompacted: max(transaction.base, driver.floors.last?.offset ?? 0)
         default: transaction.base
         }
       let received = fault == .capForgotten ? nil : segment.receivedMilliseconds
       try driver.fold(
         number, effective: HybridClock.effective(transaction.timestamp, receivedMilliseconds: received),
         base: base, seesAll: fault == .everythingSeen, fault: fault)
+      log.append(number)
       if let received = segment.receivedMilliseconds { knowledge.received[number] = received }
       clock.observe(transaction.timestamp, wallMilliseconds: wallMilliseconds)
       naiveClock.observe(transaction.timestamp, wallMilliseconds: wallMilliseconds)
     }
-    try learn(segment)
-    place(segment, at: offset)
-    token = max(token, offset)
+    try learn(segment, at: offset)
+    try place(segment, at: offset)
   }
 
-  /// Records a segment's time of receipt for transactions that are already here.
-  private mutating func learn(_ segment: FoldSegment) throws {
-    guard let received = segment.receivedMilliseconds else { return }
+  /// Records a segment's time of receipt for transactions that are already here. Their first place counts.
+  private mutating func learn(_ segment: FoldSegment, at offset: Int) throws {
+    let received = segment.receivedMilliseconds ?? .max
     for sequence in segment.sequences {
       let number = history.number(of: sequence, in: segment.lane)
-      let known = knowledge.received[number]
-      guard received < known else { continue }
-      let timestamp = history.transactions[number].timestamp
-      let capped = HybridClock.effective(timestamp, receivedMilliseconds: received)
-      if capped < HybridClock.effective(timestamp, receivedMilliseconds: known == .max ? nil : known) {
+      let place = knowledge.places[number]
+      guard place == 0 || offset < place else { continue }
+      let before = effective(number)
+      var learnt = knowledge.received
+      learnt[number] = received
+      let after = effective(number, learnt)
+      if after != before {
         touch(number)
-        try retime(number, to: capped, received)
+        try retime(number, to: after, learnt)
       }
-      knowledge.received[number] = received
+      knowledge.received = learnt
     }
   }
 
+  private func effective(_ number: Int, _ received: [Int64]? = nil) -> Timestamp {
+    let received = (received ?? knowledge.received)[number]
+    return HybridClock.effective(
+      history.transactions[number].timestamp, receivedMilliseconds: received == .max ? nil : received)
+  }
+
   /// Gives a transaction's heads another timestamp, and checks whether the fold reports the right winners.
-  private mutating func retime(_ number: Int, to capped: Timestamp, _ received: Int64) throws {
+  private mutating func retime(_ number: Int, to timestamp: Timestamp, _ learnt: [Int64]) throws {
     let before = winners(of: number, knowledge.received)
-    var learnt = knowledge.received
-    learnt[number] = received
     let after = winners(of: number, learnt)
-    let isChanged = try driver.retime(number, to: capped)
+    let isChanged = try driver.retime(number, to: timestamp)
     guard isChanged == (before != after), fault == nil else {
       if fault != nil { return }
       throw FoldMismatch(
@@ -209,12 +224,14 @@ struct FoldReplica {
   }
 
   private func winners(of number: Int, _ received: [Int64]) -> Winners {
+    var view = driver.view
+    view.received = received
     var heads: [OracleHead] = []
     var winners = Winners()
     for operation in history.transactions[number].operations {
       let name = FoldSequence(operation)
       if name?.hasItems ?? false, let place = history.sequences.firstIndex(where: { $0.name == name }) {
-        for part in history.parts(at: place, folded: driver.folded, received: received) {
+        for part in history.parts(at: place, view) {
           for item in part.items {
             let element = UnitReference(maker: part.first.maker, number: item.number)
             winners.items[place, default: [:]][element] =
@@ -225,15 +242,12 @@ struct FoldReplica {
       let changed = history.cells.cell(of: operation)
       if let changed, history.cells.traits(of: changed).contains(.isOrdered) {
         // Any other timestamp may change the order.
-        history.findHeads(
-          of: changed, in: Int(operation.record), folded: driver.folded, received: received, into: &heads)
+        history.findHeads(of: changed, in: Int(operation.record), view, into: &heads)
         winners.heads += heads
       }
       for cell in [-1, changed].compactMap(\.self)
       where history.cells.traits(of: cell).contains(.hasWinner) {
-        history.oracle.findHeads(
-          of: history.cell(Int(operation.record), cell), folded: driver.folded, received: received,
-          into: &heads)
+        history.findHeads(of: cell, in: Int(operation.record), view, into: &heads)
         winners.heads.append(
           heads.first.map { head in
             var head = head
@@ -245,7 +259,7 @@ struct FoldReplica {
     return winners
   }
 
-  private mutating func place(_ segment: FoldSegment, at offset: Int) {
+  private mutating func place(_ segment: FoldSegment, at offset: Int) throws {
     lastPlace = max(lastPlace, offset)
     for sequence in segment.sequences {
       let number = history.number(of: sequence, in: segment.lane)
@@ -254,6 +268,40 @@ struct FoldReplica {
       if !isKept { knowledge.places[number] = offset }
     }
     pending.removeAll { knowledge.places[$0.number] > 0 }
-    if offset == token + 1 { token = offset }
+    guard offset == token + 1 else { return }
+    token = offset
+    try takeFloor(of: segment)
+  }
+
+  // MARK: Floors
+
+  /// Takes the floor that the segment at the token names, if it counts.
+  private mutating func takeFloor(of segment: FoldSegment) throws {
+    let floors = history.oracle.floors(through: token)
+    guard let floor = floors.last, floor.place == token else { return try ignoreFloor(of: segment) }
+    let isSettled = log.allSatisfy { 1...token ~= knowledge.places[$0] }
+    if isSettled || fault == .compactsUnsettled { return try driver.take(floor) }
+    history.coverage.foldedAgain += 1
+    driver.replace(MemoryFoldStorage.Contents(), folded: TransactionSet(), floors: [])
+    for part in 0...floors.count {
+      for number in log where history.oracle.part(of: number, floors) == part {
+        try driver.fold(number, effective: effective(number))
+      }
+      if part < floors.count { try driver.take(floors[part]) }
+    }
+    touched = .max
+  }
+
+  /// Takes no floor, unless a planted fault lets one count that does not.
+  private func ignoreFloor(of segment: FoldSegment) throws {
+    for sequence in segment.sequences {
+      guard let floor = history.transactions[history.number(of: sequence, in: segment.lane)].made.floor else {
+        continue
+      }
+      history.coverage.floorsIgnored += 1
+      if fault == .floorAboveBase, floor > driver.floors.last?.offset ?? 0 {
+        try driver.take(OracleFloor(offset: floor, place: token), counts: false)
+      }
+    }
   }
 }

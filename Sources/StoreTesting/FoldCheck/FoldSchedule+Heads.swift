@@ -16,10 +16,10 @@ extension FoldSchedule {
     var world = FoldWorld(self, fault: nil)
     try world.run(orders: 1, exhaustiveTransactionsMax: 6)
     let history = world.history
+    let view = history.whole
     var heads: [OracleHead] = []
     return (-1..<fields).map { field in
-      history.findHeads(
-        of: field, in: record, folded: history.all, received: history.received, into: &heads)
+      history.findHeads(of: field, in: record, view, into: &heads)
       return heads.map { head in
         if field >= 0 { return FoldValue(rawValue: UInt8(head.content)).description }
         if let place = FoldExistence.place(head.content) { return "moved to p\(place)" }

@@ -8,7 +8,7 @@ struct FoldScheduleGenerator {
   private let isCrowd: Bool
   private let receipts: Receipts
   /// True time, in milliseconds since 1970.
-  private var now: Int64 = 1_750_000_000_000
+  private var now = start
   /// The error of each replica's clock.
   private var skews: [Int64]
   private var replicas: Int
@@ -16,6 +16,11 @@ struct FoldScheduleGenerator {
   private var operations: CellOperations
   /// The stream that decides on a rush. A stream of its own: the others draw the same without a rush.
   private var rushRandom: SeededRandom
+  /// The stream that decides on floors.
+  private var floorRandom: SeededRandom
+
+  /// True time at the start.
+  private static let start: Int64 = 1_750_000_000_000
 
   /// Whether the remote keeps times of receipt, and which times.
   private enum Receipts: CaseIterable { case none, trueTime, atTimes, wild }
@@ -47,6 +52,7 @@ struct FoldScheduleGenerator {
     skews = (0..<FoldSchedule.replicasMax).map { _ in Self.skew(&choice) }
     random = root.stream(5)
     rushRandom = root.stream(7)
+    floorRandom = root.stream(8)
     var mix = root.stream(6)
     operations.addPercent = mix.chance(50) ? mix.next(in: 10...90) : 0
     operations.elementPercent = mix.chance(50) ? mix.next(in: 10...90) : 0
@@ -65,7 +71,34 @@ struct FoldScheduleGenerator {
       advance()
     }
     if rushRandom.next(below: 200) == 0 { rush() }
+    if floorRandom.chance(33) { addFloors() }
     return schedule
+  }
+
+  /// Lets replicas name floors here and there, most of which they have seen, and compact some records. Some write late.
+  private mutating func addFloors() {
+    func insert(_ steps: [FoldStep], from first: Int) {
+      schedule.steps.insert(contentsOf: steps, at: floorRandom.next(in: first...schedule.steps.count))
+    }
+    let first = schedule.steps.count / 4
+    for _ in 0..<floorRandom.few(1...3) {
+      let replica = floorRandom.next(below: schedule.replicas)
+      var steps: [FoldStep] = []
+      if floorRandom.chance(75) {
+        steps.append(.ship(replica: replica, count: 8, receivedMilliseconds: nil, again: false))
+        steps.append(.fetch(replica: replica, segments: 8, wallMilliseconds: Self.start))
+      }
+      let below = floorRandom.chance(15) ? -1 : floorRandom.few(0...3)
+      steps.append(.nameFloor(replica: replica, wallMilliseconds: Self.start, below: below))
+      if floorRandom.chance(75) {
+        steps.append(.ship(replica: replica, count: 8, receivedMilliseconds: nil, again: false))
+      }
+      insert(steps, from: first)
+    }
+    for _ in 0..<floorRandom.next(below: 5) {
+      let replica = floorRandom.next(below: schedule.replicas)
+      insert([.compact(replica: replica, records: floorRandom.next(in: 1...2))], from: first)
+    }
   }
 
   /// Lets all replicas insert tens of units at one place of a list and a text without having seen each other.

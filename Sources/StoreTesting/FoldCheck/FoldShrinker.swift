@@ -94,6 +94,10 @@ struct FoldShrinker {
       return steps
     case .copy(let from, let to, .some): return [.copy(from: from, to: to, identity: nil)]
     case .renew(let replica, .some): return [.renew(replica: replica, identity: nil)]
+    case .nameFloor(let replica, let wall, let below) where below > 0:
+      return [.nameFloor(replica: replica, wallMilliseconds: wall, below: below - 1)]
+    case .compact(let replica, let records) where records > 1:
+      return [.compact(replica: replica, records: 1)]
     default: return []
     }
   }

@@ -15,6 +15,10 @@ package enum FoldStep: Hashable, Sendable {
   case redeliver(replica: Int, back: Int)
   /// A replica takes another identity: the next epoch, or one of the schedule's identities by its number.
   case renew(replica: Int, identity: Int?)
+  /// A replica makes a transaction that names a floor: so many offsets below its token, or above it.
+  case nameFloor(replica: Int, wallMilliseconds: Int64, below: Int)
+  /// A replica compacts its next records, as many as there are or up to a number.
+  case compact(replica: Int, records: Int)
   /// A new replica starts as a copy of another one's store, under an identity of its own, as in `renew`.
   case copy(from: Int, to: Int, identity: Int?)
 }
@@ -34,6 +38,9 @@ extension FoldStep: CustomStringConvertible {
       "replica \(replica) gets the segment \(back) before its token again"
     case .renew(let replica, let identity):
       "replica \(replica) continues " + (identity.map { "as identity \($0)" } ?? "in its next epoch")
+    case .nameFloor(let replica, let wall, let below):
+      "replica \(replica) names at \(wall) ms the floor \(below) below its token"
+    case .compact(let replica, let records): "replica \(replica) compacts up to \(records) records"
     case .copy(let source, let target, let identity):
       "replica \(target) starts as a copy of replica \(source) "
         + (identity.map { "as identity \($0)" } ?? "in its next epoch")

@@ -4,6 +4,7 @@ import OperationFormat
 struct FoldTransaction {
   /// The part of it that decides conflicts.
   var made: OracleTransaction
+  /// None of one that names a floor.
   var operations: [FoldOperation]
   /// The changes of fields by those operations that were applied so far; nil for operations without one.
   var changes: [FieldChange?] = []

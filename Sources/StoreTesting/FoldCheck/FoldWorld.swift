@@ -64,6 +64,11 @@ struct FoldWorld {
       }
     case .redeliver(let replica, let back):
       try redeliver(replica, back: back)
+    case .nameFloor(let replica, let wall, let below):
+      try replicas[replica]?.nameFloor(below: below, wallMilliseconds: wall)
+    case .compact(let replica, let records):
+      guard let compacted = try replicas[replica]?.driver.compact(next: records) else { return }
+      replicas[replica]?.touched |= compacted
     case .renew(let replica, let identity):
       guard isFree(identity), history.lanes.count < 16 else { return }
       replicas[replica]?.renew(identity: identity)
@@ -108,6 +113,7 @@ struct FoldWorld {
     for index in replicas.indices where replicas[index] != nil {
       while try replicas[index]!.fetch(wallMilliseconds: 0) {}
       precondition(replicas[index]!.isSettled, "replica \(index) does not come to rest")
+      try replicas[index]!.driver.compact(next: .max)
       replicas[index]!.touched = .max
     }
     try check("at the end")
@@ -117,6 +123,8 @@ struct FoldWorld {
 
   private mutating func check(_ moment: @autoclosure () -> String) throws {
     for index in replicas.indices where replicas[index] != nil && replicas[index]!.touched != 0 {
+      // What is compared is compacted. The rest waits.
+      try replicas[index]!.driver.compact(replicas[index]!.touched)
       try replicas[index]!.driver.flush()
       try comparison.compare(
         replicas[index]!.driver, replicas[index]!.touched, at: "replica \(index) \(moment())")

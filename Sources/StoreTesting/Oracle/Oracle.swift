@@ -11,13 +11,13 @@ import OperationFormat
 /// Cells, transactions and lanes are numbers from 0, in the order in which they were made.
 struct Oracle: Sendable {
   private var lanes: [OracleLane] = []
-  private var transactions: [Entry] = []
-  private var cells: [OracleCell] = []
+  private(set) var transactions: [Entry] = []
+  private(set) var cells: [OracleCell] = []
   /// The last offset of the remote log.
   private(set) var lastOffset = 0
 
   /// A transaction, its first offset and what it has seen.
-  private struct Entry {
+  struct Entry {
     var made: OracleTransaction
     /// Its first offset in the remote log; 0 while it has none.
     var place = 0
@@ -65,8 +65,9 @@ struct Oracle: Sendable {
   ) {
     let transaction = transactions.count - 1
     cells[cell].append(
-      OracleCell.Operation(transaction: transaction, index: index, content: content),
-      seen: isContribution ? nil : transactions[transaction].seen)
+      OracleCell.Operation(
+        transaction: transaction, index: index, content: content, isContribution: isContribution),
+      seen: transactions[transaction].seen)
   }
 
   /// Notes that a transaction is at an offset of the remote log. The first offset counts.
@@ -109,36 +110,44 @@ struct Oracle: Sendable {
   ///   - folded: the transactions.
   ///   - received: each transaction's first known time of receipt, in milliseconds since 1970; `Int64.max`
   ///     where none is known, as for those after the end.
-  ///   - heads: gets the heads.
+  ///   - heads: gets the heads. No floors count.
   /// - Complexity: O(n) in the operations of the cell, each a comparison of two sets of transactions.
   func findHeads(
     of cell: Int, folded: TransactionSet, received: [Int64], into heads: inout [OracleHead]
   ) {
     heads.removeAll(keepingCapacity: true)
     cells[cell].forEachHead(folded: folded) { operation, content in
-      let made = transactions[operation.transaction].made
-      let lane = lanes[made.lane]
-      let receipt = operation.transaction < received.count ? received[operation.transaction] : .max
-      heads.append(
-        OracleHead(
-          transaction: operation.transaction, timestamp: Self.effective(made.timestamp, receipt),
-          replica: lane.replica, epoch: lane.epoch, sequence: made.sequence, index: operation.index,
-          content: content))
+      heads.append(head(operation, content, received))
     }
     if heads.count > 1 { heads.sort(by: OracleHead.isGreater) }
   }
 
+  /// The head that an operation adds.
+  func head(_ operation: OracleCell.Operation, _ content: Int, _ received: [Int64]) -> OracleHead {
+    let made = transactions[operation.transaction].made
+    let lane = lanes[made.lane]
+    let receipt = operation.transaction < received.count ? received[operation.transaction] : .max
+    return OracleHead(
+      transaction: operation.transaction, timestamp: Self.effective(made.timestamp, receipt),
+      replica: lane.replica, epoch: lane.epoch, sequence: made.sequence, index: operation.index,
+      content: content)
+  }
+
   /// Sorts contributions. It repeatedly takes the least of those that have seen no other remaining one.
   ///
-  /// - Parameter heads: greatest first.
-  func contributionOrder(_ heads: [OracleHead]) -> [OracleHead] {
+  /// - Parameters:
+  ///   - heads: greatest first.
+  ///   - floor: the last floor. Those that it has left keep their order.
+  func contributionOrder(_ heads: [OracleHead], _ floor: OracleFloor? = nil) -> [OracleHead] {
     var left = Array(heads.reversed())
     var order: [OracleHead] = []
     while !left.isEmpty {
       let free = left.firstIndex { later in
         let seen = transactions[later.transaction].seen
         return !left.contains { earlier in
-          earlier.transaction == later.transaction
+          if later.isCompacted { return earlier.isCompacted && earlier.index < later.index }
+          if earlier.isCompacted { return reaches(later.transaction, floor) }
+          return earlier.transaction == later.transaction
             ? earlier.index < later.index : seen.contains(earlier.transaction)
         }
       }

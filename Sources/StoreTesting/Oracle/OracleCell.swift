@@ -8,14 +8,17 @@ struct OracleCell: Sendable {
     var index: Int
     /// The content of its head; nil if it adds none.
     var content: Int?
+    /// Whether it removes nothing.
+    let isContribution: Bool
     /// The transactions that work on the cell and have seen this operation. Its own transaction is one of
     /// them if a later operation of that transaction works on the cell.
     fileprivate var replacements = TransactionSet()
 
-    init(transaction: Int, index: Int, content: Int?) {
+    init(transaction: Int, index: Int, content: Int?, isContribution: Bool) {
       self.transaction = transaction
       self.index = index
       self.content = content
+      self.isContribution = isContribution
     }
   }
 
@@ -26,10 +29,10 @@ struct OracleCell: Sendable {
   ///
   /// - Parameters:
   ///   - operation: the operation.
-  ///   - seen: the transactions that its transaction has seen; nil for an operation that removes nothing.
-  mutating func append(_ operation: Operation, seen: TransactionSet?) {
+  ///   - seen: the transactions that its transaction has seen.
+  mutating func append(_ operation: Operation, seen: TransactionSet) {
     defer { operations.append(operation) }
-    guard let seen else { return }
+    if operation.isContribution { return }
     for earlier in operations.indices {
       let (transaction, index) = (operations[earlier].transaction, operations[earlier].index)
       let hasSeen =

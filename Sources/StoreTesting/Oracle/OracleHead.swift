@@ -14,6 +14,16 @@ struct OracleHead: Hashable, Sendable {
   /// The content that the operation left, by the caller's numbers.
   var content: Int
 
+  /// Whether compaction wrote it: it stands at the last floor, and has no sequence.
+  var isCompacted: Bool { sequence == 0 }
+
+  /// What compaction writes in its place. The index tells several heads of a cell apart.
+  func compacted(_ index: Int) -> OracleHead {
+    var head = self
+    (head.sequence, head.index) = (0, index)
+    return head
+  }
+
   /// The order of heads: effective timestamp, replica, epoch, sequence, index.
   static func isGreater(_ a: OracleHead, _ b: OracleHead) -> Bool {
     if a.timestamp.rawValue != b.timestamp.rawValue { return a.timestamp.rawValue > b.timestamp.rawValue }

@@ -8,4 +8,6 @@ struct OracleTransaction: Hashable, Sendable {
   /// The offset up to which its store had folded the log; 0 for nothing.
   var base: Int
   var timestamp: Timestamp
+  /// The floor that it names, which is all that it does; nil for none.
+  var floor: Int?
 }

@@ -30,18 +30,22 @@ struct UnitOrderModel {
   /// The children of the tree's root, all of them right children.
   private var topChildren: [UnitID] = []
   private var numbers: [[UInt32]: UInt64] = [:]
+  /// The numbers that each inserter's units had when the order was last compacted.
+  private var compacted: [[UInt32]: UInt64] = [:]
 
   /// - Parameter identity: of a replica: the smaller comes first where two insert between the same units.
   init(identity: @escaping (ReplicaNumber) -> ReplicaID) { self.identity = identity }
 
   // MARK: Changes
 
-  /// Inserts units behind one; a left origin that is not there or not seen counts as the start.
+  /// Inserts units behind one; a left origin that is not there or not seen counts as the start. What stands for one that
+  /// compaction has dropped is the compacted unit of the same inserter with the greatest smaller number.
   @discardableResult
   mutating func insert(
     _ contents: [Content], by operation: HeadID, after left: UnitID?, hasSeen: (HeadID) -> Bool
   ) -> UnitID {
-    let inserter = [operation.replica.rawValue, operation.epoch]
+    let inserter = Self.inserter(operation.replica, operation.epoch)
+    let left = left.flatMap { isDropped($0) ? lastUnit(before: $0) : $0 }
     let first = UnitID(
       replica: operation.replica, epoch: operation.epoch, number: numbers[inserter, default: 0])
     numbers[inserter] = first.number + UInt64(contents.count)
@@ -77,6 +81,42 @@ struct UnitOrderModel {
       && id.number >= range.first.number && id.number < range.end
     {
       units[id]!.isVisible = isVisible
+    }
+  }
+
+  /// Leaves the visible units, as if one operation had inserted them, each behind the one before it. The numbers of the
+  /// next units stay.
+  ///
+  /// - Parameter keeps: whether any units are left.
+  mutating func compact(keeps: Bool) {
+    let left = keeps ? visible : []
+    var kept: [UnitID: Unit] = [:]
+    for (place, id) in left.enumerated() {
+      var unit = Unit(
+        id: id, content: units[id]!.content, operation: Self.compactedOperation(id),
+        leftOrigin: place > 0 ? left[place - 1] : nil)
+      unit.rightChildren = place + 1 < left.count ? [left[place + 1]] : []
+      kept[id] = unit
+    }
+    (units, topChildren, compacted) = (kept, Array(left.prefix(1)), numbers)
+  }
+
+  private static func inserter(_ replica: ReplicaNumber, _ epoch: UInt32) -> [UInt32] {
+    [replica.rawValue, epoch]
+  }
+
+  private static func compactedOperation(_ unit: UnitID) -> HeadID {
+    HeadID(replica: unit.replica, epoch: unit.epoch, sequence: 0, index: 0)
+  }
+
+  /// Whether compaction has dropped a unit.
+  func isDropped(_ unit: UnitID) -> Bool {
+    units[unit] == nil && unit.number < compacted[Self.inserter(unit.replica, unit.epoch), default: 0]
+  }
+
+  private func lastUnit(before unit: UnitID) -> UnitID? {
+    units.keys.filter { $0.inserter == unit.inserter && $0.number < unit.number }.max {
+      $0.number < $1.number
     }
   }
 
@@ -155,8 +195,10 @@ struct UnitOrderModel {
   /// What a unit is; nil if there is none.
   func content(of unit: UnitID?) -> Content? { unit.flatMap { units[$0]?.content } }
 
-  /// The operation that made a unit; nil if there is none.
-  func operation(making unit: UnitID) -> HeadID? { units[unit]?.operation }
+  /// The operation that made a unit; nil if there is none. One that was dropped counts as compacted.
+  func operation(making unit: UnitID) -> HeadID? {
+    isDropped(unit) ? Self.compactedOperation(unit) : units[unit]?.operation
+  }
 
   /// All units in runs as long as they can be.
   var runs: [UnitRun] {

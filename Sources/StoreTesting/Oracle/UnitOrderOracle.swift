@@ -13,6 +13,15 @@ struct UnitOrderOracle {
     case remove([UnitRange])
     /// A `create`: removes all that it has seen.
     case clear
+
+    var isClear: Bool { if case .clear = self { true } else { false } }
+
+    var inserts: Bool {
+      switch self {
+      case .insertText, .insertItems, .move: true
+      case .remove, .clear: false
+      }
+    }
   }
 
   /// An element of a list: the oracle's cells of its place and its value.
@@ -130,8 +139,13 @@ struct UnitOrderOracle {
 
   /// The parts of the sequence, once certain transactions were folded.
   ///
-  /// - Parameter heads: the heads of one of the oracle's cells, greatest first.
-  func parts(folded: TransactionSet, _ oracle: Oracle, heads: (Int) -> [CellHead]) -> [UnitOrderPart] {
+  /// - Parameters:
+  ///   - effects: what each floor did to the record.
+  ///   - heads: the heads of one of the oracle's cells, greatest first.
+  func parts(
+    _ view: OracleView, _ oracle: Oracle, _ effects: [Oracle.FloorEffect] = [],
+    heads: (Int, OracleView) -> [CellHead]
+  ) -> [UnitOrderPart] {
     let replicas = replicas
     var model = UnitOrderModel { replicas[Int($0.rawValue) - 1] }
     var transactions: [HeadID: Int] = [:]
@@ -142,9 +156,12 @@ struct UnitOrderOracle {
     }
     // The elements that are in the list.
     var alive: Set<UnitID> = []
-    for event in events where folded.contains(event.transaction) {
+    func fold(_ event: Event, _ floor: OracleFloor?) {
       let seen = oracle.seen(by: event.transaction)
+      // Who names a unit has seen what is compacted. A `create` names none.
+      let seesCompacted = event.action.isClear ? oracle.reaches(event.transaction, floor) : true
       func hasSeen(_ head: HeadID) -> Bool {
+        if head.sequence == 0 { return seesCompacted }
         var id = head
         id.index = 0
         guard let other = transactions[id] else { return false }
@@ -165,27 +182,38 @@ struct UnitOrderOracle {
         model.setVisible(false, UnitRange(first: place, count: 1))
       case .remove(let runs):
         for run in runs {
-          for id in model.listing where id.inserter == run.first.inserter {
-            guard id.number >= run.first.number, id.number < run.end,
-              let maker = model.operation(making: id), hasSeen(maker)
-            else { continue }
-            // A place that an element was moved to is no element.
-            if items.isEmpty || alive.remove(id) != nil {
-              model.setVisible(false, UnitRange(first: id, count: 1))
-            }
-          }
+          remove { $0.inserter == run.first.inserter && run.first.number..<run.end ~= $0.number }
         }
-      case .clear:
-        for id in model.listing {
+      case .clear: remove { _ in true }
+      }
+      func remove(_ isNamed: (UnitID) -> Bool) {
+        // In a list the elements: a place that one was moved to is none.
+        for id in items.isEmpty ? model.listing : Array(alive) where isNamed(id) {
           guard let maker = model.operation(making: id), hasSeen(maker) else { continue }
-          if items.isEmpty || alive.remove(id) != nil {
-            model.setVisible(false, UnitRange(first: id, count: 1))
-          }
+          alive.remove(id)
+          model.setVisible(false, UnitRange(first: id, count: 1))
         }
       }
     }
-    let places = items.isEmpty ? [:] : show(alive, in: &model, heads)
-    return model.runs.map { part($0, model, places, heads) }
+    for part in 0...view.floors.count {
+      for event in events
+      where view.folded.contains(event.transaction) && oracle.part(of: event.transaction, view.floors) == part
+      {
+        fold(event, part > 0 ? view.floors[part - 1] : nil)
+      }
+      guard part < view.floors.count, effects[part] != .none else { continue }
+      if effects[part] == .dropped { alive = [] }
+      let before = oracle.view(view, atFloor: part)
+      if !items.isEmpty { _ = show(alive, in: &model) { heads($0, before) } }
+      model.compact(keeps: effects[part] == .compacted)
+    }
+    let places = items.isEmpty ? [:] : show(alive, in: &model) { heads($0, view) }
+    return model.runs.map { part($0, model, places) { heads($0, view) } }
+  }
+
+  /// Whether any of certain transactions has inserted anything.
+  func isUsed(by folded: TransactionSet) -> Bool {
+    events.contains { event in folded.contains(event.transaction) && event.action.inserts }
   }
 
   /// Shows each element of the list at one place, that of its greatest head, and returns the heads of its
@@ -224,7 +252,10 @@ struct UnitOrderOracle {
         makers.append(UnitOrderPart.Maker(sequence: operation.sequence, index: operation.index, units: 1))
       }
       last = operation
-      if let places = places[unit], let item = items[unit] {
+      // Where the unit that an element was inserted as was dropped, its place stands for it.
+      let moved = run.isVisible ? run.element.flatMap { model.isDropped($0) ? $0 : nil } : nil
+      let element = moved ?? unit
+      if let places = places[element], let item = items[element] {
         found.append(UnitOrderPart.Item(number: number, places: places, values: heads(item.values)))
       }
     }

@@ -266,7 +266,8 @@ struct ZoneModel: Sendable {
       }
     }
     for (name, kind, sequence) in cells.sequences where !sequence.isEmpty {
-      let parts = sequence.parts(folded: view.folded, oracle) { self.heads(of: $0, view) }
+      let seen = OracleView(folded: view.folded, received: view.received)
+      let parts = sequence.parts(seen, oracle) { cell, _ in self.heads(of: cell, view) }
       if parts.isEmpty { continue }
       var field = RecordHeads.Field(name: name, kind: kind, heads: [], parts: parts)
       field.heads = field.items.flatMap(\.self)

@@ -37,7 +37,7 @@ package struct RowFlags: OptionSet, Sendable {
 
   /// The record is not there: it was changed after compaction had dropped it, and not created since. Such a row is
   /// not of version 2, and not plain.
-  static let uncreated = RowFlags(rawValue: 16)
+  package static let uncreated = RowFlags(rawValue: 16)
 
   static let ofReferences: RowFlags = [.refers, .cascades]
   static let plain: RowFlags = [.refers, .cascades, .divided, .wide]

@@ -7,10 +7,31 @@ import OperationFormat
 /// sequences: that stands at the floor. A record that no head lets be alive is dropped; only the numbers of units stay,
 /// and where it moved to.
 extension Fold {
-  /// Compacts a record. The context says up to which floor.
+  /// Compacts a record, or goes on with it. The context says up to which floor.
+  ///
+  /// - Throws: ``FoldBoundReached`` where the bound pauses: what is done stays, and shows the same. The bound says where to
+  ///   go on.
   package mutating func compact(_ record: RawSpan, in state: StateNumber) throws {
     guard let floor = context.floor, try load(record, in: state) else { return }
+    let key = ElementKey(state: state, record: try recordNumber, cell: .existence)
+    // Another record may have come in place of the one that it was paused in.
+    if let next = bound.next, !next.bytes.starts(with: key.bytes.prefix(8)) {
+      bound.next = nil
+    }
+    compactsInParts = bound.rule == .pauses
+    defer { compactsInParts = false }
     try compactLoaded(floor)
+    bound.next = nil
+  }
+
+  /// Where the rows under a prefix begin that are to be compacted; nil if they were before.
+  func firstToCompact(under prefix: ElementKey) -> ElementKey? {
+    compactsInParts ? bound.firstKey(under: prefix) : prefix
+  }
+
+  /// Ends a part of compacting a record, if the commit has done enough. Before a change it is done at once.
+  func pauseCompaction(at key: @autoclosure () throws -> ElementKey) throws {
+    if compactsInParts { try bound.pauseIfSpent(at: key()) }
   }
 
   /// Compacts the loaded record, if the floor is not done. Where nothing is left, none is loaded.
@@ -43,10 +64,13 @@ extension Fold {
     try loaded.joinRegisters()
     try loaded.divideIfLarge()
     if storage.notesChanges { loaded.withKey { storage.noteChange($0, field: nil) } }
-    var next: CellNumber? = .existence
+    var next: CellNumber? = compactsInParts ? try bound.next?.cell ?? .existence : .existence
     while let first = next {
       let cells = try loaded.cellNumbers(from: first, atOnce: bound.rowsAtOnce) { _ in true }
-      for cell in cells.found { try cell.kind?.with { try $0.compact(cell, keeps: alive != nil, in: &self) } }
+      for cell in cells.found {
+        try pauseCompaction(at: ElementKey(state: state, record: recordNumber, cell: cell))
+        try cell.kind?.with { try $0.compact(cell, keeps: alive != nil, in: &self) }
+      }
       try bound.count(looked: cells.looked)
       next = cells.next
     }
@@ -86,12 +110,13 @@ extension Fold {
     under prefix: ElementKey, _ name: (_ key: RawSpan, _ row: RawSpan) throws -> Name,
     compact: (Name, inout Self) throws -> Void
   ) throws {
-    var next: ElementKey? = prefix
+    var next = firstToCompact(under: prefix)
     while let first = next {
       let rows = try storage.someRows(under: prefix, from: first, atOnce: bound.rowsAtOnce, name)
       for name in rows.found { try compact(name, &self) }
       try bound.count(removed: rows.looked)
       next = rows.next
+      if let next { try pauseCompaction(at: next) }
     }
   }
 

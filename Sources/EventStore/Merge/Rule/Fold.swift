@@ -27,6 +27,9 @@ package struct Fold<Storage: FoldStorage>: ~Copyable {
   /// where only the units that an operation makes are of interest.
   var takesEffect = true
 
+  /// Whether a record is compacted in as many parts as the bound says.
+  var compactsInParts = false
+
   /// The timestamp that the transaction has itself: it never changes, as the effective one may.
   package var claimedTimestamp = Timestamp(rawValue: 0)
 

@@ -21,7 +21,7 @@ package final class MemoryFoldStorage: FoldStorage, RunStorage {
     /// How many record numbers each state has given out.
     fileprivate var recordNumbers: [StateNumber: UInt32] = [:]
 
-    init() {}
+    package init() {}
   }
 
   package var contents = Contents()

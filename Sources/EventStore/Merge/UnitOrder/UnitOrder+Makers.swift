@@ -14,7 +14,7 @@ extension UnitOrder {
   }
 
   /// Whether compaction has dropped a unit.
-  func isDropped(_ unit: UnitID) throws -> Bool {
+  package func isDropped(_ unit: UnitID) throws -> Bool {
     try root.dropped > 0 && unit.number < compactedEnd(of: unit.inserter) && tree.find(unit) == nil
   }
 

@@ -8,10 +8,11 @@ enum FoldCounter: FoldCellKind {
 
   static func identity(_ element: Int) -> [UInt8]? { nil }
 
-  /// An integer below 64 as a value: its tag, and the number in zigzag form (the table of values).
+  /// A small integer as a value: its tag, and the number in zigzag form (the table of values).
   static func payload(_ content: Int, _ numbers: FoldPayloadNumbers) -> [UInt8] {
-    precondition(0..<64 ~= content, "a sum of \(content)")
-    return [3, UInt8(2 * content)]
+    precondition(0..<1 << 13 ~= content, "a sum of \(content)")
+    let number = 2 * content
+    return number < 128 ? [3, UInt8(number)] : [3, UInt8(number & 127 | 128), UInt8(number >> 7)]
   }
 
   static func referringValue(_ content: Int, element: Int) -> Value? { nil }
