@@ -231,7 +231,7 @@ struct SequencesThatAreCompacted {
     return leaf
   }
 
-  @Test("take at most 1.8 bytes a character in the pages of a store")
+  @Test("take at most 1.75 bytes a character in the pages of a store")
   func bytesAtRest() async throws {
     let edits = 130_000
     let leaf = typed(edits)
@@ -258,6 +258,6 @@ struct SequencesThatAreCompacted {
     print(
       "\(characters) characters of \(edits) edits: \(bytes) bytes of pages; rows \(rows.sorted { $0.key < $1.key })"
     )
-    #expect(Double(bytes) <= 1.8 * Double(characters))
+    #expect(Double(bytes) <= 1.75 * Double(characters))
   }
 }

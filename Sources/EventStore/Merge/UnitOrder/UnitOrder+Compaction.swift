@@ -30,6 +30,24 @@ extension UnitOrder where Storage: RunStorage {
       nodes: NodeCache())
     try tree.build(kept, made)
   }
+
+  /// Whether compaction would change no unit: all are visible and compacted, each behind the one before it.
+  func isCompacted() throws -> Bool {
+    guard root.visible == root.units else { return false }
+    for inserter in try inserters()
+    where try compactedEnd(of: inserter) != nextNumber(of: inserter.replica, inserter.epoch) {
+      return false
+    }
+    var last: UnitID?
+    var isCompacted = true
+    try tree.forEachLeaf { _, leaf in
+      for piece in leaf.pieces {
+        if piece.left != last || piece.right != nil { isCompacted = false }
+        last = piece.last
+      }
+    }
+    return isCompacted
+  }
 }
 
 extension UnitTree where Storage: RunStorage {

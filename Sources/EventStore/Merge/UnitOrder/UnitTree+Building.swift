@@ -10,7 +10,7 @@ extension UnitTree where Storage: RunStorage {
   mutating func build(_ whole: Leaf, _ made: [(Inserter, UInt64)]) throws {
     var places: [Inserter: [PlaceRow.Entry]] = [:]
     if !whole.pieces.isEmpty {
-      let leaves = whole.cut(changed: whole.pieces.count - 1, bytesMax: limits.compactedLeafBytesMax)
+      let leaves = whole.cut(changed: whole.pieces.count - 1, bytesMax: limits.compactedRowBytesMax)
       try build(leaves)
       for (index, leaf) in leaves.enumerated() {
         for piece in leaf.pieces {
@@ -79,7 +79,7 @@ extension UnitTree where Storage: RunStorage {
       for (last, entry) in zip(rest, rest.dropFirst()) {
         bytes += ByteWriter.varintByteCount(entry.number - last.number)
         bytes += ByteWriter.varintByteCount(UInt64(entry.leaf))
-        if bytes > UnitOrderLimits.packedBytesMax { break }
+        if bytes > limits.compactedRowBytesMax { break }
         row.append(entry)
       }
       var writer = ByteWriter()
