@@ -242,6 +242,43 @@ struct CompactedZones {
     close(devices)
   }
 
+  @Test("A compacted text has as many rows where history was retired, and where a snapshot was loaded")
+  func rows() async throws {
+    let (a, b) = try (device("a", 1), device("b", 2))
+    try await a.store.write { [self] tx in try tx.create(id("r0"), type: "thing") }
+    for round in 0..<40 {
+      try await a.store.write { [self] tx in
+        for edit in 0..<60 {
+          let count = try tx.count(of: "body", in: id("r0"), as: .text)
+          if edit % 3 == 2 {
+            try tx.removeText(count / 2..<count / 2 + 1, from: "body", of: id("r0"))
+          } else {
+            try tx.insertText("x", at: count * (round % 7) / 7, in: "body", of: id("r0"))
+          }
+        }
+      }
+    }
+    func rows(_ device: Device) throws -> Int? {
+      try device.store.information().tables.first { $0.name == "runs" }?.entries
+    }
+    try await a.sync(remote)
+    try await a.store.compact(zone, keeping: everything)
+    try await a.sync(remote)
+    // A leaf, its units' places, and their makers.
+    #expect(try rows(a) == 3)
+    try await a.store.retireHistory(of: zone)
+    _ = try await a.store.reclaim()
+    #expect(try rows(a) == 3)
+    let snapshot = try a.store.makeSnapshot(of: zone)
+    let source = a.store
+    try await b.store.begin(zone, with: snapshot) { try source.snapshotPart($0, of: snapshot) }
+    #expect(try rows(b) == 3)
+    try await b.store.write { [self] tx in try tx.insertText("late", at: 50, in: "body", of: id("r0")) }
+    try await settle([a, b], remote)
+    try await expectAgreement([a, b], remote)
+    close([a, b])
+  }
+
   @Test("An undo ends at the floor, and what compaction dropped comes back by a creation alone")
   func undo() async throws {
     let a = try device("a", 1)

@@ -66,6 +66,12 @@ extension SnapshotLoader {
       guard problems.isEmpty, order.root.made == lastMaker.units else {
         throw decoder.bad("\(lastMaker.units) units in an order", problems.first ?? "\(order.root.made)")
       }
+      if hasFloor, try order.isCompacted() {
+        // Its rows are as those of an order that grew: more, and in emptier pages.
+        try order.compact(keepsVisible: true)
+        try UnitCell.write(order.root, of: cell, in: &store.fold)
+        store.fold.nodes.removeAll()
+      }
       return endCell()
     }
     let first = try readUnit()

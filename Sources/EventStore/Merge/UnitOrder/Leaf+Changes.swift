@@ -90,13 +90,6 @@ extension Leaf {
 
   // MARK: Cutting leaves
 
-  /// How many bytes a piece takes between two others.
-  private func byteCount(of piece: Piece, after previous: Piece?, before next: Piece?) -> Int {
-    var writer = ByteWriter()
-    append(piece, after: previous, before: next, to: &writer)
-    return writer.count
-  }
-
   /// Cuts a leaf that is too long into leaves that are not.
   ///
   /// Where the last piece changed, as when a text is typed forward, the first leaf is left full, else it ends
@@ -104,30 +97,36 @@ extension Leaf {
   ///
   /// - Parameter piece: the last piece that changed.
   func cut(changed: Int, bytesMax: Int) -> [Leaf] {
-    var ends: [Int] = []
-    var writer = ByteWriter()
-    append(to: &writer, ends: &ends)
     var target = bytesMax
-    if changed + 1 < pieces.count, writer.count <= 2 * bytesMax {
-      let end = ends[changed]
-      target = end >= writer.count / 2 && end + 16 <= bytesMax ? end + 16 : writer.count / 2
+    var tally = LeafTally()
+    if changed + 1 < pieces.count {
+      var end = 0
+      for index in pieces.indices {
+        tally.add(pieces[index], before: index + 1 < pieces.count ? pieces[index + 1] : nil, in: self)
+        if index == changed { end = tally.byteCount }
+      }
+      let half = tally.byteCount / 2
+      if tally.byteCount <= 2 * bytesMax {
+        target = end >= half && end + 16 <= bytesMax ? end + 16 : half
+      }
+      tally = LeafTally()
     }
     var part = Leaf(parent: parent)
     part.bytes = bytes
     var parts: [Leaf] = []
-    var size = Self.headerBytes
     var index = 0
     var piece = pieces[0]
     func finish() {
       parts.append(part)
       part.pieces.removeAll()
-      size = Self.headerBytes
+      tally = LeafTally()
       target = bytesMax
     }
     while true {
-      let byteCount = byteCount(of: piece, after: part.pieces.last, before: nil)
-      if size + byteCount > target {
-        if let (front, rest) = part.fill(target - size, with: piece, byteCount: byteCount) {
+      let byteCount = tally.byteCount(with: piece, in: self)
+      if byteCount > target {
+        let room = target - tally.byteCount
+        if let (front, rest) = part.fill(room, with: piece, byteCount: byteCount - tally.byteCount) {
           part.pieces.append(front)
           piece = rest
           finish()
@@ -139,7 +138,7 @@ extension Leaf {
         }
       }
       let next = index + 1 < pieces.count ? pieces[index + 1] : nil
-      size += self.byteCount(of: piece, after: part.pieces.last, before: next)
+      tally.add(piece, before: next, in: self)
       part.pieces.append(piece)
       index += 1
       guard let next else { break }

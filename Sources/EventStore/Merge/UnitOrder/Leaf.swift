@@ -24,6 +24,9 @@ import OperationFormat
 /// | varint | bytes of text − count of units; for several visible units of a text |
 /// | … | the UTF-8 of visible units of a text |
 ///
+/// Visible pieces of a text that one inserter made, each with the unit in front of it as its left origin and the end as
+/// its right one, are a *series*, one entry: see ``SeriesNumbers``. Compaction leaves such pieces.
+///
 /// A unit: a varint `2n` where `n` is the zigzag of its number less that of the piece's first unit, for the
 /// same inserter; otherwise a varint `2 × replica + 1`, then epoch and number, varints.
 ///
@@ -33,8 +36,8 @@ struct Leaf {
   /// Where the pieces begin.
   static let headerBytes = 5
   /// The most bytes by which a row grows with a piece that is put in, without its text: at most 94 for the
-  /// piece, 94 for the rest of one that it cuts, and 66 for origins of the pieces beside it that were told by
-  /// their neighbours.
+  /// piece, 94 for the rest of one or of a series that it cuts, 12 for what is in front, and 66 for origins of the
+  /// pieces beside it that were told by their neighbours.
   static let insertionBytesMax = 320
 
   var parent: NodeNumber
@@ -60,6 +63,18 @@ struct Leaf {
       child.level = min(child.level, pieces[index].level)
     }
     return child
+  }
+
+  /// The last unit in it that its inserter made before another one; nil if there is none.
+  func last(before unit: UnitID) -> UnitID? {
+    var last: UnitID?
+    for piece in pieces
+    where piece.first.inserter == unit.inserter && piece.first.number < unit.number
+      && piece.first.number >= last?.number ?? 0
+    {
+      last = UnitID(unit.inserter, min(piece.end, unit.number) - 1)
+    }
+    return last
   }
 
   /// The UTF-8 of a piece.
@@ -88,19 +103,19 @@ extension Leaf {
     var units: UInt64 = 0
     while reader.remaining > 0 {
       let start = reader.position
-      let (piece, rightIsNext) = try reader.readPiece(after: pieces.last, isText: isText)
+      let known = pieces.count
+      let rightIsNext = try reader.readPieces(into: &pieces, isText: isText)
       if awaitsNext {
-        pieces[pieces.count - 1].right = piece.first
-        awaiting.append(pieces.count - 1)
+        pieces[known - 1].right = pieces[known].first
+        awaiting.append(known - 1)
       }
       awaitsNext = rightIsNext
-      units &+= piece.count
+      for piece in pieces[known...] { units &+= piece.count }
       guard units <= UnitOrderLimits.unitsMax else {
         throw reader.fail(
           .limitExceeded, at: start, "runs.leaf.units", expected: "at most \(UnitOrderLimits.unitsMax)",
           found: "\(units)")
       }
-      pieces.append(piece)
     }
     guard !pieces.isEmpty, !awaitsNext else {
       throw reader.fail(
@@ -119,17 +134,19 @@ extension Piece {
 }
 
 extension ByteReader {
-  /// Reads a piece of a leaf.
+  /// Reads a piece of a leaf, or a series of them.
   ///
   /// - Returns: whether its right origin is the first unit of the next piece, which is not known yet.
   @_lifetime(self: copy self)
-  fileprivate mutating func readPiece(
-    after previous: Piece?, isText: Bool
-  ) throws(FormatError) -> (Piece, rightIsNext: Bool) {
+  fileprivate mutating func readPieces(into pieces: inout [Piece], isText: Bool) throws(FormatError) -> Bool {
     let start = position
+    let previous = pieces.last
     let flags = try readUInt8("runs.piece")
+    let isSeries = flags & Leaf.seriesFlags == Leaf.seriesFlags
     let (leftKind, rightKind) = (flags & 3, flags >> 2 & 3)
-    let isVisible = flags & 0x20 == 0
+    guard !isSeries || isText && rightKind == 0 else {
+      throw badPiece(at: start, "a series of text up to the end")
+    }
     var inserter = Inserter(replica: .none, epoch: 0)
     var number: UInt64
     if flags & 0x10 != 0 {
@@ -141,6 +158,7 @@ extension ByteReader {
       inserter = previous.first.inserter
       number = previous.end &+ UInt64(bitPattern: try readZigzag("runs.piece.number"))
     }
+    // Of units, or of pieces in a series.
     var count: UInt64 = 1
     if flags & 0x40 != 0 {
       count = try readVarint("runs.piece.count", in: 0...UnitOrderLimits.unitsMax - 2) + 2
@@ -149,8 +167,9 @@ extension ByteReader {
       throw badPiece(at: start, "numbers up to \(UnitOrderLimits.unitsMax)")
     }
     var piece = Piece(
-      first: UnitID(inserter, number), count: count, left: nil, right: nil, isVisible: isVisible,
-      element: nil, text: 0..<0, level: Level(depth: 0, rightDepth: 0))
+      first: UnitID(inserter, number), count: isSeries ? 1 : count, left: nil, right: nil,
+      isVisible: isSeries || flags & 0x20 == 0, element: nil, text: 0..<0,
+      level: Level(depth: 0, rightDepth: 0))
     switch leftKind {
     case 0: break
     case 1:
@@ -181,26 +200,72 @@ extension ByteReader {
       piece.level.rightDepth = previous?.level.rightDepth ?? 0
     }
     guard piece.level.depth <= UnitOrderLimits.unitsMax else { throw badPiece(at: start, "a depth") }
-    if flags & 0x80 != 0 {
-      guard count == 1 else { throw badPiece(at: start, "an element in a piece of one unit") }
-      piece.element = try readUnit(from: piece.first)
+    if isSeries {
+      try readSeries(of: count, from: piece, hasLongScalars: flags & 0x20 != 0, into: &pieces)
+      return false
     }
-    if isText, isVisible { piece.text = try readText(of: count) }
-    return (piece, rightKind == 2)
+    if flags & 0x80 != 0 { piece.element = try readUnit(from: piece.first) }
+    if isText, piece.isVisible { piece.text = try readText(of: count) }
+    pieces.append(piece)
+    return rightKind == 2
+  }
+
+  /// Reads what a series has behind the origin and the depth of its first piece.
+  @_lifetime(self: copy self)
+  private mutating func readSeries(
+    of count: UInt64, from first: Piece, hasLongScalars: Bool, into pieces: inout [Piece]
+  ) throws(FormatError) {
+    let start = position
+    let known = pieces.count
+    var (piece, units) = (first, 0 as UInt64)
+    var bits = BitReader()
+    var numbers: SeriesNumbers?
+    // Each piece takes a bit at least.
+    for _ in 0..<count {
+      let told = try numbers?.read(&bits, &self)
+      if let told {
+        piece.left = piece.last
+        piece.level.depth &+= piece.count
+        piece.first.number = told.number
+      }
+      piece.count = try bits.readGamma(&self)
+      guard piece.first.number < UnitOrderLimits.unitsMax, piece.count < UnitOrderLimits.unitsMax,
+        piece.end <= UnitOrderLimits.unitsMax, units + piece.count <= UnitOrderLimits.unitsMax
+      else { throw badPiece(at: start, "numbers up to \(UnitOrderLimits.unitsMax)") }
+      if let told { numbers?.pass(piece, by: told.word) } else { numbers = SeriesNumbers(from: piece) }
+      units += piece.count
+      pieces.append(piece)
+    }
+    guard bits.restIsZero else { throw badPiece(at: start, "zeros behind the last bit") }
+    var byteCount = Int(units)
+    if hasLongScalars {
+      byteCount += Int(try readVarint("runs.piece.bytes", in: 1...(3 * UnitOrderLimits.unitsMax)))
+    }
+    var text = try readText(of: units, byteCount: byteCount)
+    for index in known..<pieces.count {
+      let bytes = utf8ByteCount(of: pieces[index].count, in: self.bytes(in: text), scalars: units)
+      pieces[index].text = text.lowerBound..<text.lowerBound + bytes
+      text = pieces[index].text.upperBound..<text.upperBound
+      units -= pieces[index].count
+    }
   }
 
   /// Reads the text of a piece, and returns its range.
   @_lifetime(self: copy self)
   private mutating func readText(of count: UInt64) throws(FormatError) -> Range<Int> {
-    let start = position
     var byteCount = 1
     if count > 1 {
       let more = try readVarint("runs.piece.bytes", in: 0...(3 * UnitOrderLimits.unitsMax))
       byteCount = Int(count + more)
     } else if remaining > 0 {
-      let lead = bytes(in: start..<start + 1).unsafeLoad(fromByteOffset: 0, as: UInt8.self)
+      let lead = bytes(in: position..<position + 1).unsafeLoad(fromByteOffset: 0, as: UInt8.self)
       byteCount = lead < 0x80 ? 1 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4
     }
+    return try readText(of: count, byteCount: byteCount)
+  }
+
+  @_lifetime(self: copy self)
+  private mutating func readText(of count: UInt64, byteCount: Int) throws(FormatError) -> Range<Int> {
     let range = try readBytes(byteCount, "runs.piece.text")
     let text = bytes(in: range)
     guard isUTF8(text), scalarCount(of: text) == count else {
@@ -231,81 +296,5 @@ extension ByteReader {
   @inline(never)
   private func badPiece(at start: Int, _ expected: String) -> FormatError {
     fail(.invalid, at: start, "runs.piece", expected: expected, found: "another")
-  }
-}
-
-// MARK: Writing
-
-extension Leaf {
-  /// Appends the row.
-  func append(to writer: inout ByteWriter) {
-    var ends: [Int] = []
-    append(to: &writer, ends: &ends)
-  }
-
-  /// Appends the row, and how many bytes it has up to the end of each piece.
-  func append(to writer: inout ByteWriter, ends: inout [Int]) {
-    ends.reserveCapacity(pieces.count)
-    let start = writer.count
-    writer.append(Self.tag)
-    writer.append(bigEndian: parent)
-    for index in pieces.indices {
-      append(
-        pieces[index], after: index > 0 ? pieces[index - 1] : nil,
-        before: index + 1 < pieces.count ? pieces[index + 1] : nil, to: &writer)
-      ends.append(writer.count - start)
-    }
-  }
-
-  /// Appends a piece between its neighbours in the row, nil where it has none.
-  func append(_ piece: Piece, after previous: Piece?, before next: Piece?, to writer: inout ByteWriter) {
-    var flags: UInt8 = 0
-    let isNewInserter = previous?.first.inserter != piece.first.inserter
-    if let left = piece.left {
-      let isBefore = left.inserter == piece.first.inserter && left.number &+ 1 == piece.first.number
-      flags |= isBefore ? 2 : left == previous?.last ? 1 : 3
-    }
-    if let right = piece.right {
-      flags |= (right == previous?.right ? 1 : right == next?.first ? 2 : 3) << 2
-    }
-    if isNewInserter { flags |= 0x10 }
-    if !piece.isVisible { flags |= 0x20 }
-    if piece.count > 1 { flags |= 0x40 }
-    if piece.element != nil { flags |= 0x80 }
-    writer.append(flags)
-    if isNewInserter {
-      writer.append(varint: UInt64(piece.first.replica.rawValue))
-      writer.append(varint: UInt64(piece.first.epoch))
-      writer.append(varint: piece.first.number)
-    } else {
-      writer.append(zigzag: Int64(bitPattern: piece.first.number &- (previous?.end ?? 0)))
-    }
-    if piece.count > 1 { writer.append(varint: piece.count - 2) }
-    if let left = piece.left, flags & 3 == 3 { writer.append(left, from: piece.first) }
-    if let right = piece.right, flags >> 2 & 3 == 3 { writer.append(right, from: piece.first) }
-    if flags & 3 > 1 {
-      writer.append(zigzag: Int64(bitPattern: piece.level.depth &- (previous?.level.depth ?? 0)))
-    }
-    let rightKind = flags >> 2 & 3
-    if rightKind == 3 || (rightKind == 1 && flags & 3 != 1 && piece.left != previous?.left) {
-      writer.append(varint: piece.level.rightDepth)
-    }
-    if let element = piece.element { writer.append(element, from: piece.first) }
-    guard !piece.text.isEmpty else { return }
-    if piece.count > 1 { writer.append(varint: UInt64(piece.text.count) &- piece.count) }
-    withText(of: piece) { writer.append($0) }
-  }
-}
-
-extension ByteWriter {
-  fileprivate mutating func append(_ unit: UnitID, from first: UnitID) {
-    if unit.inserter == first.inserter {
-      let distance = Int64(bitPattern: unit.number &- first.number)
-      append(varint: zigzagBits(distance) << 1)
-    } else {
-      append(varint: UInt64(unit.replica.rawValue) << 1 | 1)
-      append(varint: UInt64(unit.epoch))
-      append(varint: unit.number)
-    }
   }
 }

@@ -163,6 +163,17 @@ extension UnitTree {
     }
   }
 
+  /// The number behind the last compacted unit of an inserter.
+  func compactedEnd(of inserter: Inserter) throws -> UInt64 {
+    guard let made = try makerRow(atMost: UnitID(inserter, 0))?.operation(making: 0) else { return 0 }
+    return made.sequence == 0 ? made.units.upperBound : 0
+  }
+
+  /// The number from which on no unit of an inserter was dropped.
+  func droppedEnd(of inserter: Inserter) throws -> UInt64 {
+    try root.dropped > 0 ? compactedEnd(of: inserter) : 0
+  }
+
   func lastMakerRow(of inserter: Inserter) throws -> MakerRow? {
     let row = try makerRow(atMost: UnitID(inserter, .max))
     if let row { nodes.keepLast(row, of: inserter) }

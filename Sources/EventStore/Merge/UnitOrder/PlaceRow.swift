@@ -5,7 +5,11 @@ import OperationFormat
 /// A unit's entry is in the row with the greatest first number that is at most the unit's. Beyond the
 /// inserter's last unit a row's content means nothing. When a leaf splits, the new leaf's pieces get entries.
 /// After each of them an entry repeats the old leaf for the numbers that follow. So each unit's entry stays
-/// right, whichever of its neighbours moved. Units that compaction has dropped have leaf 0.
+/// right, whichever of its neighbours moved.
+///
+/// Units that compaction has dropped have the leaf of the last one before them that it has not, or leaf 0 if there is
+/// none: so an entry begins only where the leaf of units that are there changes. Stores that an earlier program has
+/// compacted have leaf 0 for all of them.
 ///
 /// | bytes | what |
 /// |---|---|
@@ -17,7 +21,7 @@ struct PlaceRow {
     var leaf: NodeNumber
   }
 
-  /// The leaf of units that are in none.
+  /// The leaf of dropped units in front of all others.
   static let dropped: NodeNumber = 0
 
   /// Ascending, never empty; the first number is the key's.
@@ -99,24 +103,33 @@ extension UnitTree {
     var end = unit.number
     while end > 0, let row = try placeRow(atMost: UnitID(unit.inserter, end - 1)) {
       for entry in row.entries.reversed() where entry.number < end {
-        if entry.leaf != PlaceRow.dropped { return UnitID(unit.inserter, end - 1) }
+        if entry.leaf != PlaceRow.dropped {
+          guard let last = try leaf(entry.leaf).last(before: UnitID(unit.inserter, end)) else {
+            throw FormatError.damagedRuns("places", expected: "a unit in leaf \(entry.leaf)", found: "others")
+          }
+          return last
+        }
         end = entry.number
       }
     }
     return nil
   }
 
-  /// The number behind those that were dropped from one on.
-  func endOfDropped(_ unit: UnitID, before end: UInt64) throws -> UInt64 {
-    guard let row = try placeRow(atMost: unit) else { return end }
-    if let next = row.end(of: unit.number) { return min(next, end) }
-    // A row may end with them.
-    var next = end
-    while next > 0, let last = try placeRow(atMost: UnitID(unit.inserter, next - 1)), last.first > unit.number
-    {
-      next = last.first
+  /// The first number after one that the rows tell of again, which is at most another; that one if there is none.
+  func end(of number: UInt64, in row: PlaceRow, of inserter: Inserter, atMost bound: UInt64) throws -> UInt64
+  {
+    if let next = row.end(of: number) { return min(next, bound) }
+    // A number that the row tells of, and one behind it.
+    var (low, high) = (number, bound)
+    while high > low, high - low > 1 {
+      let middle = low + (high - low) / 2
+      guard let other = try placeRow(atMost: UnitID(inserter, middle)), other.first > number else {
+        low = middle
+        continue
+      }
+      high = other.first
     }
-    return next
+    return high
   }
 
   func placeRow(atMost unit: UnitID) throws -> PlaceRow? {
@@ -135,7 +148,7 @@ extension UnitTree {
 }
 
 extension UnitTree where Storage: RunStorage {
-  /// Sets the leaf of units.
+  /// Sets the leaf of units, and of the dropped ones that follow them.
   ///
   /// - Parameter areLast: whether the inserter has none after them.
   mutating func place(
@@ -143,7 +156,7 @@ extension UnitTree where Storage: RunStorage {
   ) throws {
     if areLast { try keepLastPlaceRow(of: inserter) }
     var keepsRest = !areLast
-    var end = numbers.upperBound
+    var end = try areLast ? numbers.upperBound : endOfDropped(behind: numbers.upperBound, of: inserter)
     if keepsRest, try placeRow(atMost: UnitID(inserter, end))?.first == end { keepsRest = false }
     while end > numbers.lowerBound {
       guard var row = try placeRow(atMost: UnitID(inserter, end - 1)) else {
@@ -157,10 +170,17 @@ extension UnitTree where Storage: RunStorage {
     }
   }
 
-  /// Writes that the units of an inserter are in no leaf; those that come are.
-  mutating func dropAll(of inserter: Inserter) throws {
-    let entries = [PlaceRow.Entry(number: 0, leaf: PlaceRow.dropped)]
-    try write(PlaceRow(entries: entries), of: inserter)
+  /// The number behind the dropped units from one on. Those that were not dropped are in the leaf that their entry tells.
+  private func endOfDropped(behind number: UInt64, of inserter: Inserter) throws -> UInt64 {
+    let bound = try droppedEnd(of: inserter)
+    guard number < bound, let row = try placeRow(atMost: UnitID(inserter, number)) else { return number }
+    var end = try self.end(of: number, in: row, of: inserter, atMost: bound)
+    let node = row.leaf(of: number)
+    if node == PlaceRow.dropped { return end }
+    for piece in try leaf(node).pieces where piece.first.inserter == inserter && piece.end > number {
+      end = min(end, max(piece.first.number, number))
+    }
+    return end
   }
 
   /// Writes a row, in two where it has become too long.

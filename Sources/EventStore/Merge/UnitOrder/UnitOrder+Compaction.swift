@@ -6,40 +6,46 @@ extension UnitOrder where Storage: RunStorage {
   /// others. The numbers of the next units stay.
   ///
   /// - Parameter keepsVisible: whether any stay.
-  /// - Complexity: O(n log n) rows; the visible text is in memory at once
+  /// - Complexity: O(n log n); the visible text is in memory at once
   mutating func compact(keepsVisible: Bool) throws {
-    var kept: [(piece: Piece, text: [UInt8])] = []
+    var kept = Leaf(parent: 0)
     var depth: UInt64 = 0
     if keepsVisible {
       try tree.forEachLeaf { _, leaf in
         for var piece in leaf.pieces where piece.isVisible {
-          let text = leaf.bytes[piece.text]
-          piece.left = kept.last?.piece.last
-          (piece.right, piece.text) = (nil, 0..<0)
+          piece.left = kept.pieces.last?.last
+          piece.right = nil
           piece.level = Level(depth: depth, rightDepth: 0)
           depth += piece.count
-          if let last = kept.indices.last, piece.continues(kept[last].piece) {
-            kept[last].piece.count += piece.count
-            kept[last].text += text
-          } else {
-            kept.append((piece, Array(text)))
-          }
+          _ = kept.insert(piece, text: leaf.bytes[piece.text], at: kept.pieces.count)
         }
       }
     }
-    let ends = try inserters().map { ($0, try nextNumber(of: $0.replica, $0.epoch)) }
+    let made = try inserters().map { ($0, try nextNumber(of: $0.replica, $0.epoch)) }
     var keys: [[UInt8]] = []
     try tree.storage.forEachRun(under: tree.keys.prefix.span) { key, _ in keys.append(key.bytes) }
     for key in keys { try tree.storage.deleteRun(key.span.bytes) }
     tree = UnitTree(
       root: UnitOrderRoot(), storage: tree.storage, keys: tree.keys, isText: isText, limits: tree.limits,
       nodes: NodeCache())
-    for (inserter, end) in ends where end > 0 {
-      try tree.addMakers(MakerRow.Entry(sequence: 0, index: 0, unitsEach: end, operations: 1), of: inserter)
-      try tree.dropAll(of: inserter)
-      tree.root.dropped += end
+    try tree.build(kept, made)
+  }
+
+  /// Whether compaction would change no unit: all are visible and compacted, each behind the one before it.
+  func isCompacted() throws -> Bool {
+    guard root.visible == root.units else { return false }
+    for inserter in try inserters()
+    where try compactedEnd(of: inserter) != nextNumber(of: inserter.replica, inserter.epoch) {
+      return false
     }
-    for (piece, text) in kept { try append(piece, text: text) }
-    tree.root.dropped -= depth
+    var last: UnitID?
+    var isCompacted = true
+    try tree.forEachLeaf { _, leaf in
+      for piece in leaf.pieces {
+        if piece.left != last || piece.right != nil { isCompacted = false }
+        last = piece.last
+      }
+    }
+    return isCompacted
   }
 }

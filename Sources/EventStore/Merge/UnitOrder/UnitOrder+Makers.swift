@@ -8,14 +8,11 @@ extension UnitOrder {
   }
 
   /// The number behind the last compacted unit of an inserter.
-  func compactedEnd(of inserter: Inserter) throws -> UInt64 {
-    guard let made = try tree.makerRow(atMost: UnitID(inserter, 0))?.operation(making: 0) else { return 0 }
-    return made.sequence == 0 ? made.units.upperBound : 0
-  }
+  func compactedEnd(of inserter: Inserter) throws -> UInt64 { try tree.compactedEnd(of: inserter) }
 
   /// Whether compaction has dropped a unit.
   package func isDropped(_ unit: UnitID) throws -> Bool {
-    try root.dropped > 0 && unit.number < compactedEnd(of: unit.inserter) && tree.find(unit) == nil
+    try unit.number < tree.droppedEnd(of: unit.inserter) && tree.find(unit) == nil
   }
 
   /// The operation that made a unit; nil if there is no such unit.

@@ -60,17 +60,22 @@ struct UnitOrderCheck {
     for inserter in inserters {
       let name = "replica \(inserter.replica.rawValue), epoch \(inserter.epoch)"
       var end: UInt64 = 0
+      var leaf = PlaceRow.dropped
       for placed in pieces[inserter] ?? [] {
-        checkDropped(end, placed.piece.first.number, of: inserter, name)
-        end = placed.piece.end
+        checkDropped(end, placed.piece.first.number, behind: leaf, of: inserter, name)
+        (end, leaf) = (placed.piece.end, placed.leaf)
         check(placed, name)
       }
-      checkDropped(end, ends[inserter, default: 0], of: inserter, name)
+      checkDropped(end, ends[inserter, default: 0], behind: leaf, of: inserter, name)
     }
   }
 
   /// Checks that the units between two numbers were dropped.
-  private mutating func checkDropped(_ start: UInt64, _ end: UInt64, of inserter: Inserter, _ name: String) {
+  ///
+  /// - Parameter leaf: which has the unit in front of them.
+  private mutating func checkDropped(
+    _ start: UInt64, _ end: UInt64, behind leaf: NodeNumber, of inserter: Inserter, _ name: String
+  ) {
     if start == end { return }
     guard start < end, end <= compactedEnds[inserter, default: 0] else {
       return problems.append("\(name): unit \(start) is missing, or there twice, or has no maker")
@@ -79,8 +84,9 @@ struct UnitOrderCheck {
     let entries = places[inserter] ?? []
     let first = max(0, entries.prefixCount { $0.number <= start } - 1)
     for entry in entries[min(first, entries.count)...]
-    where entry.number < end && entry.leaf != PlaceRow.dropped {
-      problems.append("\(name): unit \(max(start, entry.number)) is in no leaf, not in leaf \(entry.leaf)")
+    where entry.number < end && entry.leaf != PlaceRow.dropped && entry.leaf != leaf {
+      problems.append(
+        "\(name): unit \(max(start, entry.number)) was dropped behind leaf \(leaf), not \(entry.leaf)")
     }
   }
 

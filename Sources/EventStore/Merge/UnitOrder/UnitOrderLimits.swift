@@ -11,6 +11,11 @@ package struct UnitOrderLimits: Hashable, Sendable {
   /// as long.
   package var nodeBytesMax = 1000
 
+  /// Bytes of a leaf, or a row of places, that compaction writes, where nothing changes for long: as many as fill a page
+  /// of 4,096 bytes, whose header has 16. LMDB gives a row of more than 2,038 bytes pages of its own, so that there is no
+  /// room between rows. The first change cuts the row.
+  var compactedRowBytesMax: Int { 4 * nodeBytesMax + 80 }
+
   /// Children of an inner node: as many as fit, however great their counts. Their bytes do not count, so that
   /// nodes are cut at the same units whether a count grew at once or one by one.
   var childrenMax: Int { max(4, (nodeBytesMax - Leaf.headerBytes) / InnerNode.childBytesMax) }

@@ -137,7 +137,7 @@ extension UnitTree where Storage: RunStorage {
     }
   }
 
-  private func writeRow(_ writer: borrowing ByteWriter, of node: NodeNumber) throws {
+  func writeRow(_ writer: borrowing ByteWriter, of node: NodeNumber) throws {
     let key = keys.node(node)
     nodes.forget(node)
     try storage.writeRun(writer.span, key.span)
@@ -178,8 +178,8 @@ extension UnitTree where Storage: RunStorage {
       joined.append(to: &writer)
       guard writer.count <= limits.nodeBytesMax * 3 / 4 else { continue }
       try writeRow(writer, of: child.node)
-      try deleteRow(of: next.node)
       try place(right.pieces, in: child.node)
+      try deleteRow(of: next.node)
       above.join(index)
       try writeJoined(above, parent, height: 2)
       return child.node

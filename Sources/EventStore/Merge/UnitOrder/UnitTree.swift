@@ -86,10 +86,11 @@ struct UnitTree<Storage: RunReading> {
     }
     if node == PlaceRow.dropped { return nil }
     let leaf = try leaf(node)
-    guard let piece = leaf.pieces.firstIndex(where: { $0.contains(unit) }) else {
+    if let piece = leaf.pieces.firstIndex(where: { $0.contains(unit) }) { return (node, leaf, piece) }
+    guard try unit.number < droppedEnd(of: unit.inserter), leaf.last(before: unit) != nil else {
       throw FormatError.damagedRuns("places", expected: "a unit in leaf \(node)", found: "others")
     }
-    return (node, leaf, piece)
+    return nil
   }
 
   /// How many units are before a leaf: all of them, and the visible ones.

@@ -21,6 +21,7 @@ struct VisibilityChange<Storage: RunStorage> {
     let inserter = range.first.inserter
     var number = range.first.number
     let end = min(range.end, try tree.lastMakerRow(of: inserter)?.end ?? 0)
+    let droppedEnd = try tree.droppedEnd(of: inserter)
     // The last node above leaves that was read: mostly the next leaf is below it too.
     var above: InnerNode?
     // The row of places that was read last, as long as no leaf changes.
@@ -29,14 +30,14 @@ struct VisibilityChange<Storage: RunStorage> {
     // over the tree.
     var done: Set<NodeNumber> = []
     while number < end, isVisible || tree.root.visible > 0 {
-      guard let place = try place(of: UnitID(inserter, number), &places) else {
+      guard var place = try place(of: UnitID(inserter, number), &places) else {
         throw FormatError.damagedRuns("places", expected: "the leaf of a unit", found: "none")
       }
-      if place.leaf == PlaceRow.dropped {
-        number = try tree.endOfDropped(UnitID(inserter, number), before: end)
-        guard try didVisit(false) else { break }
-        continue
+      let mayBeDropped = number < droppedEnd
+      if mayBeDropped, place.end == nil, let row = places {
+        place.end = try tree.end(of: number, in: row, of: inserter, atMost: end)
       }
+      if place.leaf == PlaceRow.dropped { done.insert(place.leaf) }
       if let next = place.end {
         if !done.contains(place.leaf), !isVisible, try !hasVisible(place.leaf, &above) {
           done.insert(place.leaf)
@@ -69,10 +70,11 @@ struct VisibilityChange<Storage: RunStorage> {
         (above, places) = (nil, nil)
       }
       let next = Self.end(of: found, from: number)
-      guard next > number else {
+      guard next > number || mayBeDropped else {
         throw FormatError.damagedRuns("places", expected: "a unit in leaf \(place.leaf)", found: "others")
       }
-      number = next
+      // Those of the entry that are not there were dropped.
+      number = mayBeDropped ? max(next, place.end ?? next) : next
       guard try didVisit(changed != nil) else { break }
     }
     return number < end && (isVisible || tree.root.visible > 0) ? UnitID(inserter, number) : nil
