@@ -90,7 +90,7 @@ struct ReceiveTimesByRule {
     }
     let logs = [[]] + kinds.map { [$0] } + kinds.flatMap { first in kinds.map { [first, $0] } }
     var counts: [Bool: Int] = [:]
-    for log in logs {
+    for (index, log) in logs.enumerated() where index.isMultiple(of: WideTests.choose(1, otherwise: 5)) {
       var contents = empty
       var sequences: [ReplicaID: UInt64] = [:]
       for (index, entry) in log.enumerated() {
@@ -121,7 +121,7 @@ struct ReceiveTimesByRule {
         }
       }
     }
-    #expect(counts[true]! > 1000 && counts[false]! > 1000)
+    #expect(counts[true]! > logs.count / 4 && counts[false]! > logs.count / 4)
   }
 
   @Test("at the edges of the drift, to the millisecond", arguments: [-1, 0, 1] as [Int64])
