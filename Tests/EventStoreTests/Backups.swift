@@ -67,7 +67,7 @@ struct Backups {
       }
       defer { load.isOver.store(true, ordering: .relaxed) }
       var before = 0
-      for round in 0..<12 {
+      for round in 0..<WideTests.choose(12, otherwise: 5) {
         let report = try store.backup(to: target)
         #expect(report.assets == (round == 0 ? 3 : 0) && report.assetsKept == (round == 0 ? 0 : 3))
         #expect(report.assetsMissing == 0 && report.dataBytes > 0)

@@ -227,7 +227,9 @@ struct BoundsOfFolds {
     #expect(commits > counted, "\(commits)")
   }
 
-  @Test("hides the same units of a text in several commits as in one", arguments: 0..<30 as Range<UInt64>)
+  @Test(
+    "hides the same units of a text in several commits as in one",
+    arguments: WideTests.choose(0..<30, otherwise: 0..<10))
   func hiding(seed: UInt64) throws {
     var writers = UnitOrderWriters(3, nodeBytesMax: 64, seed: seed)
     for _ in 0..<120 { try writers.step() }

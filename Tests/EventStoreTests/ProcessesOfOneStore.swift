@@ -15,7 +15,7 @@ import Testing
 @Suite("Several processes of one store, which are killed while they write and observe", .serialized)
 struct ProcessesOfOneStore {
   /// Few in daily tests; `make processes` runs a thousand.
-  private static let rounds = getenv("PROCESS_ROUNDS").flatMap { Int(String(cString: $0)) } ?? 24
+  private static let rounds = getenv("PROCESS_ROUNDS").flatMap { Int(String(cString: $0)) } ?? 10
 
   @Test(
     "nothing acknowledged is lost, and the observers of those that live see every commit of the others",

@@ -169,16 +169,17 @@ struct RandomScheduleTests {
   @Test("all end with the same digest, verified, and rebuilt to the same bytes")
   func converge() async throws {
     let random = UInt64.random(in: 1000...999_999)
-    print("random schedules: seeds 1 to 24 and \(random)")
+    let last = WideTests.choose(24, otherwise: 6)
+    print("random schedules: seeds 1 to \(last) and \(random)")
     var conflicts = 0
     var segments: UInt64 = 0
-    for seed in Array(1...24) + [random] {
+    for seed in Array(1...UInt64(last)) + [random] {
       let world = try await run(seed, steps: 60)
       conflicts += world.conflictsSeen
       segments += world.remote.last
       for store in world.stores { store.close() }
     }
     print("random schedules: \(segments) segments, \(conflicts) conflicts before the end")
-    #expect(conflicts > 50)
+    #expect(conflicts > 2 * last)
   }
 }

@@ -294,7 +294,9 @@ struct ReducersOfContributions {
     #expect(try lister.list(store)?.count == 200)
   }
 
-  @Test("agree with a reduction from the start at every step of random schedules", arguments: 1...6)
+  @Test(
+    "agree with a reduction from the start at every step of random schedules",
+    arguments: WideTests.choose(1...6, otherwise: 1...2))
   func schedules(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     let clocks = (0..<3).map { _ in TestClock(1_700_000_000_000) }

@@ -55,7 +55,8 @@ struct SegmentsInEveryOrder {
     let written = [0, 2, 4, 1, 3, 5]
     var digests: Set<ContentHash> = []
     var refusals = 0
-    for (index, order) in orders.enumerated() {
+    let step = WideTests.choose(1, otherwise: 7)
+    for (index, order) in orders.enumerated() where index.isMultiple(of: step) {
       let zone = ZoneID(name: Name("zone \(index)"))
       try await store.makeZone(zone)
       let remote = try log(zone, written, basesFollow: true)
@@ -82,7 +83,7 @@ struct SegmentsInEveryOrder {
     }
     #expect(digests.count == 1)
     // In one order none is too early; in the others some are.
-    #expect(refusals > 719)
+    #expect(refusals > 719 / step)
     let report = try store.verify()
     #expect(report.problems == [])
     store.close()

@@ -70,7 +70,7 @@ struct SequencesGrownAtOnePlace {
 
   @Test(
     "cost about as much for each insertion, however many there are",
-    arguments: WideTests.areWanted ? [2, 3, 16] : [3])
+    arguments: WideTests.choose([2, 3, 16], otherwise: [3]))
   func cost(_ writers: Int) throws {
     let count = writers == 16 ? 30 : 400 / writers
     for manner in Manner.allCases {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Sequences with many edits by several writers")
 struct SequencesOfManyEdits {
-  @Test("are the same everywhere, and equal the tree", arguments: 0..<60 as Range<UInt64>)
+  @Test("are the same everywhere, and equal the tree", arguments: WideTests.choose(0..<60, otherwise: 0..<15))
   func areWhatTheTreeSays(_ seed: UInt64) throws {
     let nodeBytesMax = [64, 96, 128, 300, 2000][Int(seed % 5)]
     let isText = seed % 3 != 0

@@ -62,10 +62,10 @@ struct SequencesOfManyUnits {
     ]
     var (short, long) = (Writer(seed: 1), Writer(seed: 2))
     try short.write(1000)
-    try long.write(100_000)
+    try long.write(WideTests.choose(100_000, otherwise: 30_000))
     for (name, change) in changes {
       let (few, many) = (try short.cost(change), try long.cost(change))
-      print("\(name): \(few) rows at 1,000 units, \(many) at 100,000")
+      print("\(name): \(few) rows at 1,000 units, \(many) at \(long.sequence.count)")
       #expect(many.reads + many.writes < 2 * (few.reads + few.writes), "\(name): \(many), \(few)")
     }
     let problems = try long.sequence.verify()
@@ -75,7 +75,7 @@ struct SequencesOfManyUnits {
   @Test("that are all over the tree are hidden with some rows for each leaf, not for each unit")
   func scattered() throws {
     var writer = Writer(seed: 4)
-    let count = 3000
+    let count = WideTests.choose(3000, otherwise: 1000)
     for _ in 0..<count { try writer.insert("a", at: writer.random.below(writer.sequence.count + 1)) }
     let first = UnitID(try writer.sequence.unit(at: 0).unit.inserter, 0)
     let before = writer.sequence.storage.reads + writer.sequence.storage.writes
@@ -87,7 +87,7 @@ struct SequencesOfManyUnits {
   @Test("take few bytes when they are typed one by one")
   func bytesOfTypedText() throws {
     var writer = Writer(seed: 3)
-    let count = 30_000
+    let count = WideTests.choose(30_000, otherwise: 10_000)
     for index in 0..<count { try writer.insert(index % 6 == 5 ? " " : "a", at: index) }
     let text = try writer.sequence.text()
     #expect(text.utf8.count == count)
@@ -99,7 +99,8 @@ struct SequencesOfManyUnits {
   @Test("take some bytes when they are edited everywhere")
   func bytesOfRandomEdits() throws {
     var writer = Writer(seed: 4)
-    for index in 0..<6000 {
+    let count = WideTests.choose(6000, otherwise: 2000)
+    for index in 0..<count {
       if index % 5 == 4 {
         try writer.hide(at: writer.random.below(writer.sequence.count))
       } else {
@@ -108,7 +109,7 @@ struct SequencesOfManyUnits {
     }
     let problems = try writer.sequence.verify()
     #expect(problems == [])
-    let bytes = Double(writer.sequence.storage.storedBytes) / 6000
+    let bytes = Double(writer.sequence.storage.storedBytes) / Double(count)
     print("edited all over: \(bytes) bytes an edit")
     #expect(bytes < 40)
   }

@@ -22,7 +22,8 @@ struct SequencesThatGrowByKeystroke {
   }
 
   @Test(
-    "are the same as if each operation had inserted all its units at once", arguments: 0..<8 as Range<UInt64>
+    "are the same as if each operation had inserted all its units at once",
+    arguments: WideTests.choose(0..<8, otherwise: 0..<4)
   )
   func areAsIfAtOnce(_ seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -118,7 +118,7 @@ struct SnapshotsOfThePast {
 
   @Test(
     "any position in any order shows what the oracle shows, also while the log grows",
-    arguments: UInt64(1)...3)
+    arguments: WideTests.choose(1...3, otherwise: 1...1))
   func positions(seed: UInt64) async throws {
     var random = SeededGenerator(seed: seed)
     let store = try makeStore()
@@ -226,7 +226,7 @@ struct SnapshotsOfThePast {
       for task in 0..<4 {
         group.addTask {
           var random = SeededGenerator(seed: UInt64(task))
-          for _ in 0..<25 {
+          for _ in 0..<WideTests.choose(25, otherwise: 10) {
             let last = try store.lastPosition().rawValue
             let position = Position(rawValue: UInt64(random.below(Int(last) + 1)))
             let past = try await store.snapshot(at: position)

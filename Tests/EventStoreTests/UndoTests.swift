@@ -292,7 +292,7 @@ struct UndoTests {
       try tx.insertText(String(repeating: "ü", count: 70_000), at: 0, in: "long", of: record)
     }
     let insertion = try store.lastPosition()
-    for _ in 0..<2 {
+    for _ in 0..<WideTests.choose(2, otherwise: 1) {
       let report = try await store.undo(removal)
       #expect(report.positions.count > 1 && report.kept == [])
       let list = try store.read { try $0.list("many", of: record) }
@@ -431,7 +431,9 @@ struct UndoTests {
     try await checkSound(store)
   }
 
-  @Test("undo and redo go back and forth as on a stack, whatever was written", arguments: 0..<40)
+  @Test(
+    "undo and redo go back and forth as on a stack, whatever was written",
+    arguments: WideTests.choose(0..<40, otherwise: 0..<10))
   func stack(seed: UInt64) async throws {
     let store = try await directory.noteStore("\(seed)")
     let record = record
@@ -642,7 +644,8 @@ struct UndoOfTwoStores {
   }
 
   @Test(
-    "in any order of sync, what the other store wrote is left, and nothing else", arguments: UInt64(1)...40)
+    "in any order of sync, what the other store wrote is left, and nothing else",
+    arguments: WideTests.choose(1...40, otherwise: 1...8))
   func everything(seed: UInt64) async throws {
     var pair = try await makePair(seed)
     // The other store writes on while the first one takes its writes back, or it does not.

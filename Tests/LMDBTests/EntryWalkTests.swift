@@ -13,6 +13,7 @@ struct EntryWalkTests {
     let table = try environment.table("t")
     // Long keys make a deep tree.
     let (keyBytes, valueBytes) = seed % 2 == 0 ? (1...500, 0...40) : (1...12, 0...6000)
+    let count = WideTests.choose(40, otherwise: 10)
     for _ in 0..<6 {
       let transaction = try environment.beginWrite()
       for _ in 0..<200 {
@@ -20,12 +21,12 @@ struct EntryWalkTests {
         if Bool.random(using: &random) { _ = try transaction.delete(key.span.bytes, in: table) }
         try transaction.put(Self.bytes(valueBytes, &random), key, table)
       }
-      let starts = [[]] + (0..<40).map { _ in Self.bytes(keyBytes, &random) }
+      let starts = [[]] + (0..<count).map { _ in Self.bytes(keyBytes, &random) }
       try Self.compare(transaction, table, starts)
       try transaction.commit()
       try environment.read { transaction in
         let keys = try transaction.entries(table).map(\.key)
-        try Self.compare(transaction, table, starts + keys.shuffled(using: &random).prefix(40))
+        try Self.compare(transaction, table, starts + keys.shuffled(using: &random).prefix(count))
       }
     }
   }
@@ -92,7 +93,7 @@ struct EntryWalkTests {
 
   @Test(
     "through damaged pages ends with an error or other entries, never with the process",
-    arguments: UInt64(1)...6)
+    arguments: WideTests.choose(1...6, otherwise: 1...2))
   func damaged(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)
     _ = try SampleStore(in: directory.path, seed: seed)

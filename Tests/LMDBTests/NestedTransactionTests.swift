@@ -6,7 +6,8 @@ struct NestedTransactionTests {
   let directory = TemporaryDirectory()
 
   @Test(
-    "committed inner changes exist, aborted ones do not, at any depth", arguments: UInt64(1)...6)
+    "committed inner changes exist, aborted ones do not, at any depth",
+    arguments: WideTests.choose(1...6, otherwise: 1...2))
   func random(seed: UInt64) throws {
     print("nested transactions: seed \(seed)")
     var random = SeededGenerator(seed: seed)

@@ -39,7 +39,9 @@ struct RandomWorkTests {
     #expect(try PageCheck.check(directory: directory.path) == [])
   }
 
-  @Test("a table that keeps versions gives at each version what the array had", arguments: UInt64(1)...4)
+  @Test(
+    "a table that keeps versions gives at each version what the array had",
+    arguments: WideTests.choose(1...4, otherwise: 1...2))
   func versions(seed: UInt64) throws {
     print("random work: seed \(seed)")
     var random = SeededGenerator(seed: seed)

@@ -181,7 +181,9 @@ struct LiveListTests {
     }
   }
 
-  @Test("replayed updates are what a fresh read gives, after any edits and merges", arguments: UInt64(1)...8)
+  @Test(
+    "replayed updates are what a fresh read gives, after any edits and merges",
+    arguments: WideTests.choose(1...8, otherwise: 1...2))
   func replayed(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     let clock = TickingClock()

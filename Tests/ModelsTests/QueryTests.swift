@@ -243,7 +243,9 @@ struct QueryTests {
 
   // MARK: Against naive filter and sort
 
-  @Test("give what a naive filter and sort gives, over random records", arguments: 0..<15)
+  @Test(
+    "give what a naive filter and sort gives, over random records",
+    arguments: WideTests.choose(0..<15, otherwise: 0..<4))
   func naive(seed: UInt64) async throws {
     let store = try store()
     try await fill(store, seed)

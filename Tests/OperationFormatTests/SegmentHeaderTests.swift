@@ -178,7 +178,8 @@ struct SegmentHeaderTests {
     var random = SeededGenerator(93)
     var faults: [String] = []
     var accepted = 0
-    for round in 0..<20_000 {
+    let rounds = WideTests.choose(20_000, otherwise: 5000)
+    for round in 0..<rounds {
       let header = round % 2 == 0 ? FrameExamples.packedHeader : random.segmentHeader()
       let naive = NaiveSegmentHeader(header)
       let start = naive.magic + [naive.version, naive.flags]
@@ -187,7 +188,7 @@ struct SegmentHeaderTests {
       if Codec.segmentHeader.code(bytes) == nil { accepted += 1 }
     }
     #expect(faults.isEmpty, "seed \(random.seed)")
-    #expect(accepted > 500 && accepted < 19_500, "\(accepted) of 20,000")
+    #expect(accepted > rounds / 40 && accepted < rounds - rounds / 40, "\(accepted) of \(rounds)")
   }
 
   @Test("Random bytes give an error")

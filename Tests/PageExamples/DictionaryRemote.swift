@@ -235,6 +235,7 @@ struct DictionaryRemoteContract {
   @Test("keeps it in worlds where everything fails", arguments: 1...3 as ClosedRange<UInt64>)
   func isKeptInWorlds(_ seed: UInt64) {
     var options = SimulationOptions()
+    options.steps = 100
     options.makeRemote = { DictionaryRemote(identity: RemoteID(rawValue: 1)) }
     let result = Simulation(options).run(seed: seed)
     #expect(result.failure == nil)

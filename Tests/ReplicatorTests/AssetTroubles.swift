@@ -60,7 +60,7 @@ struct AssetTroubles {
       try await expectAgreement(devices, remote)
       for device in devices { device.store.close() }
       if !wasCut { break }
-      step += 1
+      step += WideTests.choose(1, otherwise: 3)
       try #require(step < 100)
     }
     // State, two chunks, the end, the append; state and two chunks.
@@ -109,7 +109,7 @@ struct AssetTroubles {
         let verified = try reader.store.verify()
         #expect(verified.problems == [])
         if !wasCut { break }
-        step += 1
+        step += WideTests.choose(1, otherwise: 3)
         try #require(step < 100)
       }
       #expect(step > 8)

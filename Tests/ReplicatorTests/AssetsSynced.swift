@@ -258,7 +258,8 @@ struct AssetsSynced {
     #expect(content == bytes)
   }
 
-  @Test("on a bad network everything arrives at the end", arguments: 1...6 as ClosedRange<UInt64>)
+  @Test(
+    "on a bad network everything arrives at the end", arguments: WideTests.choose(1...6, otherwise: 1...2))
   func badNetwork(_ seed: UInt64) async throws {
     let directory = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))

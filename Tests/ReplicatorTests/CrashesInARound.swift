@@ -47,7 +47,9 @@ struct CrashesInARound {
 
   @Test("Nothing is lost and nothing is done twice", arguments: Cut.allCases)
   func cut(_ cut: Cut) async throws {
-    var effect = 0
+    // Each effect is cut in some way, and in a wide run in all.
+    let step = WideTests.choose(1, otherwise: 3)
+    var effect = Cut.allCases.firstIndex(of: cut)! % step
     while true {
       let scratch = TemporaryDirectory()
       let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
@@ -63,14 +65,15 @@ struct CrashesInARound {
       try await expectAgreement(devices, remote)
       #expect(try devices[0].digests().keys.sorted() == ["lists", "new", "notes"])
       for device in devices { device.store.close() }
-      effect += 1
+      effect += step
     }
     // The world's round has effects of every kind.
     #expect(effect > 20)
   }
 
   @Test(
-    "A round that is interrupted twice, at any two effects", .serialized, arguments: 0..<40 as Range<UInt64>)
+    "A round that is interrupted twice, at any two effects", .serialized,
+    arguments: WideTests.choose(0..<40, otherwise: 0..<10))
   func twice(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     let scratch = TemporaryDirectory()

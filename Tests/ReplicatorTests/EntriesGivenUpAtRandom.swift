@@ -65,7 +65,7 @@ struct EntriesGivenUpAtRandom {
     }
   }
 
-  @Test("all stores agree in the end, and none stops", arguments: 0..<60 as Range<UInt64>)
+  @Test("all stores agree in the end, and none stops", arguments: WideTests.choose(0..<60, otherwise: 0..<12))
   func agree(seed: UInt64) async throws {
     let place = try await RemotePlace(seed % 4 == 3 ? .folder : .memory, in: scratch.path)
     let devices = try (1...3).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0) + 100 * seed) }

@@ -12,7 +12,9 @@ import Testing
 
 @Suite("Many processes at one folder")
 struct FolderProcesses {
-  @Test("each acknowledged append is there once, also from killed processes", arguments: [1, 2])
+  @Test(
+    "each acknowledged append is there once, also from killed processes",
+    arguments: WideTests.choose(1...2, otherwise: 1...1))
   func areAllThere(_ seed: UInt64) async throws {
     let directory = TemporaryDirectory()
     let remote = try await FolderRemote.create(directory: directory.path + "/remote")

@@ -8,9 +8,10 @@ import Testing
 
 @Suite("Generated segments")
 struct GeneratedSegments {
-  private func makeGenerator(_ seed: UInt64) -> SegmentGenerator {
+  private func makeGenerator(_ seed: UInt64, operationsMax: Int = 60) -> SegmentGenerator {
     SegmentGenerator(
-      ZoneID(name: "notes"), IncarnationID(rawValue: 5), seed: seed, operationsMax: 60, writerCount: 3)
+      ZoneID(name: "notes"), IncarnationID(rawValue: 5), seed: seed, operationsMax: operationsMax,
+      writerCount: 3)
   }
 
   @Test(
@@ -18,7 +19,9 @@ struct GeneratedSegments {
   func areLegal() async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))
-    var (generator, again) = (makeGenerator(7), makeGenerator(7))
+    let operationsMax = WideTests.choose(60, otherwise: 20)
+    var generator = makeGenerator(7, operationsMax: operationsMax)
+    var again = makeGenerator(7, operationsMax: operationsMax)
     let zone = generator.zone
     _ = try await remote.createZone(zone, proposing: generator.incarnation)
     var kinds: Set<SegmentGenerator.Kind> = []

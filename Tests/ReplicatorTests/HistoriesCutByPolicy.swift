@@ -82,7 +82,9 @@ struct HistoriesCutByPolicy {
     close(devices)
   }
 
-  @Test("It may be cut at every entry, with or without work that waits, and all goes on", arguments: 0...20)
+  @Test(
+    "It may be cut at every entry, with or without work that waits, and all goes on",
+    arguments: Array(stride(from: 0, through: 20, by: WideTests.choose(1, otherwise: 5))))
   func everywhere(kept: Int) async throws {
     let devices = try await world()
     let store = devices[0].store

@@ -172,7 +172,8 @@ struct LogsThatDevicesTrim {
   }
 
   @Test(
-    "Cut short after any change, also by several at once, readers end right or are told", arguments: 0..<12)
+    "Cut short after any change, also by several at once, readers end right or are told",
+    arguments: Array(stride(from: 0, to: 12, by: WideTests.choose(1, otherwise: 3))))
   func cutShort(after changes: Int) async throws {
     let days = Days()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9)) { days.milliseconds }

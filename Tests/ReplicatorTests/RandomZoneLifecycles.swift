@@ -11,7 +11,7 @@ struct RandomZoneLifecycles {
 
   @Test(
     "Three devices end with the same zones, and nothing of a zone that nobody deleted is lost",
-    .serialized, arguments: 0..<25 as Range<UInt64>)
+    .serialized, arguments: WideTests.choose(0..<25, otherwise: 0..<6))
   func random(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     let scratch = TemporaryDirectory()

@@ -91,7 +91,7 @@ struct ReceiveTimesByRule {
     }
     let logs = [[]] + kinds.map { [$0] } + kinds.flatMap { first in kinds.map { [first, $0] } }
     var counts: [Bool: Int] = [:]
-    for log in logs {
+    for (index, log) in logs.enumerated() where index.isMultiple(of: WideTests.choose(1, otherwise: 5)) {
       var contents = empty
       var sequences: [ReplicaID: UInt64] = [:]
       for (index, entry) in log.enumerated() {
@@ -122,7 +122,7 @@ struct ReceiveTimesByRule {
         }
       }
     }
-    #expect(counts[true]! > 1000 && counts[false]! > 1000)
+    #expect(counts[true]! > logs.count / 4 && counts[false]! > logs.count / 4)
   }
 
   @Test("what is offered again states what it stated before, or an earlier time, and vouches for nobody")

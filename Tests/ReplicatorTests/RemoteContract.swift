@@ -84,7 +84,8 @@ struct RemoteContract {
     }
   }
 
-  @Test("is followed on a bad network", arguments: RemoteKind.allCases, 1...3 as ClosedRange<UInt64>)
+  @Test(
+    "is followed on a bad network", arguments: RemoteKind.allCases, WideTests.choose(1...3, otherwise: 1...1))
   func isKeptOnABadNetwork(_ kind: RemoteKind, _ seed: UInt64) async throws {
     let faults = Mutex<[FaultyRemote]>([])
     for check in RemoteLogConformance.checks {

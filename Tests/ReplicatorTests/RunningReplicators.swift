@@ -100,7 +100,7 @@ struct RunningReplicators {
 
   @Test(
     "Cancelled at any time, it ends, and the next one continues", .timeLimit(.minutes(20)),
-    .serialized, arguments: 0..<25 as Range<UInt64>)
+    .serialized, arguments: WideTests.choose(0..<25, otherwise: 0..<6))
   func cancelled(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))

@@ -29,7 +29,7 @@ struct SegmentsCutAnywhere {
     let device = devices[1]
     let before = try device.digests()
     let token = try #require(try device.store.syncState().zones.first?.token)
-    for count in 0..<bytes {
+    for count in stride(from: 0, to: bytes, by: WideTests.choose(1, otherwise: 7)) {
       let report = try await device.sync(try await remote(count))
       guard case .parked(token.offset + 1, let failure) = report.zones.first?.status else {
         Issue.record("\(count) of \(bytes) bytes: \(report)")

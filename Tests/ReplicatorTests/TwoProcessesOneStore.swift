@@ -7,7 +7,9 @@ import Testing
 
 @Suite("Several replicators at one store at the same time")
 struct TwoProcessesOneStore {
-  @Test("two processes, beside another store: every write is there once", arguments: [1, 2, 3])
+  @Test(
+    "two processes, beside another store: every write is there once",
+    arguments: WideTests.choose(1...3, otherwise: 1...1))
   func processes(seed: Int) async throws {
     let scratch = TemporaryDirectory()
     let folder = "\(scratch.path)/remote"
@@ -38,7 +40,9 @@ struct TwoProcessesOneStore {
     }
   }
 
-  @Test("two in one process, while the app writes", .serialized, arguments: 0..<20 as Range<UInt64>)
+  @Test(
+    "two in one process, while the app writes", .serialized,
+    arguments: WideTests.choose(0..<20, otherwise: 0..<5))
   func replicators(seed: UInt64) async throws {
     let scratch = TemporaryDirectory()
     let remote = MemoryRemote(identity: RemoteID(rawValue: 9))

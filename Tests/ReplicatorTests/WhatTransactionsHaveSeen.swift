@@ -169,7 +169,7 @@ struct WhatTransactionsHaveSeen {
       try await type("b")
       var maker = SegmentMaker(
         zone, token.incarnation, replica: identity.replica, epoch: identity.epoch + UInt32(round))
-      for _ in 0..<500 { _ = try maker.next(transactions: 1, valueBytes: 1) }
+      _ = try maker.next(transactions: 500, valueBytes: 1)
       _ = try await remote.append(try maker.next(), after: token.offset)
       let report = try await devices[0].sync(remote)
       #expect(report.isInSync && report.rejectedSegments == 1, "\(round): \(report)")

@@ -21,10 +21,10 @@ struct HistoryRuns {
 
   private struct Stopped: Error {}
 
-  private static let schedules: [(devices: Int, syncEvery: Int, offline: Double)] = [1, 3, 16].flatMap {
-    devices in
-    [1, 7].flatMap { every in [0, 0.7].map { (devices, every, $0) } }
-  }
+  private typealias Schedule = (devices: Int, syncEvery: Int, offline: Double)
+  private static let schedules: [Schedule] = WideTests.choose(
+    [1, 3, 16].flatMap { devices in [1, 7].flatMap { every in [0, 0.7].map { (devices, every, $0) } } },
+    otherwise: [(1, 7, 0.7), (3, 1, 0.7), (16, 7, 0)])
 
   private func options(
     _ schedule: (devices: Int, syncEvery: Int, offline: Double), _ remote: RunnerRemote, seed: UInt64

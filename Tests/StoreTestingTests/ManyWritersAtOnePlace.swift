@@ -65,7 +65,9 @@ struct ManyWritersAtOnePlace {
     #expect(storage.lookUps < 30 * count, "\(storage.lookUps)")
   }
 
-  @Test("are the same without the fold's caches between operations", arguments: 0..<40 as Range<UInt64>)
+  @Test(
+    "are the same without the fold's caches between operations",
+    arguments: WideTests.choose(0..<40, otherwise: 0..<10))
   func areAsWithout(_ seed: UInt64) throws {
     var random = SeededRandom(seed: seed)
     let replicas = 12

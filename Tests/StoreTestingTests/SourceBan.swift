@@ -32,6 +32,8 @@ enum SourceBan: String, CaseIterable {
     var description: String { "\(file):\(line): \(ban.rawValue)" }
   }
 
+  private static let byFirstByte = Dictionary(grouping: allCases) { $0.rawValue.utf8.first! }
+
   /// The uses in a source, in order.
   static func violations(in source: String, file: String) -> [Violation] {
     let code = SourceCode(source).bytes
@@ -40,7 +42,7 @@ enum SourceBan: String, CaseIterable {
     for offset in code.indices {
       if code[offset] == UInt8(ascii: "\n") { line += 1 }
       guard isStart(offset, in: code) else { continue }
-      for ban in allCases where ban.isUsed(at: offset, in: code) {
+      for ban in byFirstByte[code[offset], default: []] where ban.isUsed(at: offset, in: code) {
         found.append(Violation(file: file, line: line, ban: ban))
       }
     }

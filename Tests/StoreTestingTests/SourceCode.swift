@@ -30,8 +30,8 @@ struct SourceCode {
 
   private mutating func scanCode() {
     switch bytes[offset] {
-    case _ where isAt("//"): blank { $0.bytes[$0.offset] != UInt8(ascii: "\n") }
-    case _ where isAt("/*"): skipComment()
+    case UInt8(ascii: "/") where isAt("//"): blank { $0.bytes[$0.offset] != UInt8(ascii: "\n") }
+    case UInt8(ascii: "/") where isAt("/*"): skipComment()
     case UInt8(ascii: "\""), UInt8(ascii: "#"): scanQuote()
     case UInt8(ascii: "("): nest(1)
     case UInt8(ascii: ")"): nest(-1)
@@ -61,6 +61,8 @@ struct SourceCode {
   }
 
   private mutating func scanString(_ hashCount: Int, _ quoteCount: Int) {
+    // Most bytes are text.
+    guard isAt("\"") || isAt("\\") else { return blank(1) }
     let hashes = String(repeating: "#", count: hashCount)
     let end = String(repeating: "\"", count: quoteCount) + hashes
     if isAt(end) {
@@ -82,7 +84,10 @@ struct SourceCode {
     if depth + step == 0 { open.removeLast() }
   }
 
-  private func isAt(_ text: String) -> Bool { bytes[offset...].starts(with: text.utf8) }
+  private func isAt(_ text: String) -> Bool {
+    // The first byte decides most often, and the rest is slow in a debug build.
+    offset < bytes.count && bytes[offset] == text.utf8.first && bytes[offset...].starts(with: text.utf8)
+  }
 
   private mutating func blank(_ count: Int) {
     let end = min(offset + count, bytes.count)

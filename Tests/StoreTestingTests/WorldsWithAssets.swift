@@ -15,7 +15,7 @@ struct WorldsWithAssets {
   @Test("nothing fails, and assets move in both directions")
   func sound() {
     var lines: [String] = []
-    for seed in 1...8 as ClosedRange<UInt64> {
+    for seed in WideTests.choose(1...8, otherwise: 2...5) as ClosedRange<UInt64> {
       let result = simulation().run(seed: seed, keepsTrace: true)
       #expect(result.failure == nil, "seed \(seed)")
       lines += result.trace
@@ -25,7 +25,7 @@ struct WorldsWithAssets {
     }
   }
 
-  @Test("a seed determines them", arguments: [3, 4] as [UInt64])
+  @Test("a seed determines them", arguments: [3, 5] as [UInt64])
   func determined(seed: UInt64) {
     let results = (0..<2).map { _ in simulation().run(seed: seed) }
     #expect(results[0].traceHash == results[1].traceHash)
@@ -36,7 +36,7 @@ struct WorldsWithAssets {
   func othersAreAsBefore() {
     var options = SimulationOptions()
     options.steps = 100
-    let before = Simulation(options).run(seed: 7, keepsTrace: true)
+    let before = Simulation(options).run(seed: 2, keepsTrace: true)
     #expect(before.failure == nil)
     #expect(!before.trace.contains { $0.contains("asset") })
   }

@@ -12,7 +12,7 @@ import Testing
 #endif
 
 /// How many damaged files a test has: few in daily tests, all with `DAMAGED_FILES=3000`.
-let damagedFiles = getenv("DAMAGED_FILES").flatMap { UInt64(String(cString: $0)) } ?? 100
+let damagedFiles = getenv("DAMAGED_FILES").flatMap { UInt64(String(cString: $0)) } ?? 40
 
 /// A random generator that is determined by its seed (SplitMix64).
 struct SeededGenerator: RandomNumberGenerator {

@@ -87,7 +87,7 @@ struct ContentCompaction {
   }
 
   @Test(
-    "and further", .enabled(if: LogsThatWentBack.isWide, "`make test-wide` runs it"), arguments: wideBounds)
+    "and further", .enabled(if: WideTests.areWanted, "`make test-wide` runs it"), arguments: wideBounds)
   func searchFurther(_ bounds: CompactionBounds) throws { try search(bounds) }
 }
 

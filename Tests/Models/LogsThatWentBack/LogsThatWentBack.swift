@@ -1,10 +1,7 @@
-import Foundation
 import Testing
 
 @Suite("Every schedule of a log that went back")
 struct LogsThatWentBack {
-  /// `make test-wide` searches further.
-  static let isWide = ProcessInfo.processInfo.environment["WIDE_TESTS"] != nil
   /// What each write does to both cells, in turn.
   static let kinds: [[Transaction.Kind]] = [[.setAndAdd], [.setAndRemove], [.setAndAdd], [.setAndRemove]]
   /// Each write is a choice.
@@ -40,7 +37,7 @@ struct LogsThatWentBack {
     if bounds.kinds.count > 2 { #expect(report.notable > 0, "no log was replaced and offered again") }
   }
 
-  @Test("and further", .enabled(if: isWide, "`make test-wide` runs it"), arguments: wideBounds)
+  @Test("and further", .enabled(if: WideTests.areWanted, "`make test-wide` runs it"), arguments: wideBounds)
   func searchFurther(_ bounds: Bounds) throws { try search(bounds) }
 
   @Test("after a stranger's lie about a limit, all replicas still agree, and no lane is closed")

@@ -70,7 +70,9 @@ struct WrongRules {
     }
   }.map(\.element)
 
-  @Test("the same searches find nothing if the rules are right", arguments: searches)
+  @Test(
+    "the same searches find nothing if the rules are right",
+    .enabled(if: WideTests.areWanted, "`make test-wide` runs it"), arguments: searches)
   func findsNothing(_ search: Case) throws {
     _ = try Search(Model(search.bounds), after: search.beginning).run()
   }
