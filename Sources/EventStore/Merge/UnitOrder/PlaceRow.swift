@@ -170,6 +170,12 @@ extension UnitTree where Storage: RunStorage {
     }
   }
 
+  /// Writes that the units of an inserter are in no leaf; those that come are.
+  mutating func dropAll(of inserter: Inserter) throws {
+    let entries = [PlaceRow.Entry(number: 0, leaf: PlaceRow.dropped)]
+    try write(PlaceRow(entries: entries), of: inserter)
+  }
+
   /// The number behind the dropped units from one on. Those that were not dropped are in the leaf that their entry tells.
   private func endOfDropped(behind number: UInt64, of inserter: Inserter) throws -> UInt64 {
     let bound = try droppedEnd(of: inserter)
