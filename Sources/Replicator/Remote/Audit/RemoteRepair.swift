@@ -163,8 +163,8 @@ package struct RemoteRepair: Sendable {
       let place = EntryPlace(offset: end.offset + UInt64(index) + 1)
       // Two adjacent lost events look like the list's end.
       if case .readable = try await remote.amendments.state(of: place) { continue }
-      if event.kind == .deleted, last[event.incarnation] == .deleted {
-        try await remote.seal(event.zone, event.incarnation)
+      if let kind = LogSeal.Kind(ending: event.kind), last[event.incarnation] == event.kind {
+        try await remote.seal(event.zone, event.incarnation, kind)
       }
       try await put(bytes, at: place)
     }
@@ -363,5 +363,16 @@ extension SegmentHeader {
     var packed = other
     (packed.codec, packed.packedBytes) = (codec, packedBytes)
     return self == packed
+  }
+}
+
+extension LogSeal.Kind {
+  /// The seal of a log that an event ends; nil if the event ends none, or names another log.
+  fileprivate init?(ending event: ZoneEvent.Kind) {
+    switch event {
+    case .deleted: self = .deleted
+    case .purged: self = .purged
+    default: return nil
+    }
   }
 }

@@ -108,9 +108,12 @@ package final class ObjectRemote: LogOfObjects {
 
   // MARK: Repair
 
-  /// Closes a log whose deletion the list of zones is to have again, if there is anything of it.
-  package func seal(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    if try await entries.hasAny(of: incarnation, from: 1) { _ = try await appender.seal(incarnation, zone) }
+  /// Closes a log whose end the list of zones is to have again, if there is anything of it.
+  package func seal(
+    _ zone: ZoneID, _ incarnation: IncarnationID, _ kind: LogSeal.Kind
+  ) async throws(RemoteError) {
+    guard try await entries.hasAny(of: incarnation, from: 1) else { return }
+    _ = try await appender.seal(incarnation, zone, kind)
   }
 
   /// Puts the marker back, if it is missing or damaged.
