@@ -85,7 +85,8 @@ private struct OriginCommit {
     var row = try storage.zoneRow(number)
     if row.token?.offset ?? 0 < manifest.offset {
       row.token = ZoneRow.Token(incarnation: incarnation, offset: manifest.offset, hash: manifest.hash)
-      (row.logBytes, row.snapshot) = (0, (manifest.offset, manifest.byteCount))
+      row.snapshot.note(manifest, passing: row.logBytes)
+      row.logBytes = 0
     }
     storage.setZoneRow(row, number)
     try Rebuild(store).refold(number, from: loaded.state)

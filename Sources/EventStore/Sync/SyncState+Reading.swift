@@ -19,7 +19,8 @@ extension ReadTransaction {
       state.hasUnsentAssets = try view.assets.hasAny(in: number, .unsent)
       state.isRereading = try view.lanes.rereading(of: number) != nil
       state.restoresLog = row.restoresLog
-      (state.logBytes, state.snapshotBytes) = (row.logBytes, row.snapshot.byteCount)
+      let floor = try view.states.storedRowIfThere(of: row.state)?.floor
+      (state.snapshotDueBytes, state.snapshotBytes) = (row.snapshotDueBytes(floor), row.snapshot.byteCount)
       zones.append(state)
     }
     // Of one name there may be a zone that is being deleted and one that was made since.

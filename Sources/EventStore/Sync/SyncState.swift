@@ -33,8 +33,9 @@ package struct ZoneSyncState: Hashable, Sendable {
   package var isRereading = false
   /// Whether its log is made again at a remote that does not have it, or has closed it.
   package var restoresLog = false
-  /// How many bytes of transactions its log has after the last snapshot that is known, about; and how many that has.
-  package var logBytes: UInt64 = 0
+  /// How many bytes of transactions of its log a new snapshot would stand for, about; and how many the last one has that is
+  /// known.
+  package var snapshotDueBytes: UInt64 = 0
   package var snapshotBytes: UInt64 = 0
 
   init(

@@ -222,7 +222,7 @@ struct ZoneCatalog {
   /// Lets a zone get a snapshot and its assets at the remote, which does not have them any more.
   private func offerAgain(_ zone: ZoneNumber, _ known: ZoneRow) throws {
     var row = known
-    (row.logBytes, row.snapshot) = (row.logBytes &+ row.snapshot.byteCount, (0, 0))
+    (row.logBytes, row.snapshot) = (row.logBytes &+ row.snapshot.byteCount, ZoneRow.KnownSnapshot())
     storage.setZoneRow(row, zone)
     try storage.assets.noteAllUnsent(of: zone)
   }
