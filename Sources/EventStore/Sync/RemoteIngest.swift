@@ -189,6 +189,8 @@ struct RemoteIngest {
     let last = try storage.lastSequence(of: replica, header.epoch, in: zone)
     guard header.sequence > last else {
       report.known += 1
+      // What comes again, and lies at or below the floor, is known by its sequence.
+      if try rules.isBelowFloor(header.sequence, of: replica, header.epoch, log) { return nil }
       guard let entry = try store.entry(replica, header.epoch, header.sequence, zone) else {
         try compareRetired(header, body, replica, log, segment)
         return nil
@@ -384,6 +386,7 @@ struct RemoteIngest {
     let floors = try storage.floors(of: lane, segment.first...max(segment.first, segment.last), incarnation)
       .filter { $0.place == offset }
     if floors.named.isEmpty { return }
+    try storage.lanes.countFloors(floors, upTo: offset, of: zone, incarnation)
     // While it is read again, the log is folded at the end.
     if try storage.lanes.rereading(of: zone) != nil { return }
     if foldsLater || row.building != .none { return try Rebuild(store).refold(zone) }

@@ -51,6 +51,7 @@ extension ReadTransaction {
       let next = try view.segments.row(at: offset, in: number, incarnation)
     else { return nil }
     let before = try view.segments.row(at: offset - 1, in: number, incarnation)
+    guard before != nil || offset == 1 else { return nil }
     let token = ZoneRow.Token(incarnation: incarnation, offset: offset - 1, hash: before?.hash ?? .zero)
     return try changeToken(token, zone, number).map { ($0, next.hash) }
   }

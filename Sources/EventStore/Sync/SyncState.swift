@@ -84,4 +84,17 @@ extension SegmentCut {
     var seen: Set<AssetReference> = []
     return found.filter { seen.insert($0).inserted }
   }
+
+  /// The floors that transactions of a segment name, with their sequences.
+  package static func floors(namedBy transactions: [[UInt8]]) throws -> [(sequence: UInt64, floor: UInt64)] {
+    var found: [(UInt64, UInt64)] = []
+    var decoder = BodyDecoder()
+    for bytes in transactions {
+      var reader = ByteReader(bytes.span.bytes)
+      let sequence = try TransactionHeader.read(from: &reader).sequence
+      try decoder.parse(bytes.span.bytes.extracting(reader.position...))
+      if let floor = decoder.floor { found.append((sequence, floor)) }
+    }
+    return found
+  }
 }

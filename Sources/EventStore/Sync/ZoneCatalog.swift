@@ -289,7 +289,9 @@ struct ZoneCatalog {
     for (number, known) in try storage.zones.rows() {
       guard let token = known.token, token.offset > 0, !known.status.isGone else { continue }
       var row = known
-      row.token = ZoneRow.Token(incarnation: token.incarnation, offset: 0, hash: .zero)
+      let start = try storage.zones.origin(of: number)?.offset ?? 0
+      let hash = try storage.segments.row(at: start, in: number, token.incarnation)?.hash
+      row.token = ZoneRow.Token(incarnation: token.incarnation, offset: start, hash: hash ?? .zero)
       row.logBytes = 0
       storage.setZoneRow(row, number)
     }

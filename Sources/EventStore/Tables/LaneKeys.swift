@@ -19,6 +19,7 @@ import OperationFormat
 // | 12, lane, sequence (8) | varint ×2 | from there on, the base of what the log does not have any more |
 // | 13, lane, last sequence (8) | varint ×3 | from a first sequence on, up to where they have seen a log: `BaseLimits` |
 // | 14, lane, sequence (8) | varint | the floor that the transaction names: `LogFloors` |
+// | 15, zone (4), incarnation (4), offset (8) | varint | the floor that counts from the entry there on |
 
 /// The kinds of rows of `replicas` that belong to a zone: the first byte of their keys.
 enum LaneRowKind: UInt8, CaseIterable {
@@ -37,6 +38,7 @@ enum LaneRowKind: UInt8, CaseIterable {
   case retiredBases = 12
   case baseLimits = 13
   case floors = 14
+  case countedFloors = 15
 }
 
 extension TableKey {

@@ -41,9 +41,9 @@ package struct LogFloorChoice: Sendable {
     let times = log.times(at: now)
     // Up to this, an entry is old.
     let old = olderThanMilliseconds == 0 ? .max : now - min(now, olderThanMilliseconds)
-    let last = min(before, UInt64(times.prefix { $0 <= old }.count) + 1)
+    let last = min(before, log.lastOffset(by: old, times) + 1)
     let waiting = log.writers.filter { writer in
-      writer.lastOffset > 0 && times[Int(writer.lastOffset) - 1] > old && writer.base < last
+      writer.lastOffset > 0 && log.time(at: writer.lastOffset, times) > old && writer.base < last
     }
     guard let least = waiting.map(\.base).min() else { return (last, last < before ? .age : nil) }
     return (max(1, least), .writers(Set(waiting.map(\.replica)).sorted()))

@@ -152,7 +152,7 @@ extension EffectRunner {
       return try await isWhole(found) ? try await remote.trim(to: found.name, found.manifest) : nil
     }
     // It is much work: as much must go as stays.
-    let (end, kept) = (UInt64(log.received.count), UInt64(log.received.count) - last)
+    let (end, kept) = (log.end, log.end - last)
     guard end > 2 * kept, try await hasEntry(before: end - 2 * kept + 1, in: zone) else { return nil }
     return try await makeFloor(of: zone, incarnation, at: last)
   }

@@ -47,7 +47,7 @@ package struct RemoteTrim: Sendable {
 
   private func plan(_ log: AuditedLog, _ objects: [ObjectEntry], _ policy: LogFloorChoice) -> Log {
     var plan = Log(zone: log.zone, incarnation: log.incarnation, first: log.first, offset: log.first)
-    let isDamaged = !log.unreadable.isEmpty || UInt64(log.hashes.count) < log.first || !log.isBeginRead
+    let isDamaged = !log.unreadable.isEmpty || log.end < log.first || !log.isBeginRead
     let snapshots = isDamaged ? [] : snapshots(of: log)
     if isDamaged {
       plan.limit = .damage
@@ -88,9 +88,8 @@ package struct RemoteTrim: Sendable {
   /// The snapshots that are whole, and of this log; the newest first.
   private func snapshots(of log: AuditedLog) -> [(name: RemoteSnapshot, manifest: SnapshotManifest)] {
     let found = log.snapshots.filter { name, manifest in
-      name.offset >= log.first && name.offset <= UInt64(log.hashes.count)
-        && manifest.hash == log.hashes[Int(name.offset) - 1]
-        && manifest.chain == log.chains[Int(name.offset) - 1]
+      name.offset >= log.first && manifest.hash == log.hash(at: name.offset)
+        && manifest.chain == log.chain(at: name.offset)
     }
     return found.sorted { $0.name.offset > $1.name.offset }
   }
