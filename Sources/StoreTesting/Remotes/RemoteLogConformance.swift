@@ -113,7 +113,8 @@ public struct RemoteLogConformance: Sendable {
   /// The checks that damage nothing.
   public static let checks: [Check] =
     RemoteZoneChecks.all + RemoteAppendChecks.all + RemoteFetchChecks.all + RemoteDeletionChecks.all
-    + RemoteReopeningChecks.all + RemoteAssetChecks.all + RemoteSnapshotChecks.all + RemoteHintChecks.all
+    + RemoteReopeningChecks.all + RemoteAssetChecks.all + RemoteSnapshotChecks.all + RemoteTrimChecks.all
+    + RemoteHintChecks.all
 
   /// What must hold where entries of a log are damaged or missing, or were given up. They run in a suite made
   /// by ``init(seed:triesMax:damageable:)``.
