@@ -133,7 +133,7 @@ extension LocalStore {
     try await core.perform { store in
       let (number, known) = try store.storage.zones.visible(zone)
       var row = known
-      row.logBytes = 0
+      row.deferSnapshot()
       store.storage.setZoneRow(row, number)
     }
   }
@@ -149,24 +149,22 @@ extension LocalStore {
 
   /// Notes that the remote has a snapshot of a zone.
   ///
-  /// - Returns: how many bytes the log has after it, about.
+  /// - Returns: how many bytes a new one would stand for, about: see `ZoneRow.snapshotDueBytes(_:)`.
   @discardableResult
-  package func noteSnapshot(
-    of zone: ZoneID, at offset: UInt64, byteCount: UInt64
-  ) async throws -> UInt64 {
+  package func noteSnapshot(_ manifest: SnapshotManifest, of zone: ZoneID) async throws -> UInt64 {
     try await core.perform { store in
       let (number, known) = try store.storage.zones.visible(zone)
       var row = known
       let (end, before) = (row.token?.offset ?? 0, row.snapshot.offset)
       // Each entry counts as the others do.
-      if offset >= end {
+      if manifest.offset >= end {
         row.logBytes = 0
-      } else if offset > before {
-        row.logBytes = UInt64(Double(row.logBytes) * Double(end - offset) / Double(end - before))
+      } else if manifest.offset > before {
+        row.logBytes = UInt64(Double(row.logBytes) * Double(end - manifest.offset) / Double(end - before))
       }
-      if offset > before { row.snapshot = (offset, byteCount) }
+      if manifest.offset > before { row.snapshot.note(manifest, passing: known.logBytes - row.logBytes) }
       store.storage.setZoneRow(row, number)
-      return row.logBytes
+      return try row.snapshotDueBytes(store.storage.stateRow(row.state).floor)
     }
   }
 

@@ -119,8 +119,8 @@ extension LocalStore {
     }
   }
 
-  /// Sets every zone's token back to the start of its incarnation, so that all of it is fetched and compared
-  /// again. What was folded stays, and so do its placements.
+  /// Sets every zone's token back to the start of its incarnation, or to the snapshot that it begins with, so that all of it
+  /// is fetched and compared again. What was folded stays, and so do its placements.
   package func forgetTokens() async throws { try await core.perform { try ZoneCatalog($0).forgetTokens() } }
 
   // MARK: Shipping

@@ -142,6 +142,32 @@ struct GoldenFrameTests {
     }
   }
 
+  @Test(
+    "The manifests of snapshots of all versions open, and are written as they were; no other bytes open",
+    arguments: [("snapshot", nil, true), ("snapshot-2", 200, true), ("snapshot-3", 200, false)]
+      as [(String, UInt64?, Bool)])
+  func snapshots(name: String, floor: UInt64?, hasAllEntries: Bool) throws {
+    func hash(_ byte: UInt8) -> ContentHash {
+      ContentHash(String(repeating: String(byte, radix: 16), count: 32))!
+    }
+    let bytes = try GoldenFileTests.read(name)
+    let manifest = SnapshotManifest(
+      zone: ZoneID(name: "lists"), incarnation: IncarnationID(rawValue: 5), offset: 258, hash: hash(0xAB),
+      chain: LogChain(hash: hash(0xCD)), content: hash(0xEF), digest: hash(0x12), floor: floor,
+      hasAllEntries: hasAllEntries, records: 3,
+      parts: [SnapshotManifest.Part(byteCount: 300, storedBytes: 40, hash: hash(0x34))])
+    #expect(try SnapshotManifest.read(bytes.span.bytes) == manifest)
+    #expect(manifest.encode() == bytes)
+    #expect(manifest.foldedThrough == (hasAllEntries ? 0 : 200))
+    for index in bytes.indices {
+      var damaged = bytes
+      damaged[index] ^= 1
+      #expect(throws: FormatError.self) { try SnapshotManifest.read(damaged.span.bytes) }
+      let cut = Array(bytes[..<index])
+      #expect(throws: FormatError.self) { try SnapshotManifest.read(cut.span.bytes) }
+    }
+  }
+
   @Test("Envelopes open, and are written as they were")
   func envelopes() throws {
     let segment = try GoldenFileTests.read("segment-plain")

@@ -19,7 +19,7 @@ struct LogsThatAreTrimmed {
     func plan(_ policy: LogFloorChoice) async throws -> RemoteTrim.Log {
       let objects = try await place.objects.list()
       let audit = try await RemoteAudit(of: remote, objects: objects)
-      let logs = try await RemoteTrim(remote).plan(audit, objects, policy)
+      let logs = RemoteTrim(remote).plan(audit, objects, policy)
       return try #require(logs.first { $0.zone == zone })
     }
 

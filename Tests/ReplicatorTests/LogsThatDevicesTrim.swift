@@ -232,7 +232,7 @@ struct LogsThatDevicesTrim {
               replica: ReplicaID(rawValue: 5), lastOffset: UInt64(writer % 4) + 1,
               base: UInt64(writer / 4))
           ])
-        let (offset, limit) = choice.lastOffset(among: [4, 3, 2], of: log)
+        let (offset, limit) = choice.lastOffset(among: [(4, nil), (3, nil), (2, nil)], of: log)
         #expect((offset == 3) == (limit == nil))
         // The slow way: an entry is old if it, or one after it, states a time that is believed and old, and none before that
         // one states a later one.
@@ -250,8 +250,15 @@ struct LogsThatDevicesTrim {
       }
     }
     #expect(chosen > 1000)
-    let none = choice.lastOffset(among: [4, 4], of: LogOutline(received: [0, 0, 0, 0], writers: []))
+    let log = LogOutline(received: [0, 0, 0, 0], writers: [])
+    let none = choice.lastOffset(among: [(4, nil), (4, nil)], of: log)
     #expect(none.offset == 1 && none.limit == .snapshots)
+    // Only one that has a floor stands for one that lacks it.
+    for (floors, offset) in [([3, nil], 4), ([3, 2], 4), ([2, 2], 2)] as [([UInt64?], UInt64)] {
+      let found = choice.lastOffset(among: [(4, floors[0]), (2, floors[1])], of: log)
+      #expect(found.offset == offset && found.limit == nil, "\(floors)")
+    }
+    #expect(choice.lastOffset(among: [(4, 3)], of: log).offset == 4)
   }
 }
 

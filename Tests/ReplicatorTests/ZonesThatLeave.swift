@@ -126,11 +126,10 @@ struct ZonesThatLeave {
       try await devices[0].replicator(remote, policy).syncOnce()
     }
     try await devices[1].sync(remote)
-    let log = try #require(
-      try await RemoteTrim(remote).plan(
-        try await RemoteAudit(of: remote, objects: try await remote.objects.list()),
-        try await remote.objects.list(), LogFloorChoice(now: 0, olderThanMilliseconds: 0)
-      ).first)
+    let objects = try await remote.objects.list()
+    let before = try await RemoteAudit(of: remote, objects: objects)
+    let plan = RemoteTrim(remote).plan(before, objects, LogFloorChoice(now: 0, olderThanMilliseconds: 0))
+    let log = try #require(plan.first)
     #expect(log.offset > 1)
     try await RemoteTrim(remote).run(log)
     try await detach(devices[0])

@@ -21,6 +21,11 @@ extension LogImport {
       if let base = row.base, try hash(at: base) == nil {
         throw Self.invalid("the base of a zone is at offset \(base.offset), where no segment is")
       }
+      if let token = row.token {
+        try storage.lanes.countFloors(
+          try storage.logFloors(of: number, token.incarnation), upTo: token.offset, of: number,
+          token.incarnation)
+      }
     }
     var cursor = try storage.transaction.openCursor(tables.segments)
     var isThere = try cursor.first()

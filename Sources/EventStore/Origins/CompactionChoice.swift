@@ -40,7 +40,8 @@ struct CompactionChoice {
     }
     let age =
       last > floor
-      ? times[Int(last) - 1] - (floor > 0 ? min(times[Int(floor) - 1], times[Int(last) - 1]) : 0) : 0
+      ? outline.time(at: last, times)
+        - (floor > 0 ? min(outline.time(at: floor, times), outline.time(at: last, times)) : 0) : 0
     due = last > floor && age >= policy.millisecondsMax / 4 ? last : nil
     (self.zone, self.number, incarnation, self.floor, self.last, self.limit) = (
       zone, number, token.incarnation, floor, last, limit
@@ -65,9 +66,9 @@ struct CompactionChoice {
   private static func last(
     of log: LogOutline, _ times: [UInt64], _ policy: CompactionPolicy, _ now: UInt64
   ) -> (offset: UInt64, limit: CompactionPlan.Limit?) {
-    let end = UInt64(log.received.count)
+    let end = log.end
     func before(_ age: UInt64) -> UInt64 { age == 0 ? .max : now - min(now, age) }
-    let last = UInt64(times.prefix { $0 <= before(policy.millisecondsMax) }.count)
+    let last = log.lastOffset(by: before(policy.millisecondsMax), times)
     // A writer that has since written under another epoch writes nothing more under this one.
     let lastOffsets = log.lastOffsets
     let waiting = log.writers(behind: last, after: before(policy.horizonMilliseconds), times)

@@ -79,13 +79,17 @@ private struct OriginCommit {
         content: manifest.content, incarnation: incarnation, offset: manifest.offset, position: last.position,
         arrivedMilliseconds: last.milliseconds), of: number)
     try storage.meta.countRewrite()
+    if let floor = manifest.floor {
+      try storage.lanes.countFloor(floor, at: manifest.offset, of: number, incarnation)
+    }
     storage.forgetSequences()
     storage.forgetPlacements()
     try ZoneCatalog(store).removeShippedCut(number, incarnation)
     var row = try storage.zoneRow(number)
     if row.token?.offset ?? 0 < manifest.offset {
       row.token = ZoneRow.Token(incarnation: incarnation, offset: manifest.offset, hash: manifest.hash)
-      (row.logBytes, row.snapshot) = (0, (manifest.offset, manifest.byteCount))
+      row.snapshot.note(manifest, passing: row.logBytes)
+      row.logBytes = 0
     }
     storage.setZoneRow(row, number)
     try Rebuild(store).refold(number, from: loaded.state)
@@ -114,17 +118,17 @@ private struct OriginCommit {
   func check() throws {
     let (number, incarnation) = try RemoteIngest(store).target(zone, manifest.incarnation)
     try check(number, incarnation)
-    for (index, entry) in head.entries.enumerated() {
-      let offset = UInt64(index) + 1
-      guard let known = try storage.segments.row(at: offset, in: number, incarnation) else { continue }
-      try check(entry, as: known, at: offset)
+    for entry in head.entries {
+      let known = try storage.segments.row(at: entry.offset, in: number, incarnation)
+      if let known { try check(entry, as: known) }
     }
   }
 
   /// Throws unless an entry is the one that the store knows.
   private func check(
-    _ entry: (lane: Int?, row: SegmentRow), as known: SegmentRow, at offset: UInt64
+    _ entry: (offset: UInt64, lane: Int?, row: SegmentRow), as known: SegmentRow
   ) throws {
+    let offset = entry.offset
     var row = entry.row
     if let lane = entry.lane {
       let id = head.lanes[lane].id
@@ -190,8 +194,8 @@ private struct OriginCommit {
   private func putEntries(
     _ number: ZoneNumber, _ incarnation: IncarnationNumber, _ replicas: [ReplicaNumber]
   ) throws {
-    for (index, entry) in head.entries.enumerated() {
-      let offset = UInt64(index) + 1
+    for entry in head.entries {
+      let offset = entry.offset
       var row = entry.row
       if let lane = entry.lane {
         row.replica = replicas[lane]
@@ -204,6 +208,9 @@ private struct OriginCommit {
       } else if row.rejection != nil {
         try storage.segments.reject(row, in: number, incarnation, at: offset)
       } else {
+        if offset <= head.foldedThrough {
+          try storage.segments.placeFolded(before: row, in: number, incarnation, at: offset)
+        }
         try storage.segments.place(row, in: number, incarnation, at: offset)
       }
     }

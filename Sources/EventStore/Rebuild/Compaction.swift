@@ -69,9 +69,13 @@ struct Compaction {
   }
 
   /// Compacts all that is to be.
-  static func finish(_ core: StoreCore) async throws {
-    guard try core.read({ try $0.readView.zoneToCompact() != nil }) else { return }
+  ///
+  /// - Returns: whether anything was.
+  @discardableResult
+  static func finish(_ core: StoreCore) async throws -> Bool {
+    guard try core.read({ try $0.readView.zoneToCompact() != nil }) else { return false }
     while try await core.performIfChanged({ try Compaction($0).step() ? true : nil }) ?? false {}
+    return true
   }
 }
 

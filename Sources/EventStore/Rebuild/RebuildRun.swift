@@ -62,7 +62,10 @@ struct RebuildRun {
   /// Runs the rebuild that a change of the log has begun, and compacts what is to be; does nothing where the records are
   /// neither.
   func finish() async throws {
-    guard try core.read({ try $0.isFoldingAgain() }) else { return try await Compaction.finish(core) }
+    guard try core.read({ try $0.isFoldingAgain() }) else {
+      try await Compaction.finish(core)
+      return
+    }
     _ = try await run({ try Rebuild($0).resume() }, checksPages: false)
   }
 

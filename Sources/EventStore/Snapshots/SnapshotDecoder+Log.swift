@@ -54,18 +54,32 @@ extension SnapshotDecoder {
     of lanes: [FoundLane], _ body: (_ offset: UInt64, _ lane: Int?, SegmentRow) throws -> Void
   ) throws {
     try mayCut()
-    _ = try readNumber(manifest.offset...manifest.offset)
+    let (end, folded) = (manifest.offset, manifest.foldedThrough)
+    let count = try readNumber(end - folded...end)
     var check = LaneCheck(lanes)
     var (hash, chain) = (ContentHash.zero, LogChain(hash: .zero))
-    for offset in 1...manifest.offset {
+    var offset: UInt64 = 0
+    for _ in 0..<count {
       try mayCut()
+      let before = max(offset, folded)
+      if manifest.hasAllEntries {
+        offset += 1
+      } else {
+        guard offset < end else { throw bad("the last entry at offset \(end)", "more") }
+        offset += try readNumber(1...end - offset)
+      }
+      // All are there behind the floor.
+      guard offset <= folded || offset - 1 <= before else {
+        throw bad("the entry after offset \(before)", "\(offset)")
+      }
       let (lane, row, found) = try readEntry()
-      if let lane, let problem = check.problem(of: row, at: offset, lane) {
+      if let lane, let problem = check.problem(of: row, at: offset, lane, isFolded: offset <= folded) {
         throw bad("\(problem)", "another")
       }
       (hash, chain) = (row.hash, found)
       try body(offset, lane, row)
     }
+    guard offset == end else { throw bad("an entry at offset \(end)", "none") }
     guard hash == manifest.hash, chain == manifest.chain else {
       throw bad("the entry and the chain that the manifest says", "others")
     }
@@ -109,12 +123,16 @@ extension SnapshotDecoder {
     }
 
     /// What is wrong with an entry, as what is expected; nil if nothing is.
-    mutating func problem(of row: SegmentRow, at offset: UInt64, _ lane: Int) -> String? {
+    ///
+    /// - Parameter isFolded: whether entries before it may not be there.
+    mutating func problem(
+      of row: SegmentRow, at offset: UInt64, _ lane: Int, isFolded: Bool
+    ) -> String? {
       guard row.rejection == nil else {
         if closures[lane] == nil { closures[lane] = offset }
         return nil
       }
-      guard row.first <= row.last, row.first - 1 <= placed[lane],
+      guard row.first <= row.last, isFolded ? row.last > placed[lane] : row.first - 1 <= placed[lane],
         row.last - row.first < UInt64(Limits.segmentUnpackedBytesMax), closures[lane] == nil
       else { return "sequences that follow \(placed[lane]) of \(lanes[lane].id) at offset \(offset)" }
       placed[lane] = max(placed[lane], row.last)

@@ -15,11 +15,15 @@ import OperationFormat
 // | varint | count of the sequences from which on the base is another |
 // | varint ×2 | of each: sequence, less the one before; offset of the base, 0 for none in this incarnation |
 //
-// *Entries* are all that the log has up to the offset:
+// *Entries* are those that the log has up to the offset. In a manifest of version 3, of those at or below the floor only three
+// sorts are there: the first places of what heads and units name that are not compacted, the last entry of each lane that
+// readers take, and the entry that closed a lane. What else a lane has there counts as placed at the next entry of the lane
+// that is there, and its bases as those of the last entry before that is there, or as 0.
 //
 // | bytes | what |
 // |---|---|
 // | varint | their count |
+// | varint | with version 3: the offset, less that of the one before |
 // | 1 | of each: 1 if it was given up, 2 if the remote did not state its chain, 4 with a receive time, 8 if it is rejected |
 // | varint ×3 | lane, first and last sequence; absent where it was given up |
 // | varint | receive time in milliseconds since 1970, where there is one |
@@ -116,9 +120,23 @@ final class SnapshotEncoder {
   private var last = Head(
     timestamp: Timestamp(rawValue: 0), id: HeadID(replica: .none, epoch: 0, sequence: 0, index: 0))
   private let keep: (_ index: Int, _ stored: [UInt8]) throws -> Void
+  private let note: ((SnapshotContent.Lane, ClosedRange<UInt64>) throws -> Void)?
 
   /// - Parameter keep: called with each part as it is stored, and its index.
-  init(_ keep: @escaping (_ index: Int, _ stored: [UInt8]) throws -> Void) { self.keep = keep }
+  init(_ keep: @escaping (_ index: Int, _ stored: [UInt8]) throws -> Void) { (self.keep, note) = (keep, nil) }
+
+  /// Keeps nothing.
+  ///
+  /// - Parameter note: called with the transactions that heads and units name.
+  init(noting note: @escaping (SnapshotContent.Lane, ClosedRange<UInt64>) throws -> Void) {
+    (keep, self.note) = ({ _, _ in }, note)
+  }
+
+  /// Notes that heads or units name transactions; none of those that compaction has made.
+  func note(_ sequences: ClosedRange<UInt64>, of replica: ReplicaNumber, _ epoch: UInt32) throws {
+    guard let note, sequences.lowerBound > 0 else { return }
+    try note(SnapshotContent.Lane(replica: replica, epoch: epoch), sequences)
+  }
 
   // MARK: Parts
 
@@ -133,6 +151,7 @@ final class SnapshotEncoder {
   }
 
   private func endPart() throws {
+    if note != nil { return writer.removeAll() }
     guard parts.count < Limits.snapshotPartsMax,
       let (part, stored) = SnapshotManifest.Part.pack(writer.span)
     else {
@@ -187,6 +206,7 @@ final class SnapshotEncoder {
   func append(_ head: Head) throws {
     let (id, known) = (head.id, last)
     last = head
+    try note(id.sequence...id.sequence, of: id.replica, id.epoch)
     if id.isOfTransaction(known.id.replica, known.id.epoch, known.id.sequence),
       head.timestamp == known.timestamp
     {

@@ -3,15 +3,20 @@ package import OperationFormat
 /// What a snapshot says of its log: the lanes, and the entries up to its offset.
 package struct SnapshotHead: Sendable {
   let lanes: [SnapshotDecoder.FoundLane]
-  let entries: [(lane: Int?, row: SegmentRow)]
+  let entries: [(offset: UInt64, lane: Int?, row: SegmentRow)]
+  /// Up to which offset it has only the entries that something names; 0 if it has all.
+  package let foldedThrough: UInt64
+  /// Up to where the records are compacted; 0 if they are not.
+  package let floor: UInt64
 
   /// - Parameter fetch: gives a part as it is stored.
   /// - Throws: `FormatError` for a content that is damaged, or that no store wrote; what the closure throws.
   package init(_ manifest: SnapshotManifest, fetch: @escaping (Int) throws -> [UInt8]) throws {
     var decoder = SnapshotDecoder(manifest, fetch: fetch)
-    var entries: [(lane: Int?, row: SegmentRow)] = []
+    var entries: [(offset: UInt64, lane: Int?, row: SegmentRow)] = []
+    (foldedThrough, floor) = (manifest.foldedThrough, manifest.floor ?? 0)
     lanes = try decoder.readLanes()
-    try decoder.readEntries(of: lanes) { _, lane, row in entries.append((lane, row)) }
+    try decoder.readEntries(of: lanes) { entries.append(($0, $1, $2)) }
     self.entries = entries
   }
 
@@ -36,21 +41,26 @@ package struct SnapshotHead: Sendable {
         replica: lane.id.replica, epoch: lane.id.epoch, last: lane.last, closedAt: lane.closure,
         bases: lane.bases.map { ($0.sequence, $0.base) })
     }
-    for (index, entry) in entries.enumerated() {
+    for entry in entries {
       guard let lane = entry.lane, entry.row.rejection == nil else { continue }
-      found[lane].segments.append((UInt64(index) + 1, entry.row.first, entry.row.last, entry.row.hash))
+      found[lane].segments.append((entry.offset, entry.row.first, entry.row.last, entry.row.hash))
     }
     return found
   }
 
-  /// The hash of the entry at an offset, from 1.
-  package func hash(at offset: UInt64) -> ContentHash { entries[Int(offset) - 1].row.hash }
+  /// The hash of the entry at an offset; nil if it is not there.
+  package func hash(at offset: UInt64) -> ContentHash? { entries.first { $0.offset == offset }?.row.hash }
 
-  /// When each entry came, in milliseconds since 1970; nil if it does not say so.
-  package var received: [UInt64?] { entries.map(\.row.receivedMilliseconds) }
+  /// The entries that are there one after the other, up to its offset.
+  private var dense: [(offset: UInt64, lane: Int?, row: SegmentRow)] {
+    entries.filter { $0.offset > foldedThrough }
+  }
 
-  /// The hash and the chain of each entry, and whether the remote states the chain there.
+  /// When each entry behind ``foldedThrough`` came, in milliseconds since 1970; nil if it does not say so.
+  package var received: [UInt64?] { dense.map(\.row.receivedMilliseconds) }
+
+  /// The hash and the chain of each entry behind ``foldedThrough``, and whether the remote states the chain there.
   package var links: [(hash: ContentHash, chain: LogChain?, isStated: Bool)] {
-    entries.map { ($0.row.hash, $0.row.chain, $0.row.isChainStated) }
+    dense.map { ($0.row.hash, $0.row.chain, $0.row.isChainStated) }
   }
 }

@@ -16,6 +16,7 @@ final class SnapshotWriter {
   /// Up to where the records are compacted.
   private let floor: CompactionFloor?
   private var encoder: SnapshotEncoder
+  private let entries: SnapshotEntries
 
   /// - Parameter past: an offset before the token, and the records as the log makes them up to there; nil for those at the
   ///   token.
@@ -41,6 +42,7 @@ final class SnapshotWriter {
     floor = try view.states.storedRow(of: row.state).floor
     if let floor, !floor.isDone { throw StoreError.unsettled(id, "its records are being compacted") }
     encoder = SnapshotEncoder(keep)
+    entries = SnapshotEntries(log, zone, incarnation, foldedThrough: floor?.offset ?? 0)
   }
 
   /// The token of a zone that was folded up to there.
@@ -71,8 +73,10 @@ final class SnapshotWriter {
   ///
   /// - Parameter progress: called now and then with how many records are written.
   func write(progress: (UInt64) throws -> Void) throws -> SnapshotManifest {
-    let lanes = try appendLanes()
-    try appendEntries(lanes)
+    let lanes = try findLanes()
+    try findNamedEntries(of: lanes.map(\.lane))
+    try appendLanes(lanes)
+    try appendEntries()
     var records: UInt64 = 0
     var digest = CellDigest()
     try view.forEachRow(in: id) { name, row, _ in
@@ -99,13 +103,31 @@ final class SnapshotWriter {
   // MARK: The log
 
   /// - Returns: the lanes with their replicas, in order.
-  private func appendLanes() throws -> [SnapshotContent.Lane] {
+  private func findLanes() throws -> [(lane: SnapshotContent.Lane, replica: ReplicaID)] {
     var found: Set<SnapshotContent.Lane> = []
     try log.segments.forEach(in: zone, incarnation, upTo: token.offset) { _, row in
       if !row.isQuarantined { found.insert(SnapshotContent.Lane(replica: row.replica, epoch: row.epoch)) }
     }
-    let lanes = try found.map { ($0, try log.replicas.identity(of: $0.replica)) }
+    return try found.map { ($0, try log.replicas.identity(of: $0.replica)) }
       .sorted { ($0.1.rawValue, $0.0.epoch) < ($1.1.rawValue, $1.0.epoch) }
+  }
+
+  /// Finds the entries at or below the floor that are still named.
+  private func findNamedEntries(of lanes: [SnapshotContent.Lane]) throws {
+    guard floor != nil else { return }
+    let writing = encoder
+    defer { encoder = writing }
+    encoder = SnapshotEncoder(noting: { [entries] in try entries.note($1, of: $0) })
+    for lane in lanes { encoder.define(lane) }
+    try view.forEachRow(in: id) { name, row, _ in
+      try encoder.beginRecord()
+      try row.withUnpacked { try append(name, $0) }
+      return true
+    }
+    try entries.finish(lanes)
+  }
+
+  private func appendLanes(_ lanes: [(lane: SnapshotContent.Lane, replica: ReplicaID)]) throws {
     for (lane, _) in lanes { encoder.define(lane) }
     encoder.writer.append(count: lanes.count)
     for (lane, replica) in lanes {
@@ -122,7 +144,8 @@ final class SnapshotWriter {
       encoder.writer.append(
         varint: try parent.map { try encoder.index(of: $0.replica, $0.epoch) + 1 } ?? 0)
       if let parent { encoder.writer.append(varint: parent.sequence) }
-      let steps = try LaneBases(log, zone, incarnation).steps(of: number, epoch, through: last)
+      let steps = try entries.folded(
+        LaneBases(log, zone, incarnation).steps(of: number, epoch, through: last), of: lane)
       encoder.writer.append(count: steps.count)
       var before: UInt64 = 0
       for step in steps {
@@ -133,7 +156,6 @@ final class SnapshotWriter {
       }
       try encoder.mayCut()
     }
-    return lanes.map(\.0)
   }
 
   private func lastTimestamp(of replica: ReplicaNumber, _ epoch: UInt32, _ last: UInt64) throws -> Timestamp {
@@ -145,16 +167,24 @@ final class SnapshotWriter {
     return try log.lanes.retirement(of: lane)?.timestamp ?? Timestamp(rawValue: 0)
   }
 
-  private func appendEntries(_ lanes: [SnapshotContent.Lane]) throws {
-    encoder.writer.append(varint: token.offset)
-    var next: UInt64 = 1
+  private func appendEntries() throws {
+    var left = entries.count(upTo: token.offset)
+    encoder.writer.append(varint: left)
+    var last: UInt64 = 0
+    var next = entries.foldedThrough + 1
     try log.segments.forEach(in: zone, incarnation, upTo: token.offset) { offset, row in
-      guard offset == next, let chain = try log.segments.chain(at: offset, in: zone, incarnation) else {
+      guard entries.has(offset) else { return }
+      guard offset <= max(next, entries.foldedThrough),
+        let chain = try log.segments.chain(at: offset, in: zone, incarnation)
+      else {
         throw StoreError(
           .damaged, "the entry at offset \(next) of zone “\(id)” is missing from the store",
           hint: StoreError.damageHint)
       }
-      next += 1
+      left -= 1
+      next = max(next, offset + 1)
+      if floor != nil { encoder.writer.append(varint: offset - last) }
+      last = offset
       var flags: SnapshotContent.EntryFlags = []
       if row.isQuarantined { flags.insert(.isGivenUp) }
       if !row.isChainStated { flags.insert(.isChainUnstated) }
@@ -172,7 +202,7 @@ final class SnapshotWriter {
       chain.hash.write(to: &encoder.writer)
       try encoder.mayCut()
     }
-    guard next == token.offset + 1 else {
+    guard last == token.offset, left == 0 else {
       throw StoreError(
         .damaged, "the entry at offset \(next) of zone “\(id)” is missing from the store",
         hint: StoreError.damageHint)
@@ -305,6 +335,7 @@ final class SnapshotWriter {
       encoder.writer.append(count: runs.count)
       var before: UInt64 = 0
       for run in runs {
+        try encoder.note(run.sequence...run.lastSequence, of: inserter.replica, inserter.epoch)
         encoder.writer.append(varint: run.sequence - before)
         encoder.writer.append(varint: UInt64(run.index))
         encoder.writer.append(varint: run.unitsEach)

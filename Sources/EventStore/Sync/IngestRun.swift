@@ -69,7 +69,7 @@ struct IngestRun {
         }
         if report.foldedBeside > 0, !isMoreToCome { try await RebuildRun(core).finish() }
         // What fails here is told by ``LocalStore/finishRenewal()``.
-        if !isMoreToCome { try? await Compaction.finish(core) }
+        if !isMoreToCome { _ = try? await Compaction.finish(core) }
         return report
       } catch let reached as FoldBoundReached {
         if reached.segments > 0 { given = given.prefix(reached.segments) } else { isTooMuch = true }
@@ -86,13 +86,17 @@ struct IngestRun {
   }
 
   func acknowledge(_ acknowledgement: Acknowledgement) async throws -> IngestReport {
-    let report = try await core.perform { store in
+    var report = try await core.perform { store in
       var report = IngestReport()
       var ingest = RemoteIngest(store)
       try ingest.acknowledge(acknowledgement, &report)
       return report
     }
-    try? await Compaction.finish(core)
+    guard (try? await Compaction.finish(core)) ?? false else { return report }
+    report.snapshotDueBytes = try core.read { source in
+      let row = try source.readView.zones.visible(acknowledgement.zone).row
+      return try row.snapshotDueBytes(source.readView.states.storedRow(of: row.state).floor)
+    }
     return report
   }
 }

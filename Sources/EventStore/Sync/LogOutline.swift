@@ -15,15 +15,35 @@ package struct LogOutline: Sendable {
     }
   }
 
-  /// The receive time of the entry at each offset, from 1, in milliseconds since 1970; nil if it states none.
+  /// How many entries come before, of which the times are not known: they are as old as the first one that is.
+  package var skipped: UInt64
+  /// The receive time of each entry behind those, in milliseconds since 1970; nil if it states none.
   package var received: [UInt64?]
   package var writers: [Writer]
 
-  package init(received: [UInt64?], writers: [Writer]) {
-    (self.received, self.writers) = (received, writers)
+  package init(skipped: UInt64 = 0, received: [UInt64?], writers: [Writer]) {
+    (self.skipped, self.received, self.writers) = (skipped, received, writers)
   }
 
-  /// The time of each entry, at the earliest that it can be: too late only keeps it.
+  /// The log's last offset.
+  package var end: UInt64 { skipped + UInt64(received.count) }
+
+  /// The last offset up to which all entries came by a time; 0 if the first came later.
+  ///
+  /// - Parameter times: ``times(at:)``.
+  package func lastOffset(by time: UInt64, _ times: [UInt64]) -> UInt64 {
+    let count = UInt64(times.prefix { $0 <= time }.count)
+    return count == 0 ? 0 : skipped + count
+  }
+
+  /// The time of the entry at an offset, from 1.
+  ///
+  /// - Parameter times: ``times(at:)``.
+  package func time(at offset: UInt64, _ times: [UInt64]) -> UInt64 {
+    offset > skipped ? times[Int(offset - skipped) - 1] : times.first ?? .max
+  }
+
+  /// The time of each entry that is not skipped, at the earliest that it can be: too late only keeps it.
   ///
   /// It came after the entries before it, whatever it states. A time that is ahead of now says nothing. Where an entry states
   /// none, it came before the next one that does; without that it is young.
@@ -50,7 +70,7 @@ package struct LogOutline: Sendable {
   ///   - time: in milliseconds since 1970.
   ///   - times: of each entry: see ``times(at:)``.
   package func writers(behind offset: UInt64, after time: UInt64, _ times: [UInt64]) -> [Writer] {
-    writers.filter { $0.lastOffset > 0 && times[Int($0.lastOffset) - 1] > time && $0.base < offset }
+    writers.filter { $0.lastOffset > 0 && self.time(at: $0.lastOffset, times) > time && $0.base < offset }
   }
 
   /// The last offset of each replica's writers.
@@ -69,11 +89,13 @@ extension ReadTransaction {
     guard let token = row.token, try view.incarnations.identity(of: token.incarnation) == incarnation else {
       return nil
     }
+    var skipped: UInt64 = 0
     var received: [UInt64?] = []
-    try view.segments.forEach(in: number, token.incarnation, upTo: token.offset) { _, row in
+    try view.segments.forEach(in: number, token.incarnation, upTo: token.offset) { offset, row in
+      if offset != skipped + UInt64(received.count) + 1 { (skipped, received) = (offset - 1, []) }
       received.append(row.receivedMilliseconds)
     }
-    guard UInt64(received.count) == token.offset else { return nil }
+    guard skipped + UInt64(received.count) == token.offset else { return nil }
     var writers: [LogOutline.Writer] = []
     for lane in try view.lanes.countedLanes(of: number) {
       let (replica, epoch) = (lane.replica, lane.epoch)
@@ -89,6 +111,6 @@ extension ReadTransaction {
       writers.append(
         LogOutline.Writer(replica: id, lastOffset: offset, base: isOwn ? token.offset : seen))
     }
-    return LogOutline(received: received, writers: writers)
+    return LogOutline(skipped: skipped, received: received, writers: writers)
   }
 }

@@ -60,6 +60,7 @@ struct LogRereading {
     try storage.meta.readZoneListAgain()
     try storage.lanes.removeBranches(of: number, token)
     try storage.lanes.takeBackClosures(of: number, token.incarnation, from: first)
+    try storage.lanes.takeBackFloors(of: number, token.incarnation, from: first)
     try storage.zones.removeCut(of: number)
     let hash = try storage.segments.row(at: first - 1, in: number, token.incarnation)?.hash
     row.token = ZoneRow.Token(incarnation: token.incarnation, offset: first - 1, hash: hash ?? .zero)

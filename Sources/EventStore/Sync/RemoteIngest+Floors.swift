@@ -15,6 +15,7 @@ extension RemoteIngest {
     let floors = try storage.floors(of: lane, segment.first...max(segment.first, segment.last), incarnation)
       .filter { $0.place == offset }
     if floors.named.isEmpty { return }
+    try storage.lanes.countFloors(floors, upTo: offset, of: zone, incarnation)
     // While it is read again, the log is folded at the end.
     if try storage.lanes.rereading(of: zone) != nil { return }
     if foldsLater || row.building != .none { return try Rebuild(store).refold(zone) }

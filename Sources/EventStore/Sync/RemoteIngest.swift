@@ -189,6 +189,8 @@ struct RemoteIngest {
     let last = try storage.lastSequence(of: replica, header.epoch, in: zone)
     guard header.sequence > last else {
       report.known += 1
+      // What comes again, and lies at or below the floor, is known by its sequence.
+      if try rules.isBelowFloor(header.sequence, of: replica, header.epoch, log) { return nil }
       guard let entry = try store.entry(replica, header.epoch, header.sequence, zone) else {
         try compareRetired(header, body, replica, log, segment)
         return nil

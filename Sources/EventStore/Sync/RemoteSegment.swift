@@ -129,6 +129,8 @@ package struct IngestReport: Hashable, Sendable {
   package var segments = 0
   /// Up to where the zone of the last segment is folded now; nil if there was no segment.
   package var token: ChangeToken?
+  /// Where a floor has taken effect by it: how many bytes of the log a new snapshot would stand for now; else 0.
+  package var snapshotDueBytes: UInt64 = 0
 
   package init() {}
 }

@@ -57,6 +57,22 @@ struct SegmentRules {
     return place.map { $0.offset < log.end } ?? false
   }
 
+  /// The floor that counts in a part of the log: nothing at or below it is looked at one by one, since who begins with a
+  /// snapshot does not know it. Each check that goes by it says what counts instead.
+  private func floor(_ log: LogPrefix) throws -> UInt64 {
+    try storage.lanes.countedFloor(of: log.zone, log.incarnation, before: log.end)
+  }
+
+  /// Whether a transaction has its place at or below the floor of a part of the log.
+  func isBelowFloor(
+    _ sequence: UInt64, of replica: ReplicaNumber, _ epoch: UInt32, _ log: LogPrefix
+  ) throws -> Bool {
+    let floor = try floor(log)
+    guard floor > 0 else { return false }
+    let place = try storage.placements.placement(of: replica, epoch, sequence, in: log.zone, log.incarnation)
+    return place.map { $0.offset <= floor } ?? false
+  }
+
   /// The last sequence of a lane in a part of the log.
   ///
   /// - Complexity: linear in the segments of the lane behind that part. ``has(_:of:_:_:)`` needs one look.
@@ -81,6 +97,8 @@ struct SegmentRules {
   /// The log that it says it has seen must be the one that is there.
   private func checkBase(of segment: RemoteSegment, _ log: LogPrefix) throws {
     guard segment.base > 0, let expected = segment.baseProof else { return }
+    // At or below the floor any log counts as the one that was seen.
+    if segment.base < segment.offset, try segment.base <= floor(log) { return }
     let found = try storage.segments.row(at: segment.base, in: log.zone, log.incarnation)
     // A writer that had seen what was given up since names that.
     if let found, found.isQuarantined, segment.base < segment.offset { return }
@@ -125,7 +143,9 @@ struct SegmentRules {
   private func followsTombstone(_ offset: UInt64, _ log: LogPrefix) throws -> Bool {
     let last = offset - 1
     var (first, found) = (last, false)
-    while first > 0 {
+    // At or below the floor none counts as given up.
+    let floor = try floor(log)
+    while first > floor {
       // Segments that are rejected together may all ask for the same long part of a log.
       if let known = storage.state.lookBack, known.contains(first, of: log.zone, log.incarnation) {
         (first, found) = (known.offsets.lowerBound, known.found)
@@ -139,7 +159,7 @@ struct SegmentRules {
     }
     if last > first {
       storage.state.lookBack = LookBack(
-        zone: log.zone, incarnation: log.incarnation, offsets: max(first, 1)...last, found: found)
+        zone: log.zone, incarnation: log.incarnation, offsets: max(first, floor + 1)...last, found: found)
     }
     return found
   }
@@ -176,11 +196,13 @@ struct SegmentRules {
     return base.incarnation == log.incarnation ? base.offset : 0
   }
 
-  private func seen(by id: TransactionID, _ log: LogPrefix) throws -> UInt64 {
-    guard let replica = try storage.replicaNumber(of: id.replica),
-      try has(id.sequence, of: replica, id.epoch, log)
+  /// The same for a parent. One at or below the floor counts as having seen nothing.
+  private func seen(by parent: TransactionID, _ log: LogPrefix) throws -> UInt64 {
+    guard let replica = try storage.replicaNumber(of: parent.replica),
+      try has(parent.sequence, of: replica, parent.epoch, log),
+      try !isBelowFloor(parent.sequence, of: replica, parent.epoch, log)
     else { return 0 }
-    return try seen(by: id.sequence, of: replica, id.epoch, log)
+    return try seen(by: parent.sequence, of: replica, parent.epoch, log)
   }
 
   /// Up to where of the log the transaction before a segment had seen the log.
@@ -233,21 +255,21 @@ struct SegmentRules {
     guard try storage.lineage(of: replica, parent.epoch, in: log.zone).count < Limits.lineageMax else {
       throw mismatch("continues more than \(Limits.lineageMax) lanes", .parent)
     }
-    let seenByParent = try self.seen(by: parent.sequence, of: replica, parent.epoch, log)
+    let seenByParent = try self.seen(by: parent, log)
     guard seen >= seenByParent else {
       throw mismatch("has seen offset \(seen), and its parent \(seenByParent)", .base)
     }
   }
 
   /// Checks the hash that a segment gives for its writer's segment before it. It can be checked only where
-  /// that is one whole segment.
+  /// that is one whole segment, and above the floor.
   private func check(
     _ previous: ContentHash, before lane: SegmentLane, _ log: LogPrefix, in segment: RemoteSegment
   ) throws {
     guard lane.first > 1,
       let place = try storage.placements.placement(
         of: lane.number, lane.epoch, lane.first - 1, in: log.zone, log.incarnation),
-      place.offset < log.end,
+      place.offset < log.end, try place.offset > floor(log),
       let row = try storage.segments.row(at: place.offset, in: log.zone, log.incarnation),
       row.first == place.first, row.last == place.last, place.last == lane.first - 1
     else { return }

@@ -19,7 +19,8 @@ extension ReadTransaction {
       state.hasUnsentAssets = try view.assets.hasAny(in: number, .unsent)
       state.isRereading = try view.lanes.rereading(of: number) != nil
       state.restoresLog = row.restoresLog
-      (state.logBytes, state.snapshotBytes) = (row.logBytes, row.snapshot.byteCount)
+      let floor = try view.states.storedRowIfThere(of: row.state)?.floor
+      (state.snapshotDueBytes, state.snapshotBytes) = (row.snapshotDueBytes(floor), row.snapshot.byteCount)
       zones.append(state)
     }
     // Of one name there may be a zone that is being deleted and one that was made since.
@@ -50,6 +51,7 @@ extension ReadTransaction {
       let next = try view.segments.row(at: offset, in: number, incarnation)
     else { return nil }
     let before = try view.segments.row(at: offset - 1, in: number, incarnation)
+    guard before != nil || offset == 1 else { return nil }
     let token = ZoneRow.Token(incarnation: incarnation, offset: offset - 1, hash: before?.hash ?? .zero)
     return try changeToken(token, zone, number).map { ($0, next.hash) }
   }

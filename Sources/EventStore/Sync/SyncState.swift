@@ -33,8 +33,9 @@ package struct ZoneSyncState: Hashable, Sendable {
   package var isRereading = false
   /// Whether its log is made again at a remote that does not have it, or has closed it.
   package var restoresLog = false
-  /// How many bytes of transactions its log has after the last snapshot that is known, about; and how many that has.
-  package var logBytes: UInt64 = 0
+  /// How many bytes of transactions of its log a new snapshot would stand for, about; and how many the last one has that is
+  /// known.
+  package var snapshotDueBytes: UInt64 = 0
   package var snapshotBytes: UInt64 = 0
 
   init(
@@ -88,5 +89,18 @@ extension SegmentCut {
     }
     var seen: Set<AssetReference> = []
     return found.filter { seen.insert($0).inserted }
+  }
+
+  /// The floors that transactions of a segment name, with their sequences.
+  package static func floors(namedBy transactions: [[UInt8]]) throws -> [(sequence: UInt64, floor: UInt64)] {
+    var found: [(UInt64, UInt64)] = []
+    var decoder = BodyDecoder()
+    for bytes in transactions {
+      var reader = ByteReader(bytes.span.bytes)
+      let sequence = try TransactionHeader.read(from: &reader).sequence
+      try decoder.parse(bytes.span.bytes.extracting(reader.position...))
+      if let floor = decoder.floor { found.append((sequence, floor)) }
+    }
+    return found
   }
 }

@@ -223,7 +223,7 @@ struct ZoneCatalog {
   /// Lets a zone get a snapshot and its assets at the remote, which does not have them any more.
   private func offerAgain(_ zone: ZoneNumber, _ known: ZoneRow) throws {
     var row = known
-    (row.logBytes, row.snapshot) = (row.logBytes &+ row.snapshot.byteCount, (0, 0))
+    (row.logBytes, row.snapshot) = (row.logBytes &+ row.snapshot.byteCount, ZoneRow.KnownSnapshot())
     storage.setZoneRow(row, zone)
     try storage.assets.noteAllUnsent(of: zone)
   }
@@ -290,7 +290,9 @@ struct ZoneCatalog {
     for (number, known) in try storage.zones.rows() {
       guard let token = known.token, token.offset > 0, !known.status.isGone else { continue }
       var row = known
-      row.token = ZoneRow.Token(incarnation: token.incarnation, offset: 0, hash: .zero)
+      let start = try storage.zones.origin(of: number)?.offset ?? 0
+      let hash = try storage.segments.row(at: start, in: number, token.incarnation)?.hash
+      row.token = ZoneRow.Token(incarnation: token.incarnation, offset: start, hash: hash ?? .zero)
       row.logBytes = 0
       storage.setZoneRow(row, number)
     }

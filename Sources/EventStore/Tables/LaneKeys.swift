@@ -21,6 +21,7 @@ import OperationFormat
 // | 14, lane, sequence (8) | varint | the floor that the transaction names: `LogFloors` |
 // | 15, lane | `ReissuedLane` | what the lane was before this store issued it again |
 // | 16, lane, last sequence (8) | varint ×2 | from a first sequence on, when they were received: `FormerReceiveTimes` |
+// | 17, zone (4), incarnation (4), offset (8) | varint | the floor that counts from the entry there on |
 
 /// The kinds of rows of `replicas` that belong to a zone: the first byte of their keys.
 enum LaneRowKind: UInt8, CaseIterable {
@@ -41,6 +42,7 @@ enum LaneRowKind: UInt8, CaseIterable {
   case floors = 14
   case reissuedLanes = 15
   case formerTimes = 16
+  case countedFloors = 17
 }
 
 extension TableKey {

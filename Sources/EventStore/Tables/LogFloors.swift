@@ -140,4 +140,57 @@ extension LaneTable where Source == TableStorage {
       .appending(header.sequence)
     try source.putChecked(key, in: tables.replicas) { $0.append(varint: floor) }
   }
+
+  /// Notes that a floor counts from an entry on.
+  func countFloor(
+    _ floor: UInt64, at place: UInt64, of zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws {
+    let key = TableKey.rows(.countedFloors, of: zone, incarnation).appending(place)
+    try source.putChecked(key, in: tables.replicas) { $0.append(varint: floor) }
+    source.forgetLookBack(from: 0)
+  }
+
+  /// Notes which floors count that entries of a log name, from the last one that does.
+  ///
+  /// - Complexity: O(floors²)
+  func countFloors(
+    _ floors: LogFloors, upTo last: UInt64, of zone: ZoneNumber, _ incarnation: IncarnationNumber
+  ) throws {
+    var known = CompactionFloor(
+      incarnation: incarnation, offset: try countedFloor(of: zone, incarnation, before: .max))
+    while let next = floors.next(after: known), next.place <= last {
+      try countFloor(next.offset, at: next.place, of: zone, incarnation)
+      known = next
+    }
+  }
+
+  /// Takes back the floors that count from an offset of the log on.
+  func takeBackFloors(of zone: ZoneNumber, _ incarnation: IncarnationNumber, from offset: UInt64) throws {
+    let prefix = TableKey.rows(.countedFloors, of: zone, incarnation)
+    var places: [UInt64] = []
+    try transaction.forEachEntry(
+      in: tables.replicas, under: prefix.span.bytes, from: prefix.appending(offset).span.bytes
+    ) { key, _ in
+      places.append(try key.bigEndian64(at: 9))
+      return true
+    }
+    for place in places { _ = try transaction.delete(prefix.appending(place).span, in: tables.replicas) }
+  }
+}
+
+extension LaneTable {
+  /// The floor that counts in the part of a log before an offset; 0 for none. Every store that has read the log up to there
+  /// has the same.
+  func countedFloor(
+    of zone: ZoneNumber, _ incarnation: IncarnationNumber, before end: UInt64
+  ) throws -> UInt64 {
+    let prefix = TableKey.rows(.countedFloors, of: zone, incarnation)
+    var cursor = try transaction.openCursor(tables.replicas)
+    guard end > 0, try cursor.seek(atMost: prefix.appending(end - 1).span) else { return 0 }
+    return try cursor.withCheckedEntry { key, row in
+      guard key.hasPrefix(prefix.span.bytes) else { return 0 }
+      var reader = ByteReader(row)
+      return try reader.readVarint("lane.floor")
+    }
+  }
 }

@@ -36,12 +36,7 @@ extension SegmentTable where Source == TableStorage {
     _ segment: SegmentRow, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
   ) throws {
     func putPlacement(_ sequences: ClosedRange<UInt64>, at offset: UInt64) throws {
-      let key = TableKey.placement(
-        zone, incarnation, segment.replica, segment.epoch, last: sequences.upperBound)
-      try source.putChecked(key, in: tables.placements) { writer in
-        writer.append(varint: sequences.lowerBound)
-        writer.append(varint: offset)
-      }
+      try self.putPlacement(sequences, of: segment, in: zone, incarnation, at: offset)
     }
     try put(segment, in: zone, incarnation, at: offset)
     if segment.isQuarantined { return }
@@ -55,6 +50,30 @@ extension SegmentTable where Source == TableStorage {
         try putPlacement(next...min(known.last, segment.last), at: offset)
       }
       next = known.last + 1
+    }
+  }
+
+  /// Gives the sequences of a lane that come before those of a segment at or below a floor, and that no entry of a snapshot
+  /// has, the segment's place: they are at or below the floor too.
+  func placeFolded(
+    before segment: SegmentRow, in zone: ZoneNumber, _ incarnation: IncarnationNumber, at offset: UInt64
+  ) throws {
+    if segment.isQuarantined { return }
+    let placed = try placements.lastPlaced(segment.replica, segment.epoch, in: zone, incarnation)
+    guard placed + 1 < segment.first else { return }
+    try putPlacement(placed + 1...segment.first - 1, of: segment, in: zone, incarnation, at: offset)
+    source.forgetPlacements()
+  }
+
+  private func putPlacement(
+    _ sequences: ClosedRange<UInt64>, of segment: SegmentRow, in zone: ZoneNumber,
+    _ incarnation: IncarnationNumber, at offset: UInt64
+  ) throws {
+    let key = TableKey.placement(
+      zone, incarnation, segment.replica, segment.epoch, last: sequences.upperBound)
+    try source.putChecked(key, in: tables.placements) { writer in
+      writer.append(varint: sequences.lowerBound)
+      writer.append(varint: offset)
     }
   }
 

@@ -101,13 +101,24 @@ struct SegmentTable<Source: TableReading>: TableView {
     return row?.rejection == .chain ? nil : row?.chain
   }
 
-  /// What shows in the header of a new segment that its writer had seen the log up to an offset.
+  /// What shows in the header of a new segment that its writer had seen the log up to an offset. Where the store does not
+  /// know that of an offset at or below the floor, it is the chain at the next entry that it knows: readers do not compare it.
   ///
   /// - Throws: ``StoreError`` `damaged` if the store does not know that.
   func proof(
     of offset: UInt64, in zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws -> ContentHash {
     if let chain = try chain(at: offset, in: zone, incarnation) { return chain.hash }
+    if try offset <= lanes.countedFloor(of: zone, incarnation, before: .max) {
+      var cursor = try transaction.openCursor(tables.segments)
+      if try cursor.seek(atOrAfter: TableKey.segment(zone, incarnation, offset).span) {
+        let next = try cursor.withCheckedEntry { key, row in
+          try key.hasPrefix(TableKey.segment(zone, incarnation, 0).span.extracting(..<8).bytes)
+            ? SegmentRow(row).chain : nil
+        }
+        if let next { return next.hash }
+      }
+    }
     throw try missing(offset, zone)
   }
 

@@ -9,6 +9,27 @@ struct ZoneRow: Hashable, Sendable {
     var hash: ContentHash
   }
 
+  /// A snapshot of a zone at its remote.
+  struct KnownSnapshot: Hashable, Sendable {
+    /// Up to which offset it goes; 0 if none is known.
+    var offset: UInt64 = 0
+    var byteCount: UInt64 = 0
+    /// Up to where its records are compacted; 0 if they are not.
+    var floor: UInt64 = 0
+    /// How many bytes of transactions the log has before it, about: after the last one that had a higher floor than the one
+    /// before.
+    var passedBytes: UInt64 = 0
+
+    /// Becomes a later one.
+    ///
+    /// - Parameter byteCount: of the log in between.
+    mutating func note(_ manifest: SnapshotManifest, passing byteCount: UInt64) {
+      let known = floor
+      (offset, self.byteCount, floor) = (manifest.offset, manifest.byteCount, manifest.floor ?? 0)
+      passedBytes = floor > known ? 0 : passedBytes &+ byteCount
+    }
+  }
+
   /// The first four are those of `ZoneAttachment`.
   enum Status: UInt8, Sendable {
     case local = 0
@@ -47,13 +68,8 @@ struct ZoneRow: Hashable, Sendable {
   var renewals: UInt32 = 0
   /// How many bytes of transactions the log has after the last snapshot of it that is known, about.
   var logBytes: UInt64 = 0
-  /// The last snapshot at the remote that is known: up to which offset it goes, and how many bytes it has.
-  var snapshot: (offset: UInt64, byteCount: UInt64) {
-    get { (snapshotOffset, snapshotBytes) }
-    set { (snapshotOffset, snapshotBytes) = newValue }
-  }
-  private var snapshotOffset: UInt64 = 0
-  private var snapshotBytes: UInt64 = 0
+  /// The last snapshot at the remote that is known.
+  var snapshot = KnownSnapshot()
   /// Whether the zone's log is made again at a remote that does not have it, or has closed it. It is so from when the
   /// app attaches a zone that was synced before, until the remote has the log.
   var restoresLog = false
@@ -87,6 +103,19 @@ struct ZoneRow: Hashable, Sendable {
     return base.map { $0.incarnation == token.incarnation && $0.offset < token.offset } ?? true
   }
 
+  /// How many bytes of the log a new snapshot would stand for, about: those after the last one; or if that lacks the floor
+  /// that the records have now, those after the last one that a floor has made smaller.
+  ///
+  /// So floors make no more snapshots than the log's growth does, however many floors there are.
+  func snapshotDueBytes(_ floor: CompactionFloor?) -> UInt64 {
+    guard let floor, floor.isDone, floor.incarnation == token?.incarnation, floor.offset > snapshot.floor
+    else { return logBytes }
+    return logBytes &+ snapshot.passedBytes
+  }
+
+  /// Notes that a snapshot could not be made: the next one is due when the log has grown as much again.
+  mutating func deferSnapshot() { (logBytes, snapshot.passedBytes) = (0, 0) }
+
   /// Whether the zone has been synced: its log has something that was read or acknowledged.
   var hasReadLog: Bool { token.map { $0.offset > 0 } ?? false }
 
@@ -116,7 +145,9 @@ struct ZoneRow: Hashable, Sendable {
   // | varint | epochs that the own lane is ahead of the store's; absent where it is 0, and nothing follows |
   // | varint ×3 | bytes of the log after the last snapshot, that one's offset and bytes; absent where all are 0, and
   //   nothing follows |
-  // | 1 | 1: the log is made again at a remote that does not have it; absent if not |
+  // | 1 | 1: the log is made again at a remote that does not have it; else 0, absent where nothing follows |
+  // | varint ×2 | that snapshot's floor, and the bytes of the log before it, after the last one that had a new floor; absent
+  //   where both are 0 |
 
   func append(to writer: inout ByteWriter) {
     writer.append(1)
@@ -130,11 +161,16 @@ struct ZoneRow: Hashable, Sendable {
     }
     writer.append(varint: UInt64(baseIncarnation.rawValue))
     if base != nil { writer.append(varint: baseOffset) }
-    let counts = [logBytes, snapshotOffset, snapshotBytes]
-    let hasCounts = restoresLog || counts.contains { $0 > 0 }
+    let counts = [logBytes, snapshot.offset, snapshot.byteCount]
+    let isPassed = snapshot.floor > 0 || snapshot.passedBytes > 0
+    let hasCounts = restoresLog || isPassed || counts.contains { $0 > 0 }
     if renewals > 0 || hasCounts { writer.append(varint: UInt64(renewals)) }
     if hasCounts { for count in counts { writer.append(varint: count) } }
-    if restoresLog { writer.append(1) }
+    if restoresLog || isPassed { writer.append(restoresLog ? 1 : 0) }
+    if isPassed {
+      writer.append(varint: snapshot.floor)
+      writer.append(varint: snapshot.passedBytes)
+    }
   }
 
   /// The parity bit, so that a flipped bit never changes a status.
@@ -162,10 +198,14 @@ struct ZoneRow: Hashable, Sendable {
     if reader.remaining > 0 { renewals = UInt32(try reader.readVarint("row", in: 0...UInt64(UInt32.max))) }
     if reader.remaining > 0 {
       logBytes = try reader.readVarint("zone.logBytes")
-      snapshotOffset = try reader.readVarint("zone.snapshot")
-      snapshotBytes = try reader.readVarint("zone.snapshot")
+      snapshot.offset = try reader.readVarint("zone.snapshot")
+      snapshot.byteCount = try reader.readVarint("zone.snapshot")
     }
-    if reader.remaining > 0 { restoresLog = try reader.readVarint("zone.restoresLog", in: 1...1) == 1 }
+    if reader.remaining > 0 { restoresLog = try reader.readVarint("zone.restoresLog", in: 0...1) == 1 }
+    if reader.remaining > 0 {
+      snapshot.floor = try reader.readVarint("zone.snapshot")
+      snapshot.passedBytes = try reader.readVarint("zone.snapshot")
+    }
     try reader.finish("row")
   }
 }

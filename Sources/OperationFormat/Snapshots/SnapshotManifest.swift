@@ -6,7 +6,7 @@
 /// | bytes | field |
 /// |---|---|
 /// | 4 | magic: `TRSN` |
-/// | 1 | version: 1; 2 with a floor |
+/// | 1 | version: 1; 3 with a floor, 2 if its content has all entries of the log nevertheless: former programs wrote it |
 /// | 1 | flags: 0 |
 /// | … | zone's name: byte count (varint), UTF-8 |
 /// | 16 | incarnation of the zone's log, big-endian |
@@ -15,7 +15,7 @@
 /// | 32 | the log's chain there |
 /// | 32 | SHA-256 of the content |
 /// | 32 | digest of the state |
-/// | varint | of version 2: the floor, from 1 |
+/// | varint | of versions 2 and 3: the floor, from 1 |
 /// | varint | count of the records |
 /// | varint | count of the parts, from 1 |
 /// | … | of each part: byte count of the content in it, byte count as it is stored (varints), SHA-256 as it is stored |
@@ -56,6 +56,8 @@ public struct SnapshotManifest: Hashable, Sendable {
   public var digest: ContentHash
   /// Up to which offset the records are folded together; nil if nothing is.
   public var floor: UInt64?
+  /// Whether its content has all entries of the log, also those at or below the floor that nothing names any more.
+  package var hasAllEntries: Bool
   /// How many records it has, those included that were deleted.
   public var records: UInt64
   /// The parts, in order.
@@ -63,7 +65,9 @@ public struct SnapshotManifest: Hashable, Sendable {
 
   package init(
     zone: ZoneID, incarnation: IncarnationID, offset: UInt64, hash: ContentHash, chain: LogChain,
-    content: ContentHash, digest: ContentHash, floor: UInt64? = nil, records: UInt64, parts: [Part]
+    content: ContentHash, digest: ContentHash, floor: UInt64? = nil, hasAllEntries: Bool? = nil,
+    records: UInt64,
+    parts: [Part]
   ) {
     self.zone = zone
     self.incarnation = incarnation
@@ -73,6 +77,7 @@ public struct SnapshotManifest: Hashable, Sendable {
     self.content = content
     self.digest = digest
     self.floor = floor
+    self.hasAllEntries = hasAllEntries ?? (floor == nil)
     self.records = records
     self.parts = parts
   }
@@ -83,6 +88,9 @@ public struct SnapshotManifest: Hashable, Sendable {
   /// How many bytes the content has.
   public var byteCount: UInt64 { parts.reduce(0) { $0 + UInt64($1.byteCount) } }
 
+  /// The greatest offset of one that does not have all entries.
+  package static let offsetMax: UInt64 = 1 << 48
+
   /// The most bytes of a manifest.
   package static let bytesMax = 512 + Limits.snapshotPartsMax * (10 + ContentHash.byteCount)
 
@@ -91,7 +99,7 @@ public struct SnapshotManifest: Hashable, Sendable {
     precondition(offset > 0, "offsets count from 1")
     var writer = ByteWriter()
     writer.append(magic: FrameKind.snapshot.magic)
-    writer.append(floor == nil ? Self.version : Self.versionWithFloor)
+    writer.append(floor == nil ? 1 : hasAllEntries ? 2 : 3)
     writer.append(0)
     writer.append(name: zone.name)
     writer.append(bigEndian: incarnation.rawValue)
@@ -114,8 +122,9 @@ public struct SnapshotManifest: Hashable, Sendable {
   /// - Throws: ``FormatError`` with `damaged` if the checksum does not match, `newerFormat` for a later version, `invalid`
   ///   or `limitExceeded` for what no program writes.
   public static func read(_ bytes: RawSpan) throws(FormatError) -> SnapshotManifest {
-    var reader = try Framing.open(bytes, .snapshot, versions: version...versionWithFloor, "snapshot")
-    let hasFloor = bytes.unsafeLoad(fromByteOffset: 4, as: UInt8.self) == versionWithFloor
+    var reader = try Framing.open(bytes, .snapshot, versions: 1...3, "snapshot")
+    var start = ByteReader(bytes, at: 4)
+    let version = try start.readUInt8("snapshot.version")
     let name = Name(try reader.readString("snapshot.zone", bytesMin: 1, bytesMax: Limits.nameBytesMax))
     let incarnation = try IncarnationID.read(from: &reader, "snapshot.incarnation")
     let offset = try reader.readOffset("snapshot.offset")
@@ -123,7 +132,12 @@ public struct SnapshotManifest: Hashable, Sendable {
     let chain = try ContentHash.read(from: &reader, "snapshot.chain")
     let content = try ContentHash.read(from: &reader, "snapshot.content")
     let digest = try ContentHash.read(from: &reader, "snapshot.digest")
-    let floor = hasFloor ? try reader.readVarint("snapshot.floor", in: 1...offset) : nil
+    let floor = version > 1 ? try reader.readVarint("snapshot.floor", in: 1...offset) : nil
+    // Where all entries are there, their bytes bound it.
+    guard version < 3 || offset <= offsetMax else {
+      throw FormatError(
+        .limitExceeded, at: 0, in: "snapshot.offset", expected: "at most \(offsetMax)", found: "\(offset)")
+    }
     let records = try reader.readVarint("snapshot.records")
     let count = try reader.readVarint("snapshot.parts", in: 1...UInt64(Limits.snapshotPartsMax))
     let sizes = 1...UInt64(Limits.snapshotPartBytesMax)
@@ -138,12 +152,13 @@ public struct SnapshotManifest: Hashable, Sendable {
     try reader.finish("snapshot")
     return SnapshotManifest(
       zone: ZoneID(name: name), incarnation: incarnation, offset: offset, hash: hash,
-      chain: LogChain(hash: chain), content: content, digest: digest, floor: floor, records: records,
-      parts: parts)
+      chain: LogChain(hash: chain), content: content, digest: digest, floor: floor,
+      hasAllEntries: version < 3,
+      records: records, parts: parts)
   }
 
-  private static let version: UInt8 = 1
-  private static let versionWithFloor: UInt8 = 2
+  /// Up to which offset the content has only the entries that something names; 0 if it has all.
+  package var foldedThrough: UInt64 { hasAllEntries ? 0 : floor ?? 0 }
 }
 
 extension SnapshotManifest.Part {

@@ -11,7 +11,7 @@ struct TrimCommand: ReplayCommand {
       Without --write it only says what would go, and why no more does.
 
       Stores put snapshots of their zones at a remote as its logs grow. A log is trimmed up to the snapshot before its newest \
-      one, and begins with that. Both are read whole first, and compared with the log. Entries stay that are younger than --older-than by their receive times, and those \
+      one, and begins with that; up to the newest one, if the records were compacted since the one before. Both are read whole first, and compared with the log. Entries stay that are younger than --older-than by their receive times, and those \
       that a writer who was there since has not seen. A store that has not read up to where the log then begins starts with a \
       snapshot when it syncs next: it keeps what it has not sent, and loses nothing. Who has the history in a store keeps it; \
       the remote does not have it any more.
@@ -73,7 +73,7 @@ struct TrimCommand: ReplayCommand {
     let policy = LogFloorChoice(
       now: UInt64(max(0, SystemEnvironment.wallMilliseconds())), olderThanMilliseconds: olderThan * 86_400_000
     )
-    let logs = try await trim.plan(audit, listed, policy)
+    let logs = trim.plan(audit, listed, policy)
     progress.end()
     if write {
       var done: UInt64 = 0

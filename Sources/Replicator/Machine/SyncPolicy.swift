@@ -31,7 +31,8 @@ public struct SyncPolicy: Hashable, Sendable {
   public var assetRetryMillisecondsMax: Int64 = 3_600_000
 
   /// A zone gets a snapshot at its remote once its log has so many bytes of transactions after the last one, and as many as
-  /// that has: new stores begin with it. A store makes it after a round in which it has sent something.
+  /// that has: new stores begin with it. A store makes it after a round in which it has sent something. Where records were
+  /// compacted since the last one, what counts are the bytes since the last one before which they were.
   public var snapshotBytesMin: UInt64 = 4 << 20
 
   /// How old the entries of a zone's log at the remote must be to go, for which its snapshots stand; nil to keep all. After a

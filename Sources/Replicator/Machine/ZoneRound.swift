@@ -42,6 +42,8 @@ struct ZoneRound: Sendable {
   private let policy: SyncPolicy
   /// How many bytes of transactions were sent, unpacked.
   private var sentBytes: UInt64 = 0
+  /// How many bytes a snapshot stands for since a floor has taken effect in this round; 0 if none has.
+  private var floorDueBytes: UInt64 = 0
 
   /// - Parameters:
   ///   - isLogUnchanged: whether the log is not read.
@@ -248,6 +250,7 @@ struct ZoneRound: Sendable {
     var pass = pass
     if let moved = folded.token { pass.token = moved }
     pass.segmentsLeft -= 1
+    floorDueBytes = max(floorDueBytes, folded.snapshotDueBytes)
     report.rejectedSegments += folded.rejected
     guard folded.rejected > 0 else {
       report.sent += Int(segment.header.transactionCount)
@@ -273,14 +276,15 @@ struct ZoneRound: Sendable {
     return findAssets(pass.token.incarnation)
   }
 
-  /// Whether the log has grown by so much that a snapshot serves new stores. Who writes makes it.
+  /// Whether the log has grown by so much that a snapshot serves new stores, or a floor has taken effect that the last one
+  /// lacks. Who writes makes it.
   private var isSnapshotDue: Bool {
     guard steps == .all, parked == nil, held == nil else { return false }
     // Those that it had went with the log.
     if hasReopened { return true }
     guard report.sentSegments > 0 else { return false }
-    let bytes = state.logBytes &+ sentBytes &+ UInt64(report.bytesReceived)
-    return bytes >= max(policy.snapshotBytesMin, state.snapshotBytes)
+    let bytes = state.snapshotDueBytes &+ sentBytes &+ UInt64(report.bytesReceived)
+    return max(bytes, floorDueBytes) >= max(policy.snapshotBytesMin, state.snapshotBytes)
   }
 
   // MARK: The end

@@ -79,7 +79,7 @@ extension EffectRunner {
       try await store.withSnapshot(of: zone) { manifest in
         let snapshot = RemoteSnapshot(of: zone, incarnation, at: manifest.offset, by: maker)
         try await put(manifest, snapshot) { try await remote.finishSnapshot(manifest, of: snapshot) }
-        try await store.noteSnapshot(of: zone, at: manifest.offset, byteCount: manifest.byteCount)
+        try await store.noteSnapshot(manifest, of: zone)
       }
       return true
     } catch {
@@ -98,9 +98,7 @@ extension EffectRunner {
       guard let manifest = try await remote.snapshotManifest(of: snapshot),
         try store.knows(manifest, of: zone)
       else { continue }
-      let left = try await store.noteSnapshot(
-        of: zone, at: manifest.offset, byteCount: manifest.byteCount)
-      return left >= manifest.byteCount
+      return try await store.noteSnapshot(manifest, of: zone) >= manifest.byteCount
     }
     return true
   }
@@ -144,7 +142,9 @@ extension EffectRunner {
     let wall = UInt64(max(0, store.wallMilliseconds()))
     let now = min(wall, log.received.lazy.compactMap(\.self).max() ?? 0)
     let choice = LogFloorChoice(now: now, olderThanMilliseconds: olderThanMilliseconds)
-    let last = choice.lastOffset(among: known.map(\.name.offset), of: log).offset
+    let last = choice.lastOffset(
+      among: known.map { ($0.name.offset, $0.manifest.floor) }, of: log
+    ).offset
     guard last > 1, try await isWhole(known[0]) else { return nil }
     if let found = known.first(where: { $0.name.offset <= last }),
       try await hasEntry(before: found.name.offset, in: zone)
@@ -152,7 +152,7 @@ extension EffectRunner {
       return try await isWhole(found) ? try await remote.trim(to: found.name, found.manifest) : nil
     }
     // It is much work: as much must go as stays.
-    let (end, kept) = (UInt64(log.received.count), UInt64(log.received.count) - last)
+    let (end, kept) = (log.end, log.end - last)
     guard end > 2 * kept, try await hasEntry(before: end - 2 * kept + 1, in: zone) else { return nil }
     return try await makeFloor(of: zone, incarnation, at: last)
   }

@@ -14,9 +14,17 @@ struct LogParting {
   func located(_ error: RemoteError, in zone: ZoneID, _ incarnation: IncarnationID) async -> RemoteError {
     guard error.code == .wentBack, let known = error.offset, known > 1 else { return error }
     var (alike, other): (UInt64, UInt64) = (0, known)
+    // Of what is before the snapshot with which its records begin, a store may not know all.
+    let begin = (try? store.origin(of: zone))?.offset ?? 0
+    if begin > 0, begin < known, let isAlike = await isAlike(at: begin, in: zone, incarnation) {
+      if isAlike { alike = begin } else { other = begin }
+    }
     while other - alike > 1 {
       let middle = alike + (other - alike) / 2
-      guard let isAlike = await isAlike(at: middle, in: zone, incarnation) else { return error }
+      guard let isAlike = await isAlike(at: middle, in: zone, incarnation) else {
+        if other == begin { break }
+        return error
+      }
       if isAlike { alike = middle } else { other = middle }
     }
     guard other < known else { return error }

@@ -114,6 +114,7 @@ public struct RemoteLogConformance: Sendable {
   public static let checks: [Check] =
     RemoteZoneChecks.all + RemoteAppendChecks.all + RemoteFetchChecks.all + RemoteDeletionChecks.all
     + RemoteReopeningChecks.all + RemotePurgeChecks.all + RemoteAssetChecks.all + RemoteSnapshotChecks.all
+    + RemoteTrimChecks.all
     + RemoteHintChecks.all
 
   /// What must hold where entries of a log are damaged or missing, or were given up. They run in a suite made

@@ -84,12 +84,13 @@ enum RemoteSnapshotChecks {
 }
 
 /// A snapshot of any bytes: a remote does not read them.
-private struct TrialSnapshot {
+struct TrialSnapshot {
   let name: RemoteSnapshot
   let manifest: SnapshotManifest
   let parts: [[UInt8]]
 
-  init(of incarnation: IncarnationID, at offset: UInt64, by maker: UInt64) {
+  /// - Parameter token: the place of the log that it is of; nil for none that is there.
+  init(of incarnation: IncarnationID, at offset: UInt64, by maker: UInt64, _ token: ChangeToken? = nil) {
     name = RemoteSnapshot(
       of: RemoteTrial.zone, incarnation, at: offset, by: ReplicaID(rawValue: UInt128(maker)))
     var described: [SnapshotManifest.Part] = []
@@ -104,25 +105,25 @@ private struct TrialSnapshot {
     let first = parts[0]
     let hash = ContentHash(of: first.span.bytes)
     manifest = SnapshotManifest(
-      zone: RemoteTrial.zone, incarnation: incarnation, offset: offset, hash: hash,
-      chain: LogChain(hash: hash), content: hash, digest: hash, records: 2, parts: described)
+      zone: RemoteTrial.zone, incarnation: incarnation, offset: offset, hash: token?.hash ?? hash,
+      chain: token?.chain ?? LogChain(hash: hash), content: hash, digest: hash, records: 2, parts: described)
   }
 }
 
 extension RemoteTrial {
-  fileprivate func snapshots(_ incarnation: IncarnationID, door: Int = 0) async throws -> [RemoteSnapshot]? {
+  func snapshots(_ incarnation: IncarnationID, door: Int = 0) async throws -> [RemoteSnapshot]? {
     try await retrying { try await doors[door].snapshots(of: Self.zone, incarnation) }
   }
 
-  fileprivate func put(_ index: Int, of made: TrialSnapshot, door: Int = 0) async throws {
+  func put(_ index: Int, of made: TrialSnapshot, door: Int = 0) async throws {
     try await retrying { try await doors[door].putSnapshotPart(made.parts[index], at: index, of: made.name) }
   }
 
-  fileprivate func finish(_ made: TrialSnapshot, door: Int = 0) async throws {
+  func finish(_ made: TrialSnapshot, door: Int = 0) async throws {
     try await retrying { try await doors[door].finishSnapshot(made.manifest, of: made.name) }
   }
 
-  fileprivate func expectWhole(_ made: TrialSnapshot, door: Int) async throws {
+  func expectWhole(_ made: TrialSnapshot, door: Int) async throws {
     let manifest = try await retrying { try await doors[door].snapshotManifest(of: made.name) }
     try expect(manifest, made.manifest, "the manifest")
     for index in made.parts.indices {

@@ -146,97 +146,129 @@ extension Case {
     Case(title: "bytes at rest of 10⁴ records after 10⁶ edits, compacted") { place, sizes in
       let dataset = Dataset(records: sizes.count(10_000))
       let changes = dataset.changes(sizes.count(1_000_000), seed: 8)
-      let zone = CompactedZone(place.path + "/records")
-      var values = (0..<dataset.names.count).map { dataset.values(of: $0) }
-      for change in changes { values[change.record][change.field] = change.value }
-      let own = values.enumerated().reduce(0) { $0 + PlainTables.bytes(dataset.names[$1.offset], $1.element) }
-      return [
-        zone.comparison(
-          "bytes at rest of 10⁴ records after 10⁶ edits, compacted", own: own, atMost: 1.3, unit: "a record",
-          count: dataset.names.count
-        ) { store in
-          for start in stride(from: 0, to: dataset.ids.count, by: 500) {
-            try store.writeBlockingThisThread { tx in
-              for record in start..<min(start + 500, dataset.ids.count) {
-                try tx.create(dataset.ids[record], type: Dataset.type)
-                for (field, value) in dataset.values(of: record).enumerated() {
-                  try tx.set(Dataset.fields[field], of: dataset.ids[record], to: .string(value))
-                }
-              }
-            }
-          }
-          for start in stride(from: 0, to: changes.count, by: 100) {
-            try store.writeBlockingThisThread { tx in
-              for change in changes[start..<min(start + 100, changes.count)] {
-                try tx.set(
-                  Dataset.fields[change.field], of: dataset.ids[change.record], to: .string(change.value))
+      let first = (0..<dataset.names.count).map { dataset.values(of: $0) }
+      var last = first
+      for change in changes { last[change.record][change.field] = change.value }
+      @Sendable func create(_ values: [[String]], in store: LocalStore) throws {
+        for start in stride(from: 0, to: dataset.ids.count, by: 500) {
+          try store.writeBlockingThisThread { tx in
+            for record in start..<min(start + 500, dataset.ids.count) {
+              try tx.create(dataset.ids[record], type: Dataset.type)
+              for (field, value) in values[record].enumerated() {
+                try tx.set(Dataset.fields[field], of: dataset.ids[record], to: .string(value))
               }
             }
           }
         }
-      ]
+      }
+      let shown = last
+      return CompactedZone(place.path + "/records").comparisons(
+        "bytes at rest of 10⁴ records after 10⁶ edits, compacted", atMost: 1.3, unit: "a record",
+        count: dataset.names.count, fresh: { try create(shown, in: $0) }
+      ) { store in
+        try create(first, in: store)
+        for start in stride(from: 0, to: changes.count, by: 100) {
+          try store.writeBlockingThisThread { tx in
+            for change in changes[start..<min(start + 100, changes.count)] {
+              try tx.set(
+                Dataset.fields[change.field], of: dataset.ids[change.record], to: .string(change.value))
+            }
+          }
+        }
+      }
     }
   }
 
   static var compactedText: Case {
     Case(title: "bytes at rest of a text after 260,000 edits, compacted") { place, sizes in
       let edits = edits(sizes.count(260_000))
-      let zone = CompactedZone(place.path + "/text")
+      let record = RecordID(zone: Dataset.zone, name: "text")
       let characters = edits.reduce(0) { $0 + ($1.removes ? -1 : 1) }
-      return [
-        zone.comparison(
-          "bytes at rest of a text after 260,000 edits, compacted", own: characters, atMost: 2,
-          unit: "a character", count: characters
-        ) { store in
-          let record = RecordID(zone: Dataset.zone, name: "text")
+      return CompactedZone(place.path + "/text").comparisons(
+        "bytes at rest of a text after 260,000 edits, compacted", atMost: 2, unit: "a character",
+        count: characters,
+        fresh: { store in
+          var text: [String] = []
+          for edit in edits {
+            if edit.removes { text.remove(at: edit.place) } else { text.insert(edit.letter, at: edit.place) }
+          }
           try store.writeBlockingThisThread { tx in try tx.create(record, type: "text") }
-          for start in stride(from: 0, to: edits.count, by: 100) {
+          for start in stride(from: 0, to: text.count, by: 1000) {
+            let letters = text[start..<min(text.count, start + 1000)].joined()
             try store.writeBlockingThisThread { tx in
-              for edit in edits[start..<min(edits.count, start + 100)] {
-                if edit.removes {
-                  try tx.removeText(edit.place..<edit.place + 1, from: "body", of: record)
-                } else {
-                  try tx.insertText(edit.letter, at: edit.place, in: "body", of: record)
-                }
+              try tx.insertText(letters, at: start, in: "body", of: record)
+            }
+          }
+        }
+      ) { store in
+        try store.writeBlockingThisThread { tx in try tx.create(record, type: "text") }
+        for start in stride(from: 0, to: edits.count, by: 100) {
+          try store.writeBlockingThisThread { tx in
+            for edit in edits[start..<min(edits.count, start + 100)] {
+              if edit.removes {
+                try tx.removeText(edit.place..<edit.place + 1, from: "body", of: record)
+              } else {
+                try tx.insertText(edit.letter, at: edit.place, in: "body", of: record)
               }
             }
           }
         }
-      ]
+      }
     }
   }
 }
 
-/// Writes a zone, syncs it with a folder, compacts it and retires its history.
+/// Writes a zone, syncs it with a folder, compacts it everywhere, retires its history and trims its log; and makes a store and
+/// a folder of what it shows then.
 private struct CompactedZone {
   private let directory: String
 
   init(_ directory: String) { self.directory = directory }
 
-  /// - Parameter own: the bytes of what the zone shows alone.
-  func comparison(
-    _ title: String, own: Int, atMost ratio: Double, unit: String, count: Int,
+  /// Compares the store and the remote, both of one run, with fresh ones.
+  func comparisons(
+    _ title: String, atMost ratio: Double, unit: String, count: Int,
+    fresh: @escaping @Sendable (LocalStore) throws -> Void,
     _ write: @escaping @Sendable (LocalStore) throws -> Void
-  ) -> Comparison {
-    let sizes = Sizes()
-    func participant(_ name: Participant.Name, _ bytes: @escaping () -> Int) -> Participant {
-      Participant(name: name, prepare: {}, turn: {}, bytes: bytes, finish: { [:] })
+  ) -> [Comparison] {
+    let (compacted, made) = (Sizes(), Sizes())
+    let place = directory
+    func participants(_ size: KeyPath<Sizes, Int>) -> [Participant] {
+      [
+        Participant(
+          name: .tributary, prepare: {},
+          turn: {
+            try await compacted.measure(place + "/compacted") { try await run($0, compacts: true, write) }
+          },
+          bytes: { compacted[keyPath: size] }, finish: { [:] }),
+        Participant(
+          name: .other, prepare: {},
+          turn: { try await made.measure(place + "/fresh") { try await run($0, compacts: false, fresh) } },
+          bytes: { made[keyPath: size] }, finish: { [:] }),
+      ]
     }
-    let ours = Participant(
-      name: .tributary, prepare: {},
-      turn: { sizes.store = try await run(write) },
-      bytes: { sizes.store }, finish: { [:] })
-    return Comparison(
-      title: title + ": the store", measure: .bytes, unit: unit,
-      aims: [Comparison.Aim(than: .other, ratio: ratio)], otherwise: "only what the zone shows", count: count,
-      participants: [ours, participant(.other) { own }])
+    return [("the store", \Sizes.store), ("the remote", \Sizes.remote)].map { name, size in
+      Comparison(
+        title: "\(title): \(name)", measure: .bytes, unit: unit,
+        aims: [Comparison.Aim(than: .other, ratio: ratio)], otherwise: "made fresh with the same records",
+        count: count, participants: participants(size))
+    }
   }
 
   private final class Sizes {
-    var store = 0
+    var (store, remote) = (0, 0)
+
+    /// Measures once.
+    func measure(_ directory: String, _ run: (String) async throws -> (store: Int, remote: Int)) async throws
+    {
+      if store == 0 { (store, remote) = try await run(directory) }
+    }
   }
 
-  private func run(_ write: (LocalStore) throws -> Void) async throws -> Int {
+  /// - Returns: the bytes of the store's tables, and of the remote's files.
+  private func run(
+    _ directory: String, compacts: Bool, _ write: (LocalStore) throws -> Void
+  ) async throws -> (store: Int, remote: Int) {
     try? FileManager.default.removeItem(atPath: directory)
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     let store = try LocalStore(directory: directory + "/store", durability: .consistent)
@@ -246,15 +278,31 @@ private struct CompactedZone {
       try tx.attachZone(Dataset.zone)
     }
     try write(store)
-    func sync() async throws { _ = try await LogReplicator(store: store, remote: remote).syncOnce() }
+    var configuration = ReplicatorConfiguration()
+    // A small run trims too.
+    if compacts { configuration.policy.snapshotBytesMin = 1 << 16 }
+    configuration.policy.trimMilliseconds = 0
+    func sync() async throws {
+      _ = try await LogReplicator(store: store, remote: remote, configuration: configuration).syncOnce()
+    }
     try await sync()
-    try await store.compact(
-      Dataset.zone, keeping: CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0))
-    try await sync()
+    if compacts {
+      try await store.compact(
+        Dataset.zone, keeping: CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0))
+      try await sync()
+    }
     try await store.retireHistory(of: Dataset.zone)
     _ = try await store.reclaim()
     let tables = try store.information().tables.filter { $0.name != "names" }.reduce(0) { $0 + $1.bytes }
     store.close()
-    return tables
+    return (tables, try Self.bytes(below: directory + "/remote"))
+  }
+
+  private static func bytes(below directory: String) throws -> Int {
+    try FileManager.default.subpathsOfDirectory(atPath: directory).reduce(0) { sum, path in
+      let attributes = try FileManager.default.attributesOfItem(atPath: "\(directory)/\(path)")
+      return attributes[.type] as? FileAttributeType == .typeRegular
+        ? sum + (attributes[.size] as? Int ?? 0) : sum
+    }
   }
 }

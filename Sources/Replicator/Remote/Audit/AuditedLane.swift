@@ -25,6 +25,8 @@ struct AuditedLane: Sendable {
   private(set) var lineage = 0
   /// Each base, with the first sequence that has it.
   private var bases: [(first: UInt64, base: UInt64)] = []
+  /// The offsets of its segments, by their last sequences: ascending.
+  private var places: [(last: UInt64, offset: UInt64)] = []
   /// The hashes of the segments that share no sequence with another, by their last sequence.
   private var hashes: [UInt64: ContentHash] = [:]
   /// The first bytes of its transactions' hashes, of runs of sequences: ascending.
@@ -49,6 +51,7 @@ struct AuditedLane: Sendable {
     for segment in summary.segments where segment.last > before {
       if segment.first == before + 1 { hashes[segment.last] = segment.hash }
       (before, lastOffset) = (segment.last, segment.offset)
+      places.append((segment.last, segment.offset))
     }
   }
 
@@ -60,6 +63,16 @@ struct AuditedLane: Sendable {
       if bases[middle].first <= sequence { low = middle + 1 } else { high = middle }
     }
     return low == 0 ? 0 : bases[low - 1].base
+  }
+
+  /// The offset at which a sequence has its place; 0 if it has none.
+  func offset(of sequence: UInt64) -> UInt64 {
+    var (low, high) = (0, places.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if places[middle].last < sequence { low = middle + 1 } else { high = middle }
+    }
+    return low < places.count ? places[low].offset : 0
   }
 
   /// The hash of the segment that ends at a sequence; nil if other segments have some of its sequences.
@@ -87,6 +100,7 @@ struct AuditedLane: Sendable {
       contents.append((addition.firstNew, addition.contents))
     }
     (last, lastOffset) = (header.sequences.upperBound, offset)
+    places.append((last, offset))
     bases += addition.bases
     lineage = max(lineage, addition.lineage)
   }

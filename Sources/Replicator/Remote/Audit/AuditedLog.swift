@@ -41,14 +41,17 @@ package struct AuditedLog: Sendable {
   package internal(set) var consequences: [AuditProblem] = []
   /// How many objects of a purged log were not removed yet.
   package internal(set) var leftOfPurge: UInt64 = 0
-  /// The hash of the entry at each offset, from 1; nil if it cannot be read.
+  /// How many entries come first for which the snapshot stands and of which it does not have all.
+  private(set) var skipped: UInt64 = 0
+  /// The last offset of which something is known.
+  var end: UInt64 { skipped + UInt64(hashes.count) }
+  /// The hash of each entry behind ``skipped``; nil if it cannot be read.
   var hashes: [ContentHash?] = []
-  /// The log's chain at each offset, from 1, as the remote states it, else as it follows; nil if neither is
-  /// known.
+  /// The log's chain at each of these, as the remote states it, else as it follows; nil if neither is known.
   var chains: [LogChain?] = []
-  /// For each offset, from 1, the last one up to it at which the remote states a chain; 0 if there is none.
+  /// For each of these, the last offset up to it at which the remote states a chain; 0 if there is none.
   private var statedOffsets: [UInt64] = []
-  /// When the entry at each offset came, from 1, in milliseconds since 1970; nil if it does not say so.
+  /// When each of these came, in milliseconds since 1970; nil if it does not say so.
   var received: [UInt64?] = []
   /// Assets that no segment names, in the order of their hashes: uploads whose segments are still to come, or
   /// never came. Of a deleted log, all that were left.
@@ -63,7 +66,7 @@ package struct AuditedLog: Sendable {
   ///   - stated: what the remote states.
   /// - Returns: whether the entry continues the log, as far as that can be known.
   mutating func addLink(_ statement: ContentHash?, _ stated: LogChain?) -> Bool {
-    let offset = UInt64(chains.count) + 1
+    let offset = skipped + UInt64(chains.count) + 1
     var link = statement.map {
       ChainLink($0, at: offset, stated: stated, after: chains.last ?? .start(of: incarnation))
     }
@@ -76,26 +79,43 @@ package struct AuditedLog: Sendable {
 
   /// Adds the entries for which a snapshot stands. The assets that they name are not known.
   mutating func begin(with head: SnapshotHead) {
+    skipped = head.foldedThrough
     received += head.received
     for (index, link) in head.links.enumerated() {
       hashes.append(link.hash)
       chains.append(link.chain)
-      statedOffsets.append(link.isStated ? UInt64(index) + 1 : statedOffsets.last ?? 0)
+      statedOffsets.append(link.isStated ? skipped + UInt64(index) + 1 : statedOffsets.last ?? 0)
     }
     isReadable = false
   }
 
   /// Whether the entry at an offset, or one before it since the remote last stated a chain, was given up: then the
   /// chain there is not known to all writers.
-  func isGivenUp(before offset: UInt64) -> Bool {
-    guard let tombstone = tombstones.last(where: { $0.offset <= offset }) else { return false }
-    return tombstone.offset >= statedOffsets[Int(offset) - 1]
+  ///
+  /// - Parameters:
+  ///   - offset: behind ``skipped``.
+  ///   - floor: what is at or below counts as not given up.
+  func isGivenUp(before offset: UInt64, floor: UInt64) -> Bool {
+    guard let tombstone = tombstones.last(where: { $0.offset <= offset }), tombstone.offset > floor else {
+      return false
+    }
+    return tombstone.offset >= statedOffsets[Int(offset - skipped) - 1]
+  }
+
+  /// The hash of the entry at an offset; nil if it is not known.
+  func hash(at offset: UInt64) -> ContentHash? {
+    offset > skipped && offset <= end ? hashes[Int(offset - skipped) - 1] : nil
+  }
+
+  /// The log's chain at an offset; nil if it is not known.
+  func chain(at offset: UInt64) -> LogChain? {
+    offset > skipped && offset <= end ? chains[Int(offset - skipped) - 1] : nil
   }
 
   /// What decides which of its entries may go.
   var outline: LogOutline {
     LogOutline(
-      received: received,
+      skipped: skipped, received: received,
       writers: writers.map {
         LogOutline.Writer(replica: $0.replica, lastOffset: $0.lastOffset, base: $0.base)
       })

@@ -13,11 +13,14 @@ struct LaneRules {
   }
 
   private var lanes: [LaneID: AuditedLane] = [:]
+  /// The floor that counts: nothing at or below it is looked at one by one.
+  private var floor: UInt64 = 0
 
   init() {}
 
   /// The rules after what a snapshot has.
   init(after head: SnapshotHead) {
+    floor = head.floor
     for lane in head.laneSummaries {
       lanes[LaneID(replica: lane.replica, epoch: lane.epoch)] = AuditedLane(lane)
     }
@@ -57,6 +60,7 @@ struct LaneRules {
       ?? problemOfLineage(header, transactions, lane, log, &addition)
     guard let message else {
       lane.append(header, at: offset, addition)
+      countFloors(of: transactions, lane)
       return nil
     }
     guard log.unreadable.isEmpty else {
@@ -71,11 +75,10 @@ struct LaneRules {
     guard header.base > 0 else { return nil }
     guard header.base < offset else { return "its base \(header.base) is not before it" }
     // The hash of an entry that cannot be read, or was given up, is unknown. So is that of an offset which
-    // a remote has skipped.
-    guard header.base <= UInt64(log.hashes.count),
-      let found = header.version == 1
-        ? log.hashes[Int(header.base) - 1] : log.chains[Int(header.base) - 1]?.hash,
-      found != header.baseProof, !log.isGivenUp(before: header.base)
+    // a remote has skipped. At or below the floor, any log counts as the one that was seen.
+    guard header.base > floor,
+      let found = header.version == 1 ? log.hash(at: header.base) : log.chain(at: header.base)?.hash,
+      found != header.baseProof, !log.isGivenUp(before: header.base, floor: floor)
     else { return nil }
     return "its writer had seen another log up to its base \(header.base)"
   }
@@ -94,7 +97,9 @@ struct LaneRules {
         + (isGivenUp ? ": an entry in between was given up" : "")
     }
     // Known only if the segment before shares no sequence with another.
-    guard first > 1, let before = lane.hash(endingAt: first - 1), before != header.previousHash else {
+    guard first > 1, lane.offset(of: first - 1) > floor, let before = lane.hash(endingAt: first - 1),
+      before != header.previousHash
+    else {
       return nil
     }
     return "it does not name its writer's segment before it"
@@ -113,6 +118,7 @@ struct LaneRules {
       let content = Self.content(of: bytes)
       guard found.sequence > lane.last else {
         // A transaction that the log has twice adds nothing.
+        if lane.offset(of: found.sequence) <= floor { continue }
         if lane.content(of: found.sequence).map({ $0 == content }) ?? true { continue }
         return "its transaction \(found.sequence) has other bytes than the log has before it"
       }
@@ -121,7 +127,7 @@ struct LaneRules {
       var base = found.base.map { $0.incarnation == header.incarnation ? $0.offset : 0 } ?? 0
       if let limit = header.limit {
         let parent = found.parent.flatMap { lanes[LaneID(replica: $0.replica, epoch: $0.epoch)] }
-        let inherited = max(before, parent?.base(through: found.parent?.sequence ?? 0) ?? 0)
+        let inherited = max(before, parent.map { seen(by: found.parent?.sequence ?? 0, of: $0) } ?? 0)
         base = min(base, max(limit, inherited))
       }
       if base < before {
@@ -148,9 +154,20 @@ struct LaneRules {
       return log.unreadable.isEmpty ? "it names \(parent) as its parent, which is not before it" : nil
     }
     addition.lineage = known.lineage + 1
-    let seen = known.base(through: parent.sequence)
+    let seen = seen(by: parent.sequence, of: known)
     if base < seen { return "it had seen offset \(base), and its parent \(seen)" }
     return addition.lineage > Limits.lineageMax ? "it continues more than \(Limits.lineageMax) lanes" : nil
+  }
+
+  /// Up to where a parent had seen the log. One at or below the floor counts as having seen nothing.
+  private func seen(by sequence: UInt64, of lane: AuditedLane) -> UInt64 {
+    lane.offset(of: sequence) > floor ? lane.base(through: sequence) : 0
+  }
+
+  /// Lets the floors count that a segment names, as readers do.
+  private mutating func countFloors(of transactions: [[UInt8]], _ lane: AuditedLane) {
+    for (sequence, named) in (try? SegmentCut.floors(namedBy: transactions)) ?? []
+    where named > floor && named <= lane.base(through: sequence) { floor = named }
   }
 
   /// The first bytes of a transaction's hash: enough to distinguish branches of a lane.

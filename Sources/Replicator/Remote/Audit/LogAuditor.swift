@@ -97,7 +97,7 @@ struct LogAuditor {
       .sorted { $0.offset < $1.offset }
     for snapshot in snapshots where snapshot.offset >= log.first {
       guard let (manifest, head) = try await reader.head(of: snapshot),
-        floor.map({ head.hash(at: $0.offset) == $0.hash }) ?? true
+        floor.flatMap({ floor in head.hash(at: floor.offset).map { $0 == floor.hash } }) ?? true
       else { continue }
       if snapshot.offset != log.first {
         problems.append(

@@ -234,9 +234,9 @@ package struct RemoteRepair: Sendable {
     let givenUp = Set(log.tombstones.map(\.offset))
     return try store.read { transaction in
       var differing: [(offset: UInt64, outcome: Outcome)] = []
-      for (index, found) in log.hashes.enumerated() where UInt64(index) < last {
-        let offset = UInt64(index) + 1
-        guard let found,
+      for (index, found) in log.hashes.enumerated() {
+        let offset = log.skipped + UInt64(index) + 1
+        guard offset <= last, let found,
           let known = try transaction.segmentHash(at: offset, of: log.zone, log.incarnation), known != found
         else { continue }
         differing.append((offset, givenUp.contains(offset) ? .givenUp : .replaced))

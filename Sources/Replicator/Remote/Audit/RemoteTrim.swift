@@ -27,7 +27,7 @@ package struct RemoteTrim: Sendable {
     package var limit: Limit?
     fileprivate var newFloor: LogFloor?
     fileprivate var entries: [ObjectName] = []
-    fileprivate var snapshots: [RemoteSnapshot] = []
+    fileprivate var snapshots: [ObjectName] = []
   }
 
   private let remote: any LogOfObjects
@@ -41,24 +41,19 @@ package struct RemoteTrim: Sendable {
   ///   - objects: what was listed before.
   package func plan(
     _ audit: RemoteAudit, _ objects: [ObjectEntry], _ policy: LogFloorChoice
-  ) async throws(RemoteError) -> [Log] {
-    var logs: [Log] = []
-    for log in audit.logs where log.fate == nil {
-      logs.append(try await plan(log, objects, policy))
-    }
-    return logs
+  ) -> [Log] {
+    audit.logs.filter { $0.fate == nil }.map { plan($0, objects, policy) }
   }
 
-  private func plan(
-    _ log: AuditedLog, _ objects: [ObjectEntry], _ policy: LogFloorChoice
-  ) async throws(RemoteError) -> Log {
+  private func plan(_ log: AuditedLog, _ objects: [ObjectEntry], _ policy: LogFloorChoice) -> Log {
     var plan = Log(zone: log.zone, incarnation: log.incarnation, first: log.first, offset: log.first)
-    let isDamaged = !log.unreadable.isEmpty || UInt64(log.hashes.count) < log.first || !log.isBeginRead
+    let isDamaged = !log.unreadable.isEmpty || log.end < log.first || !log.isBeginRead
     let snapshots = isDamaged ? [] : snapshots(of: log)
     if isDamaged {
       plan.limit = .damage
     } else {
-      let (last, limit) = policy.lastOffset(among: snapshots.map(\.name.offset), of: log.outline)
+      let (last, limit) = policy.lastOffset(
+        among: snapshots.map { ($0.name.offset, $0.manifest.floor) }, of: log.outline)
       plan.limit = limit.map { .choice($0) }
       if let (snapshot, manifest) = snapshots.first(where: { $0.name.offset <= last }),
         limit != .snapshots, manifest.offset > log.first || log.isFloorLost
@@ -71,32 +66,30 @@ package struct RemoteTrim: Sendable {
     guard let newest = snapshots.first, newest.manifest.offset >= plan.offset,
       log.first > 1 || plan.newFloor != nil
     else { return plan }
-    // With what an earlier run could not remove.
+    // With what an earlier run could not remove, and what has no name any more.
     for object in objects {
-      guard let name = object.name, name.incarnation == log.incarnation,
-        let offset = name.offset ?? name.amendedOffset, offset < plan.offset
-      else { continue }
-      plan.entries.append(name)
+      guard let name = object.name, name.incarnation == log.incarnation else { continue }
+      if let offset = name.offset ?? name.amendedOffset, offset < plan.offset {
+        plan.entries.append(name)
+      } else if let snapshot = name.snapshot, snapshot.offset < plan.offset {
+        plan.snapshots.append(name)
+      } else {
+        continue
+      }
       plan.objects += 1
       plan.bytes += object.bytes ?? 0
     }
-    for snapshot in try await remote.snapshots(of: log.zone, log.incarnation) ?? [] {
-      guard snapshot.offset < plan.offset, let manifest = try await remote.snapshotManifest(of: snapshot)
-      else { continue }
-      plan.snapshots.append(snapshot)
-      plan.objects += UInt64(manifest.parts.count) + 1
-      plan.bytes += manifest.storedBytes
-    }
     plan.entries.sort { ($0.offset ?? .max, $0.description) < ($1.offset ?? .max, $1.description) }
+    // The manifest of each comes before its parts.
+    plan.snapshots.sort { $0.description > $1.description }
     return plan
   }
 
   /// The snapshots that are whole, and of this log; the newest first.
   private func snapshots(of log: AuditedLog) -> [(name: RemoteSnapshot, manifest: SnapshotManifest)] {
     let found = log.snapshots.filter { name, manifest in
-      name.offset >= log.first && name.offset <= UInt64(log.hashes.count)
-        && manifest.hash == log.hashes[Int(name.offset) - 1]
-        && manifest.chain == log.chains[Int(name.offset) - 1]
+      name.offset >= log.first && manifest.hash == log.hash(at: name.offset)
+        && manifest.chain == log.chain(at: name.offset)
     }
     return found.sorted { $0.name.offset > $1.name.offset }
   }
@@ -111,14 +104,8 @@ package struct RemoteTrim: Sendable {
     if let floor = log.newFloor {
       _ = try await remote.log.trimmer.raise(to: floor)
     }
-    // Nobody begins with these any more.
-    for snapshot in log.snapshots {
-      let parts = try await remote.snapshotManifest(of: snapshot)?.parts.count ?? 0
-      try await remote.removeSnapshot(snapshot, parts: parts)
-      for _ in 0...parts { try progress() }
-    }
-    // From the first on: an entry that is there has all that follow it.
-    for name in log.entries {
+    // Nobody begins with the snapshots any more. Of the entries the first go first: one that is there has all that follow it.
+    for name in log.snapshots + log.entries {
       try await store.delete(name)
       try progress()
     }

@@ -70,7 +70,7 @@ struct LogFloors: Sendable {
   }
 
   /// The number of the last floor; 0 if there is none.
-  private func last(of incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
+  func last(of incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
     do throws(RemoteError) {
       return try await objects.lastNumber { .floor($0, of: incarnation) }
     } catch {
@@ -80,7 +80,7 @@ struct LogFloors: Sendable {
     }
   }
 
-  private func read(_ number: UInt64, of incarnation: IncarnationID) async throws(RemoteError) -> LogFloor {
+  func read(_ number: UInt64, of incarnation: IncarnationID) async throws(RemoteError) -> LogFloor {
     let name = ObjectName.floor(number, of: incarnation)
     do throws(RemoteError) {
       guard let bytes = try await objects.get(name, bytesMax: LogFloor.bytesMax) else {

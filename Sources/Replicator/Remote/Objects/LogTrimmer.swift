@@ -34,6 +34,7 @@ struct LogTrimmer: Sendable {
     where old.offset < floor.offset {
       try await snapshots.remove(old)
     }
+    try await removeFormer(of: snapshot.zone, snapshot.incarnation)
     // From the first on: an entry that is there has all that follow it.
     var next = try await objects.firstEntry(of: snapshot.incarnation)
     while let offset = next, offset < floor.offset {
@@ -43,6 +44,28 @@ struct LogTrimmer: Sendable {
     }
     return floor.offset
   }
+
+  /// Removes the snapshots with which a log has begun before: the list of snapshots may not name them any more.
+  private func removeFormer(of zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    var left: [RemoteSnapshot] = []
+    var number = try await floors.last(of: incarnation)
+    while number > 1, left.count < Self.formerMax {
+      number -= 1
+      do throws(RemoteError) {
+        let former = try await floors.read(number, of: incarnation).snapshot(of: zone)
+        // Those before it went earlier.
+        guard try await snapshots.manifest(of: former) != nil else { break }
+        left.append(former)
+      } catch {
+        guard error.isAboutOneObject else { throw error }
+      }
+    }
+    // The first one first: so this continues where it is cut short.
+    for former in left.reversed() { try await snapshots.remove(former) }
+  }
+
+  /// So many are removed at once.
+  private static let formerMax = 16
 }
 
 extension LogFloor {

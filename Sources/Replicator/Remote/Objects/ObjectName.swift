@@ -182,19 +182,24 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
 
   /// Whether it is a part of a snapshot, names one, or says where the log begins.
   package var isOfSnapshot: Bool {
-    guard components.count == 5, components[0] == "logs", let incarnation else { return false }
-    if components[2] == Self.snapshotsPrefix {
-      guard let number = UInt64(last, radix: 16), number > 0 else { return false }
-      return self == .snapshotName(number, of: incarnation) || self == .floor(number, of: incarnation)
-    }
+    guard components.count == 5, components[2] == Self.snapshotsPrefix else { return snapshot != nil }
+    guard let incarnation, let number = UInt64(last, radix: 16), number > 0 else { return false }
+    return self == .snapshotName(number, of: incarnation) || self == .floor(number, of: incarnation)
+  }
+
+  /// The snapshot that it is a part of, or the manifest of; its zone has no name.
+  package var snapshot: RemoteSnapshot? {
     let prefix = "\(Self.snapshotsPrefix)-"
-    guard components[2].hasPrefix(prefix), let maker = ReplicaID(components[3]),
+    guard components.count == 5, let incarnation, components[2].hasPrefix(prefix),
+      let maker = ReplicaID(components[3]),
       let offset = UInt64(components[2].dropFirst(prefix.utf8.count), radix: 16), offset > 0
-    else { return false }
+    else { return nil }
     let snapshot = RemoteSnapshot(of: ZoneID(name: ""), incarnation, at: offset, by: maker)
-    if self == .snapshotManifest(of: snapshot) { return true }
-    guard last.utf8.count == Self.chunkDigits, let index = Int(last, radix: 16) else { return false }
-    return self == .snapshotPart(index, of: snapshot)
+    if self == .snapshotManifest(of: snapshot) { return snapshot }
+    guard last.utf8.count == Self.chunkDigits, let index = Int(last, radix: 16), index >= 0,
+      self == .snapshotPart(index, of: snapshot)
+    else { return nil }
+    return snapshot
   }
 
   /// Whether it is beside a log: a part of an asset or of a snapshot.

@@ -121,7 +121,7 @@ struct TrimmedRemote: AftermathEvent {
         let audit = try await RemoteAudit(of: remote, objects: objects)
         let trim = RemoteTrim(remote)
         let policy = LogFloorChoice(now: 0, olderThanMilliseconds: 0)
-        guard let log = try await trim.plan(audit, objects, policy).first(where: { $0.zone == zone }) else {
+        guard let log = trim.plan(audit, objects, policy).first(where: { $0.zone == zone }) else {
           throw SimulationFailure(.noSurprise, "the audit does not have \(zone)")
         }
         var left = end
