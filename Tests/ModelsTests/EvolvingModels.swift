@@ -29,10 +29,14 @@ private struct NewNote: Model {
 struct EvolvingModels {
   let directory = TemporaryDirectory()
 
+  private let clock = TickingClock()
+
   private func store(_ name: String, _ model: any Model.Type, schema: UInt64?) throws -> Store {
-    try Store(
+    var configuration = StoreConfiguration()
+    configuration.wallMilliseconds = { [clock] in clock.tick() }
+    return try Store(
       directory.path + "/" + name, .consistent, models: [model], zones: [.synced("z"), .local("own")],
-      schema: schema)
+      schema: schema, configuration: configuration)
   }
 
   private let remote = MemoryRemote(identity: RemoteID(rawValue: 5))

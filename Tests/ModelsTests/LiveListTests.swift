@@ -258,6 +258,7 @@ struct LiveListTests {
     for replicator in replicators.reversed() { _ = try await replicator.syncOnce() }
     var last: ListUpdate<Row<Job>>?
     repeat { last = try await updates.next() } while last?.rows.first?.rank != 2
-    #expect(last?.origins == .remote && last?.updated == [0])
+    // The round's own commits may have come at one time with it.
+    #expect(last?.origins.contains(.remote) == true && last?.updated == [0])
   }
 }

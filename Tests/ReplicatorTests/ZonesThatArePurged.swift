@@ -216,11 +216,10 @@ struct ZonesThatArePurged {
         try await devices[0].replicator(remote) { $0.policy.snapshotBytesMin = 1 }.syncOnce()
       }
       let objects = try await remote.objects.list()
-      let log = try #require(
-        try await RemoteTrim(remote).plan(
-          try await RemoteAudit(of: remote, objects: objects), objects,
-          LogFloorChoice(now: 0, olderThanMilliseconds: 0)
-        ).first)
+      let audit = try await RemoteAudit(of: remote, objects: objects)
+      let plan = try await RemoteTrim(remote).plan(
+        audit, objects, LogFloorChoice(now: 0, olderThanMilliseconds: 0))
+      let log = try #require(plan.first)
       #expect(log.offset > 1)
       try await RemoteTrim(remote).run(log)
       try await settle(devices, remote)

@@ -50,7 +50,9 @@ final class FoldPasses {
     (self.store, self.target) = (store, target)
     position = { try log.position(of: $0.replica, $0.epoch, $1, in: $0.zone) }
     for zone in try source.zonesWithFloors() {
-      guard let token = try source.zoneRowIfThere(zone)?.token, let state = try state(of: zone) else { continue }
+      guard let token = try source.zoneRowIfThere(zone)?.token, let state = try state(of: zone) else {
+        continue
+      }
       let row = try storage.stateRow(state)
       if row.foldedThrough != nil { continue }
       let floors = try source.logFloors(of: zone, token.incarnation, upTo: token.offset).filter(isChosen)
@@ -88,13 +90,15 @@ final class FoldPasses {
   ///
   /// - Parameter position: the entry that comes next, which is of no part so far.
   private func goOn(_ zone: ZoneNumber, _ pass: Pass, at position: Position) throws -> Bool {
-    guard !pass.isLast, let floor = pass.next, let state = try state(of: zone), let floors = floors[zone] else {
+    guard !pass.isLast, let floor = pass.next, let state = try state(of: zone), let floors = floors[zone]
+    else {
       return false
     }
     var pass = pass
     defer { passes[zone] = pass }
     let through = floor.place
-    guard let next = floors.next(after: floor), max(through - pass.after, next.place - through) <= Self.comparedEntriesMax
+    guard let next = floors.next(after: floor),
+      max(through - pass.after, next.place - through) <= Self.comparedEntriesMax
     else {
       pass.isLast = true
       return false

@@ -65,7 +65,8 @@ public final class StoreUndoManager: Sendable {
         return try await UndoRun(core, author: author, schemaVersion: schemaVersion).run(
           next.position, undoes: undoes)
       } catch let error as StoreError where error.code == .notUndoable {
-        // Another call was first: then this one takes the next.
+        // Another call was first: then this one takes the next. Readers see that call only once its commit is over.
+        try await core.perform { _ in }
         guard try (undoes ? self.next : nextRedo) != next else { throw error }
       }
     }
