@@ -217,7 +217,7 @@ struct ZonesThatArePurged {
       }
       let objects = try await remote.objects.list()
       let audit = try await RemoteAudit(of: remote, objects: objects)
-      let plan = try await RemoteTrim(remote).plan(
+      let plan = RemoteTrim(remote).plan(
         audit, objects, LogFloorChoice(now: 0, olderThanMilliseconds: 0))
       let log = try #require(plan.first)
       #expect(log.offset > 1)

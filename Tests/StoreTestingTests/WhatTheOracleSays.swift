@@ -20,7 +20,7 @@ struct WhatTheOracleSays {
   private func heads(_ steps: [FoldStep], replicas: Int = 2, fields: Int = 1, of cell: Int) throws -> [String]
   {
     let schedule = FoldSchedule(replicas: replicas, records: 1, fields: fields, seed: 1, steps: steps)
-    return try schedule.heads(record: 0, field: cell)
+    return try schedule.heads(record: 0, cell: cell)
   }
 
   private let one = FoldOperation(.set, record: 0, value: FoldValue(rawValue: 1))
@@ -112,8 +112,8 @@ struct WhatTheOracleSays {
       [write(0, at: 5000, one, add(1)), write(1, at: 9000, two, add(2))] + sync(0) + sync(1) + sync(0)
     #expect(try heads(start, of: 0) == ["2", "1"])
     #expect(try heads(start + floor(0), of: 0) == ["2"])
-    #expect(try heads(start, of: 1) == ["2", "1"])
-    #expect(try heads(start + floor(0), of: 1) == ["3"])
+    #expect(try heads(start, of: 1) == ["2 added", "1 added"])
+    #expect(try heads(start + floor(0), of: 1) == ["3 added"])
   }
 
   @Test("a floor above its base does not count, nor one below the last")
@@ -135,7 +135,7 @@ struct WhatTheOracleSays {
     let lateWrite = write(1, at: 3000, two, add(4))
     #expect(try heads(start + [lateWrite], of: 0) == ["2"])
     #expect(try heads(start + [lateWrite] + floor(0), of: 0) == ["2", "1"])
-    #expect(try heads(start + [lateWrite] + floor(0), of: 1) == ["4", "3"])
+    #expect(try heads(start + [lateWrite] + floor(0), of: 1) == ["4 added", "3 added"])
     // One that has seen the floor replaces the value.
     #expect(try heads(start + floor(0) + sync(1) + [lateWrite], of: 0) == ["2"])
   }

@@ -105,15 +105,17 @@ extension Fold {
 
   /// Compacts what has rows of its own under a prefix: elements of sets and maps, or of lists.
   ///
-  /// - Parameter name: what is to be kept of a row, to compact it by.
+  /// - Parameters:
+  ///   - name: what is to be kept of a row, to compact it by.
+  ///   - compact: compacts some rows.
   mutating func compactRows<Name>(
     under prefix: ElementKey, _ name: (_ key: RawSpan, _ row: RawSpan) throws -> Name,
-    compact: (Name, inout Self) throws -> Void
+    compact: ([Name], inout Self) throws -> Void
   ) throws {
     var next = firstToCompact(under: prefix)
     while let first = next {
       let rows = try storage.someRows(under: prefix, from: first, atOnce: bound.rowsAtOnce, name)
-      for name in rows.found { try compact(name, &self) }
+      try compact(rows.found, &self)
       try bound.count(removed: rows.looked)
       next = rows.next
       if let next { try pauseCompaction(at: next) }

@@ -57,8 +57,8 @@ enum Elements {
     let prefix = ElementKey.elements(of: fold.state, record: try fold.recordNumber, cell: cell)
     try fold.compactRows(under: prefix) { _, row in
       ElementName(row.extracting(try ElementRow.identity(of: row)))
-    } compact: { name, fold in
-      try fold.compactHeads(of: CellPath(cell, name), keeps: keeps) { [$0[0]] }
+    } compact: { names, fold in
+      for name in names { try fold.compactHeads(of: CellPath(cell, name), keeps: keeps) { [$0[0]] } }
     }
   }
 }

@@ -68,16 +68,16 @@ enum ListItems {
     }
   }
 
-  /// Leaves an element with its place and its value alone, or takes it out.
+  /// Leaves an element with its place and its value alone.
   static func compact<Storage>(
-    _ item: UnitID, of cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
+    _ item: UnitID, of cell: CellNumber, in fold: inout Fold<Storage>
   ) throws {
     let key = try key(item, of: cell, in: fold)
     let placed = try fold.itemHeads(.place, of: item, cell).first
     let value = try fold.itemHeads(.value, of: item, cell).first
     for register in ItemRegister.allCases { try fold.removeHeads(of: register.path(cell, item)) }
     try fold.storage.deleteElement(key)
-    guard keeps, let placed, let value else {
+    guard let placed, let value else {
       return try fold.note([], at: ItemRegister.value.path(cell, item))
     }
     try write(

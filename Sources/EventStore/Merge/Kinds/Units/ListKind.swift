@@ -153,15 +153,19 @@ enum ListKind: FieldCellKind {
     _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
     let prefix = ElementKey.items(of: fold.state, record: try fold.recordNumber, cell: cell)
-    let isBegin = try fold.firstToCompact(under: prefix) == prefix
-    // No place may show an element that has gone.
-    if !keeps, isBegin { try UnitCell.compact(cell, keepsVisible: false, in: &fold) }
+    var order = try fold.unitOrder(of: cell)
     try fold.compactRows(under: prefix) { key, _ in
       try ElementKey.item(of: key)
-    } compact: { item, fold in
-      try ListItems.compact(item, of: cell, keeps: keeps, in: &fold)
+    } compact: { items, fold in
+      if keeps {
+        for item in items { try ListItems.compact(item, of: cell, in: &fold) }
+      } else {
+        // With their places: none may show an element that has gone.
+        try ListItems.remove(items, of: cell, from: &order, in: &fold)
+        try UnitCell.write(order.root, of: cell, in: &fold)
+      }
     }
-    if keeps { try UnitCell.compact(cell, keepsVisible: true, in: &fold) }
+    try UnitCell.compact(cell, keepsVisible: keeps, in: &fold)
   }
 
   static func retime<Storage>(
