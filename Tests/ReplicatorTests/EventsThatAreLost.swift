@@ -24,6 +24,7 @@ struct EventsThatAreLost {
     func repair(from device: Device, zone: ZoneID? = nil) async throws -> [RemoteRepair.Step] {
       let remote = try #require(place.remote as? any LogOfObjects)
       var repair = RemoteRepair(remote, from: device.store, zone: zone)
+      try await repair.addReadEvents()
       try await repair.repairEvents(try await audit().unreadableEvents)
       try await repair.addLostEvents()
       try await repair.repairLogs(try await audit())

@@ -179,7 +179,7 @@ struct ReceiveTimesByRule {
         }
       }
     }
-    #expect(counts.count == 5 && counts.values.allSatisfy { $0 > 100 }, "\(counts)")
+    #expect(counts.count == 6 && counts.values.allSatisfy { $0 > 100 }, "\(counts)")
   }
 
   @Test("the greatest number is no time, and does not trap")

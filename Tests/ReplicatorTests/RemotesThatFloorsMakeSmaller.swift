@@ -82,8 +82,8 @@ struct RemotesThatFloorsMakeSmaller {
       #expect(try device.store.read { try $0.records(in: zone).map(\.fields) } == shown)
       #expect(try device.digests() == one.digests())
       #expect(try device.store.verify().isSound)
-      device.store.close()
     }
+    for device in [one, other, new] { device.store.close() }
   }
 
   @Test("The operator's trim lets the log begin with the newest snapshot, if only that has a floor")

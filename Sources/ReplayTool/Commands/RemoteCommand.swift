@@ -107,7 +107,7 @@ struct RemoteCommand: ReplayCommand {
       remote = FolderRemote(objects, isReadOnly: true)
     }
     let identity = try await remote.identity()
-    var repaired: RepairOfRemote.Done?
+    var repaired: RepairedRemote?
     var givenUp: EntryPlace?
     if let source {
       let done = try await source.run(remote, console)

@@ -25,16 +25,7 @@ struct RepairOfRemote {
     }
   }
 
-  /// What was done.
-  struct Done {
-    /// The lost folders and manifests of assets that were made again.
-    var made: [String]
-    var steps: [RemoteRepair.Step]
-    /// Where the store is to read again, since the list of zones is another one than it has read.
-    var rereading: (zone: ZoneID, offset: UInt64)?
-  }
-
-  func run(_ remote: FolderRemote, _ console: Console) async throws -> Done {
+  func run(_ remote: FolderRemote, _ console: Console) async throws -> RepairedRemote {
     let opened = try StoreOptions.parse([store]).openForReading(console)
     defer { opened.close() }
     var made: [String] = []
@@ -47,6 +38,7 @@ struct RepairOfRemote {
       made = try await remote.objects.makeMissingFolders(of: token.remote)
     }
     var repair = RemoteRepair(remote, from: opened, zone: zone)
+    try await repair.addReadEvents()
     var audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
     if !audit.unreadableEvents.isEmpty {
       try await repair.repairEvents(audit.unreadableEvents)
@@ -57,7 +49,7 @@ struct RepairOfRemote {
     }
     try await repair.repairLogs(audit)
     try await repair.repairManifests(audit)
-    return Done(
+    return RepairedRemote(
       made: made.map { "\($0)/" } + repair.manifests.map(\.description), steps: repair.steps,
       rereading: try await repair.rereading())
   }

@@ -13,7 +13,7 @@ struct RemoteAdvice {
   ///   - repair: what this command's repair did, and the store that it used.
   init(
     _ audit: RemoteAudit, remote: String, givenUp: EntryPlace? = nil,
-    repair: (store: String, done: RepairOfRemote.Done)? = nil
+    repair: (store: String, done: RepairedRemote)? = nil
   ) {
     let remote = remote.argument
     self.remote = remote

@@ -98,7 +98,7 @@ package struct RemoteRepair: Sendable {
   /// Zone, incarnation, offset and the event before it determine an event. If the store's token determines
   /// their order, the bytes are those that were lost. Otherwise the events are new.
   package mutating func addLostEvents() async throws {
-    try await putReadEventsBack()
+    try await addReadEvents()
     let logs = try store.syncState().zones.compactMap { state in
       state.attachment == .attached ? state.token.map { EntryPlace.Log(state.zone, $0.incarnation) } : nil
     }
@@ -145,7 +145,8 @@ package struct RemoteRepair: Sendable {
   ///
   /// A log whose deletion is put back is sealed first, as by the deletion. If this is cut short there, the next reader adds
   /// the same event.
-  private mutating func putReadEventsBack() async throws {
+  /// It comes before an audit, which adds the events of logs that were closed, in another order.
+  package mutating func addReadEvents() async throws {
     guard let token = try store.syncState().databaseToken else { return }
     let (end, isWhole) = try await remote.zones.read().read { ($0.token, $0.unreadable.isEmpty) }
     guard isWhole, end.offset < token.offset,
