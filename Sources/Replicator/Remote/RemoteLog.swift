@@ -70,7 +70,7 @@ public protocol RemoteLog: Sendable {
   ///
   /// Cut short, the next call continues; until then nobody reads a log with a hole.
   ///
-  /// - Throws: ``RemoteError``, as ``createZone(_:proposing:)``; `zoneUnknown` if the zone has no open log, and no purged one;
+  /// - Throws: ``RemoteError``, as `createZone(_:proposing:)`; `zoneUnknown` if the zone has no open log, and no purged one;
   ///   `later` if it was opened again meanwhile.
   func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
 
