@@ -83,6 +83,21 @@ struct ZonesThatArePurged {
     #expect(try fresh.store.read { try $0.zones() }.isEmpty)
   }
 
+  @Test("A seal far behind the last entry makes a purge no longer")
+  func farSeal() async throws {
+    let devices = try await settledDevices(2)
+    let incarnation = try log(devices[0])
+    let far = ObjectName.entry(of: incarnation, 1 << 20)
+    remote.objects.contents[far] = LogSeal(offset: 1 << 20, kind: .purged).encode()
+    let objects = FailingObjects(remote.objects, after: 20_000)
+    try await ObjectRemote(objects).purgeZone(zone, incarnation)
+    #expect(objectsOfLog(incarnation) == [far])
+    #expect(try await devices[1].sync(remote).zones.map(\.status) == [.paused(.purged)])
+    #expect(try await makeAgain(devices[0]).isInSync)
+    try await settle(devices, remote)
+    try await expectAgreement(devices, remote)
+  }
+
   @Test(
     "A client with an old list of zones finds the purge where entries are missing, wherever it was cut short",
     arguments: 1...12)

@@ -1,4 +1,3 @@
-import LMDB
 import OperationFormat
 
 /// The receive times that entries of a log stated which the log has lost, or which were given up: the entry that offers
@@ -8,48 +7,32 @@ import OperationFormat
 /// them: how a transaction counts follows from the entries of the log alone.
 struct FormerReceiveTimes<Source: TableReading>: TableView {
   let source: Source
+  private var runs: LaneRuns<FormerReceiveTime, Source> { LaneRuns(source: source) }
 
   /// When a transaction was received, in milliseconds since 1970; nil if no former entry says so.
   func time(of lane: Lane, _ sequence: UInt64) throws -> UInt64? {
-    try run(atOrAfter: sequence, of: lane).flatMap { $0.first <= sequence ? $0.milliseconds : nil }
+    try runs.value(of: lane, sequence)?.milliseconds
   }
 
   /// The last sequence of a lane up to which all were received when one was, or none.
   func last(like sequence: UInt64, of lane: Lane, through last: UInt64) throws -> UInt64 {
-    guard var run = try run(atOrAfter: sequence, of: lane) else { return last }
-    guard run.first <= sequence else { return min(last, run.first - 1) }
-    while run.last < last, let next = try self.run(atOrAfter: run.last + 1, of: lane),
-      next.first == run.last + 1, next.milliseconds == run.milliseconds
-    {
-      run = next
-    }
-    return min(last, run.last)
-  }
-
-  fileprivate typealias Run = (first: UInt64, last: UInt64, milliseconds: UInt64)
-
-  fileprivate func run(atOrAfter sequence: UInt64, of lane: Lane) throws -> Run? {
-    let prefix = TableKey.formerTimes(lane)
-    var cursor = try transaction.openCursor(tables.replicas)
-    guard try cursor.seek(atOrAfter: prefix.appending(sequence).span) else { return nil }
-    return try cursor.withEntry { key, row in
-      try key.hasPrefix(prefix.span.bytes) ? Self.run(row, under: key) : nil
-    }
-  }
-
-  fileprivate static func run(_ row: RawSpan, under key: RawSpan) throws -> Run {
-    var reader = ByteReader(try CheckedRow.content(of: row, under: key))
-    let first = try reader.readVarint("received.first", in: 1...UInt64.max)
-    let milliseconds = try reader.readVarint("received.time")
-    try reader.finish("received")
-    return (first, try key.bigEndian64(at: 13), milliseconds)
+    try runs.last(like: sequence, of: lane, through: last)
   }
 }
 
-extension TableKey {
-  fileprivate static func formerTimes(_ lane: Lane) -> TableKey {
-    rows(.formerTimes, of: lane.zone).appending(lane.replica, lane.epoch)
+/// When transactions were received, in milliseconds since 1970.
+private struct FormerReceiveTime: LaneRunValue {
+  static var kind: LaneRowKind { .formerTimes }
+
+  var milliseconds: UInt64
+
+  init(_ milliseconds: UInt64) { self.milliseconds = milliseconds }
+
+  init(from reader: inout ByteReader) throws(FormatError) {
+    milliseconds = try reader.readVarint("received.time")
   }
+
+  func append(to writer: inout ByteWriter) { writer.append(varint: milliseconds) }
 }
 
 extension FormerReceiveTimes where Source == TableStorage {
@@ -62,33 +45,14 @@ extension FormerReceiveTimes where Source == TableStorage {
     try segments.forEach(in: zone, incarnation, from: offset) { entries.append(($0, $1)) }
     for (offset, row) in entries where row.rejection == nil && !row.isQuarantined {
       let lane = Lane(zone: zone, replica: row.replica, epoch: row.epoch)
+      let time = row.receivedMilliseconds.map { FormerReceiveTime($0) }
       var next = row.first
       while next <= row.last {
         let place = try placements.placement(of: row.replica, row.epoch, next, in: zone, incarnation)
         guard let place else { break }
-        if place.offset == offset { try set(row.receivedMilliseconds, of: lane, place.first...place.last) }
+        if place.offset == offset { try runs.set(time, of: lane, place.first...place.last) }
         next = place.last + 1
       }
-    }
-  }
-
-  /// Sets when a run of sequences was received; nil for not known.
-  private func set(_ milliseconds: UInt64?, of lane: Lane, _ sequences: ClosedRange<UInt64>) throws {
-    let (first, last) = (sequences.lowerBound, sequences.upperBound)
-    while let run = try run(atOrAfter: first, of: lane), run.first <= last {
-      try remove(run, of: lane)
-      guard run.last > last else { continue }
-      try put(run.milliseconds, of: lane, last + 1...run.last)
-      break
-    }
-    if let milliseconds { try put(milliseconds, of: lane, sequences) }
-  }
-
-  private func put(_ milliseconds: UInt64, of lane: Lane, _ sequences: ClosedRange<UInt64>) throws {
-    let key = TableKey.formerTimes(lane).appending(sequences.upperBound)
-    try source.putChecked(key, in: tables.replicas) { writer in
-      writer.append(varint: sequences.lowerBound)
-      writer.append(varint: milliseconds)
     }
   }
 
@@ -96,27 +60,20 @@ extension FormerReceiveTimes where Source == TableStorage {
   ///
   /// - Complexity: linear in the runs that are kept
   func forgetPlaced(of zone: ZoneNumber, _ incarnation: IncarnationNumber) throws {
-    let prefix = TableKey.rows(.formerTimes, of: zone)
-    var kept: [(lane: Lane, run: Run)] = []
-    try transaction.forEachEntry(in: tables.replicas, under: prefix.span.bytes) { key, row in
-      let replica = ReplicaNumber(rawValue: try key.bigEndian32(at: 5))
-      let lane = Lane(zone: zone, replica: replica, epoch: try key.bigEndian32(at: 9))
-      kept.append((lane, try Self.run(row, under: key)))
+    var kept: [(lane: Lane, sequences: ClosedRange<UInt64>)] = []
+    try runs.forEach(of: zone) { lane, sequences, _ in
+      kept.append((lane, sequences))
       return true
     }
-    for (lane, run) in kept {
+    for (lane, sequences) in kept {
       let placed = try placements.lastPlaced(lane.replica, lane.epoch, in: zone, incarnation)
       let known = try source.lastSequence(of: lane.replica, lane.epoch, in: zone)
-      if run.last <= placed || run.first > known { try remove(run, of: lane) }
+      if sequences.upperBound <= placed || sequences.lowerBound > known {
+        try runs.set(nil, of: lane, sequences)
+      }
     }
   }
 
   /// Forgets a lane of which all has a place.
-  func forget(_ lane: Lane) throws {
-    while let run = try run(atOrAfter: 0, of: lane) { try remove(run, of: lane) }
-  }
-
-  private func remove(_ run: Run, of lane: Lane) throws {
-    _ = try transaction.delete(TableKey.formerTimes(lane).appending(run.last).span, in: tables.replicas)
-  }
+  func forget(_ lane: Lane) throws { try runs.set(nil, of: lane, 0...(.max)) }
 }

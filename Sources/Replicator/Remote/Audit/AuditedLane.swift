@@ -57,22 +57,14 @@ struct AuditedLane: Sendable {
 
   /// The base of the transaction of a sequence.
   func base(through sequence: UInt64) -> UInt64 {
-    var (low, high) = (0, bases.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if bases[middle].first <= sequence { low = middle + 1 } else { high = middle }
-    }
-    return low == 0 ? 0 : bases[low - 1].base
+    let count = bases.prefixCount { $0.first <= sequence }
+    return count == 0 ? 0 : bases[count - 1].base
   }
 
   /// The offset at which a sequence has its place; 0 if it has none.
   func offset(of sequence: UInt64) -> UInt64 {
-    var (low, high) = (0, places.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if places[middle].last < sequence { low = middle + 1 } else { high = middle }
-    }
-    return low < places.count ? places[low].offset : 0
+    let count = places.prefixCount { $0.last < sequence }
+    return count < places.count ? places[count].offset : 0
   }
 
   /// The hash of the segment that ends at a sequence; nil if other segments have some of its sequences.

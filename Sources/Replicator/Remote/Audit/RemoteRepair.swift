@@ -145,6 +145,7 @@ package struct RemoteRepair: Sendable {
   ///
   /// A log whose deletion is put back is sealed first, as by the deletion. If this is cut short there, the next reader adds
   /// the same event.
+  ///
   /// It comes before an audit, which adds the events of logs that were closed, in another order.
   package mutating func addReadEvents() async throws {
     guard let token = try store.syncState().databaseToken else { return }

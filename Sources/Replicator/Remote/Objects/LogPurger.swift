@@ -31,15 +31,29 @@ struct LogPurger: Sendable {
   func removeEntries(
     of incarnation: IncarnationID, before seal: UInt64
   ) async throws(RemoteError) -> Bool {
-    if let first = try await objects.firstEntry(of: incarnation), first < seal {
-      for offset in (first..<seal).reversed() {
-        if try await entries.isAmended(incarnation, seal) { return false }
-        try await objects.delete(.entry(of: incarnation, offset))
-        try await objects.delete(.amendment(of: incarnation, offset))
-      }
+    for offset in try await offsets(of: incarnation, before: seal).reversed() {
+      if try await entries.isAmended(incarnation, seal) { return false }
+      try await objects.delete(.entry(of: incarnation, offset))
+      try await objects.delete(.amendment(of: incarnation, offset))
     }
     if try await entries.isAmended(incarnation, seal) { return false }
     try await entries.floors.removeAll(of: incarnation)
     return true
+  }
+
+  /// The offsets before a seal at which a log has entries, and the missing ones behind each that may have an amendment. The
+  /// seal may be any distance behind the last entry.
+  private func offsets(
+    of incarnation: IncarnationID, before seal: UInt64
+  ) async throws(RemoteError) -> [UInt64] {
+    var offsets: [UInt64] = []
+    var next = try await objects.firstEntry(of: incarnation)
+    while let offset = next, offset < seal {
+      let name = ObjectName.entry(of: incarnation, offset)
+      let isNextThere = try await objects.exists(.entry(of: incarnation, offset + 1))
+      next = isNextThere ? offset + 1 : try await objects.nextEntry(after: name)?.offset
+      offsets += offset..<min(next ?? seal, seal, offset + ObjectName.entriesInDirectory)
+    }
+    return offsets
   }
 }
