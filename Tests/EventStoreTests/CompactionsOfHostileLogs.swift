@@ -58,7 +58,34 @@ struct CompactionsOfHostileLogs {
     store.close()
   }
 
-  @Test("What lies in the store's log before others of earlier places costs a pass each, and no more")
+  @Test(
+    "Other bytes of what is at or below the floor are not compared, whether segments are rejected together or not"
+  )
+  func repeated() async throws {
+    var remote = try logOfFloors(5)
+    let store = try await store("repeated", remote)
+    try await store.finishRenewal()
+    let floor = try #require(try store.information().zones[0].floor)
+    #expect(floor == 4)
+    let known = try remote.segments[4].transactions.map { try LogTransaction(decoding: $0.span.bytes) }
+    let other = [set("r0", "f", "other")]
+    let next = transaction(7, 11, base: 4, [set("r1", "f1", true)])
+    func problem(_ segment: RemoteSegment) async throws -> StoreError.Code? {
+      try await store.perform { try RemoteIngest($0).problem(of: segment)?.code }
+    }
+    var forked = remote
+    let above = try forked.append([transaction(7, 9, base: 4, other), known[1], next])
+    #expect(try await problem(above) == .fork)
+    #expect(await awaitedCode { _ = try await store.ingest([above]) } == .fork)
+    let below = try remote.append(
+      [transaction(7, 7, base: 3, other), transaction(7, 8, base: 3, other)] + known + [next])
+    #expect(try await problem(below) == nil)
+    _ = try await store.ingest([below])
+    #expect(try store.read { try $0.token(of: noteZone) }?.offset == 6)
+    store.close()
+  }
+
+  @Test("What comes in the store's log before others of earlier places costs a pass each, and no more")
   func inversions() async throws {
     // Its own transactions stand in front, and have places far behind, between floors.
     let store = try directory.store("own")

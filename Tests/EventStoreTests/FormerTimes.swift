@@ -86,8 +86,8 @@ struct FormerTimes {
     for count in [2, 6] {
       _ = try await isParted ? store.part(noteZone, from: 3) : store.beginRereading(noteZone, from: 3)
       #expect(try keptRows(store) > 0)
-      // It is cut short, and begins anew.
-      _ = try await store.ingest(Array(segments[2..<max(2, count)]))
+      // It is interrupted, and starts again.
+      _ = try await store.ingest(Array(segments[2..<count]))
     }
     try await store.endRereading(noteZone)
     try await store.finishRenewal()

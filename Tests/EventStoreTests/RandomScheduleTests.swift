@@ -180,6 +180,6 @@ struct RandomScheduleTests {
       for store in world.stores { store.close() }
     }
     print("random schedules: \(segments) segments, \(conflicts) conflicts before the end")
-    #expect(conflicts > 2 * last)
+    #expect(conflicts > WideTests.choose(50, otherwise: 12))
   }
 }

@@ -70,7 +70,8 @@ struct ReissuedLaneRows {
       continuation: StoreIdentity(replica: identity.replica, epoch: 1), noticedMilliseconds: 5)
     #expect(try store.read { try $0.forks(in: noteZone) } == [fork])
     #expect(try store.verify().isSound)
-    let row = try #require(try store.rows(\.replicas).first { $0.key[0] == 15 })
+    let row = try #require(
+      try store.rows(\.replicas).first { $0.key[0] == LaneRowKind.reissuedLanes.rawValue })
     for bit in 0..<row.value.count * 8 {
       var value = row.value
       value[bit / 8] ^= 1 << (bit % 8)

@@ -69,7 +69,7 @@ struct ForksThatAreRecorded {
     #expect(try await devices[0].sync(remote).forks == 0)
     let report = try await devices[1].sync(remote)
     #expect(report.isInSync && report.forks == 1, "\(report)")
-    // It is told once.
+    // It is reported once.
     #expect(try await devices[1].sync(remote).forks == 0)
     try await settle(devices, remote)
     for (index, device) in devices.enumerated() {

@@ -83,7 +83,7 @@ struct HistoriesCutByPolicy {
   }
 
   @Test(
-    "It may be cut at every entry, with or without work that waits, and all goes on",
+    "It may be cut at every entry, with or without work that waits, and sync continues",
     arguments: Array(stride(from: 0, through: 20, by: WideTests.choose(1, otherwise: 5))))
   func everywhere(kept: Int) async throws {
     let devices = try await world()

@@ -403,16 +403,6 @@ extension LogFloorChoice {
   fileprivate static let all = Self(now: 1 << 47, olderThanMilliseconds: 0)
 }
 
-/// Loses the answers to appends.
-private struct AnswerLosingRemote: ForwardingRemote {
-  let remote: any RemoteLog
-
-  func append(_ segment: PackedSegment, after token: ChangeToken) async throws(RemoteError) -> AppendOutcome {
-    _ = try await remote.append(segment, after: token)
-    throw RemoteError(.unreachable, "the answer is lost", hint: "try again")
-  }
-}
-
 extension ZoneStatus {
   fileprivate var isFailed: Bool { if case .failed = self { true } else { false } }
 }

@@ -169,7 +169,7 @@ struct RemotesThatFloorsMakeSmaller {
       let expected = round == 1 ? Set(made.map(\.offset)) : [made[round].offset]
       #expect(try await snapshots() == expected, "round \(round)")
     }
-    // None of them has a name.
+    // Only the last one is listed.
     #expect(try await remote.snapshots(of: zone, made[0].incarnation) == [made[3]])
     #expect(Set(manifests.map(\.offset)).count == 4)
     device.store.close()

@@ -126,7 +126,7 @@ struct ZonesThatArePurged {
     #expect(audit.problems.isEmpty && audit.logs.map(\.leftOfPurge) == [0])
   }
 
-  @Test("The first that wants the zone makes it again of what is here, and all go on at their places")
+  @Test("The first that wants the zone makes it again of what is here, and all continue at their offsets")
   func madeAgain() async throws {
     let devices = try await settledDevices(3)
     try await devices[2].set("title", of: "unsent", to: 1)

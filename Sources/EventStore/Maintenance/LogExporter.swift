@@ -114,9 +114,9 @@ private struct LogExporter: ~Copyable {
     for (number, id) in zones {
       var isWanted = true
       try view.baseLimits.forEach(of: number) { lane, sequences, limit in
-        let identity = StoreIdentity(replica: try view.replicas.identity(of: lane.replica), epoch: lane.epoch)
         let line = ExportedLimit(
-          zone: id, lane: identity, sequences: sequences, base: try base(limit.incarnation, limit.offset))
+          zone: id, lane: try view.lanes.identity(of: lane), sequences: sequences,
+          base: try base(limit.incarnation, limit.offset))
         isWanted = try body(.limit(line))
         return isWanted
       }
@@ -131,7 +131,8 @@ private struct LogExporter: ~Copyable {
     for (number, id) in zones {
       for (lane, reissue) in try view.lanes.reissued(of: number) {
         let line = ExportedReissue(
-          zone: id, lane: try identity(of: lane), former: try identity(of: reissue.former),
+          zone: id, lane: try view.lanes.identity(of: lane),
+          former: try view.lanes.identity(of: reissue.former),
           first: reissue.first, count: reissue.count,
           branch: try reissue.branch.map { try base($0.incarnation, $0.offset) },
           milliseconds: reissue.milliseconds)
@@ -139,10 +140,6 @@ private struct LogExporter: ~Copyable {
       }
     }
     return true
-  }
-
-  private func identity(of lane: Lane) throws -> StoreIdentity {
-    StoreIdentity(replica: try view.replicas.identity(of: lane.replica), epoch: lane.epoch)
   }
 
   /// Adopted lanes that had seen what the remote log has lost. Another branch of a lane is not exported: the

@@ -7,8 +7,8 @@ import OperationFormat
 /// them in another order: what this store wrote before it fetched has a later place. So a pass over the log folds one
 /// part, and then the floor is set; the last pass folds what no floor comes behind.
 ///
-/// Most logs have nearly all in the order of the places. So a pass goes on with the next part where it has folded all of
-/// one and has passed over nothing of the next. That is the same as another pass, which would find nothing of the next
+/// Most logs have nearly all in the order of the places. So a pass continues with the next part where it has folded all of
+/// one and has skipped nothing of the next. That is the same as another pass, which would find nothing of the next
 /// part before here. However many floors there are, there are few passes then.
 ///
 /// How far a zone is stands in the row of its state.
@@ -86,14 +86,11 @@ final class FoldPasses {
     return true
   }
 
-  /// Goes on with the next part, if the pass has folded all of this one, and passed over nothing of the next.
+  /// Continues with the next part, if the pass has folded all of this one, and skipped nothing of the next.
   ///
   /// - Parameter position: the entry that comes next, which is of no part so far.
   private func goOn(_ zone: ZoneNumber, _ pass: Pass, at position: Position) throws -> Bool {
-    guard !pass.isLast, let floor = pass.next, let state = try state(of: zone), let floors = floors[zone]
-    else {
-      return false
-    }
+    guard !pass.isLast, let floor = pass.next, let floors = floors[zone] else { return false }
     var pass = pass
     defer { passes[zone] = pass }
     let through = floor.place
@@ -113,6 +110,7 @@ final class FoldPasses {
       pass.isLast = true
       return false
     }
+    guard let state = try state(of: zone) else { return false }
     try store.fold.flush()
     store.fold.reset()
     var row = try storage.stateRow(state)

@@ -49,11 +49,14 @@ package struct SnapshotHead: Sendable {
   }
 
   /// The hash of the entry at an offset; nil if it is not there.
-  package func hash(at offset: UInt64) -> ContentHash? { entries.first { $0.offset == offset }?.row.hash }
+  package func hash(at offset: UInt64) -> ContentHash? {
+    let index = entries.prefixCount { $0.offset < offset }
+    return index < entries.count && entries[index].offset == offset ? entries[index].row.hash : nil
+  }
 
   /// The entries that are there one after the other, up to its offset.
-  private var dense: [(offset: UInt64, lane: Int?, row: SegmentRow)] {
-    entries.filter { $0.offset > foldedThrough }
+  private var dense: ArraySlice<(offset: UInt64, lane: Int?, row: SegmentRow)> {
+    entries[entries.prefixCount { $0.offset <= foldedThrough }...]
   }
 
   /// When each entry behind ``foldedThrough`` came, in milliseconds since 1970; nil if it does not say so.

@@ -94,7 +94,10 @@ struct IngestRun {
     }
     guard (try? await Compaction.finish(core)) ?? false else { return report }
     report.snapshotDueBytes = try core.read { source in
-      let row = try source.readView.zones.visible(acknowledgement.zone).row
+      // The zone may have gone since.
+      guard let row = try source.readView.zones.find(acknowledgement.zone)?.row, row.state != .none else {
+        return 0
+      }
       return try row.snapshotDueBytes(source.readView.states.storedRow(of: row.state).floor)
     }
     return report

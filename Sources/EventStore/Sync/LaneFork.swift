@@ -23,7 +23,7 @@ extension ReadTransaction {
   /// The forks of a zone's lanes that the store knows, in the order of their lanes and sequences.
   ///
   /// Those that it has settled itself it knows for good. Of those of other stores it knows what the log shows: a lane
-  /// that continues another epoch of its replica, which goes on behind that place; or a segment that was rejected as a
+  /// that continues another epoch of its replica, which continues behind that place; or a segment that was rejected as a
   /// fork.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
@@ -37,6 +37,13 @@ extension ReadTransaction {
       try reader.add(rejected)
     }
     return Array(reader.found.sorted(by: <).prefix(max(0, limit)))
+  }
+
+  /// How many branches this store has issued again in a zone, ever.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`, `damaged`.
+  package func reissuedBranches(in zone: ZoneID) throws -> Int {
+    try view.lanes.reissued(of: view.zones.visible(zone).number).count { $0.reissue.branch != nil }
   }
 }
 
@@ -55,6 +62,8 @@ private struct ForkReader {
   let incarnation: IncarnationNumber?
   var found: [LaneFork] = []
   private var reissued: Set<Lane> = []
+  /// The lanes of those that were found.
+  private var forked: Set<StoreIdentity> = []
 
   init(view: ReadView, zone: ZoneNumber, incarnation: IncarnationNumber?) {
     (self.view, self.zone, self.incarnation) = (view, zone, incarnation)
@@ -85,7 +94,7 @@ private struct ForkReader {
 
   /// Adds the fork that a rejected segment shows, unless more is known of its lane's.
   mutating func add(_ rejected: RejectedSegment) throws {
-    guard !found.contains(where: { $0.lane == rejected.writer }),
+    guard !forked.contains(rejected.writer),
       let replica = try view.replicas.number(of: rejected.writer.replica)
     else { return }
     let (lane, first) = (
@@ -103,16 +112,13 @@ private struct ForkReader {
   private mutating func add(
     _ lane: Lane, _ first: UInt64, _ place: BaseNumbers?, _ continuation: Lane?, noticed: Int64? = nil
   ) throws {
-    found.append(
-      LaneFork(
-        lane: try identity(of: lane), firstSequence: first,
-        place: try place.map {
-          Base(incarnation: try view.incarnations.identity(of: $0.incarnation), offset: $0.offset)
-        },
-        continuation: try continuation.map { try identity(of: $0) }, noticedMilliseconds: noticed))
-  }
-
-  private func identity(of lane: Lane) throws -> StoreIdentity {
-    StoreIdentity(replica: try view.replicas.identity(of: lane.replica), epoch: lane.epoch)
+    let forked = LaneFork(
+      lane: try view.lanes.identity(of: lane), firstSequence: first,
+      place: try place.map {
+        Base(incarnation: try view.incarnations.identity(of: $0.incarnation), offset: $0.offset)
+      },
+      continuation: try continuation.map { try view.lanes.identity(of: $0) }, noticedMilliseconds: noticed)
+    found.append(forked)
+    self.forked.insert(forked.lane)
   }
 }

@@ -96,11 +96,26 @@ extension RemoteIngest {
     _ = try forEachTransaction(of: segment, lane, log) { header, body, _ in
       if header.sequence > last {
         _ = try segment.parsing { try store.timestamp(ofArrived: body, in: ZoneID(name: header.zone.name)) }
-      } else if let entry = try store.entry(lane.number, header.epoch, header.sequence, zone) {
-        try compare(header, body, with: entry, log, segment)
       } else {
-        try compareRetired(header, body, lane.number, log, segment)
+        _ = try compared(header, body, lane.number, log, segment)
       }
     }
+  }
+
+  /// Compares a transaction that the store has with the stored one. One at or below the floor is not compared: its sequence
+  /// is enough.
+  ///
+  /// - Returns: the stored one; nil if it is not compared, or the store does not have its bytes.
+  func compared(
+    _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ log: LogPrefix,
+    _ segment: RemoteSegment
+  ) throws -> (header: LogEntryHeader, body: [UInt8])? {
+    if try rules.isBelowFloor(header.sequence, of: replica, header.epoch, log) { return nil }
+    guard let entry = try store.entry(replica, header.epoch, header.sequence, log.zone) else {
+      try compareRetired(header, body, replica, log, segment)
+      return nil
+    }
+    try compare(header, body, with: entry, log, segment)
+    return entry
   }
 }

@@ -189,13 +189,7 @@ struct RemoteIngest {
     let last = try storage.lastSequence(of: replica, header.epoch, in: zone)
     guard header.sequence > last else {
       report.known += 1
-      // What comes again, and lies at or below the floor, is known by its sequence.
-      if try rules.isBelowFloor(header.sequence, of: replica, header.epoch, log) { return nil }
-      guard let entry = try store.entry(replica, header.epoch, header.sequence, zone) else {
-        try compareRetired(header, body, replica, log, segment)
-        return nil
-      }
-      try compare(header, body, with: entry, log, segment)
+      guard let entry = try compared(header, body, replica, log, segment) else { return nil }
       try takeLimit(of: entry.header, log, segment, seen: seen)
       let placed = try storage.placements.lastPlaced(replica, header.epoch, in: zone, log.incarnation)
       // Another store may have shipped what was pending here, without the assets that it names.

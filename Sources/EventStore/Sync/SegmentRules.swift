@@ -57,8 +57,8 @@ struct SegmentRules {
     return place.map { $0.offset < log.end } ?? false
   }
 
-  /// The floor that counts in a part of the log: nothing at or below it is looked at one by one, since who begins with a
-  /// snapshot does not know it. Each check that goes by it says what counts instead.
+  /// The floor that counts in a part of the log: nothing at or below it is checked entry by entry, since a store that began
+  /// with a snapshot does not have it. Each check that goes by it says what counts instead.
   private func floor(_ log: LogPrefix) throws -> UInt64 {
     try storage.lanes.countedFloor(of: log.zone, log.incarnation, before: log.end)
   }
@@ -147,7 +147,9 @@ struct SegmentRules {
     let floor = try floor(log)
     while first > floor {
       // Segments that are rejected together may all ask for the same long part of a log.
-      if let known = storage.state.lookBack, known.contains(first, of: log.zone, log.incarnation) {
+      if let known = storage.state.lookBack, known.floor == floor,
+        known.contains(first, of: log.zone, log.incarnation)
+      {
         (first, found) = (known.offsets.lowerBound, known.found)
         break
       }
@@ -159,7 +161,8 @@ struct SegmentRules {
     }
     if last > first {
       storage.state.lookBack = LookBack(
-        zone: log.zone, incarnation: log.incarnation, offsets: max(first, floor + 1)...last, found: found)
+        zone: log.zone, incarnation: log.incarnation, offsets: max(first, floor + 1)...last, floor: floor,
+        found: found)
     }
     return found
   }

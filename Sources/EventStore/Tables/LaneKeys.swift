@@ -99,3 +99,12 @@ extension TableKey {
     return key
   }
 }
+
+extension Lane {
+  /// The lane in the key of a row of `replicas` of a zone.
+  init(from key: RawSpan, in zone: ZoneNumber) throws {
+    self.init(
+      zone: zone, replica: ReplicaNumber(rawValue: try key.bigEndian32(at: 5)),
+      epoch: try key.bigEndian32(at: 9))
+  }
+}

@@ -61,9 +61,7 @@ struct LaneRuns<Value: LaneRunValue, Source: TableReading>: TableView {
     let prefix = TableKey.rows(Value.kind, of: zone)
     try transaction.forEachEntry(in: tables.replicas, under: prefix.span.bytes) { key, row in
       let run = try Self.run(row, under: key)
-      let lane = Lane(
-        zone: zone, replica: ReplicaNumber(rawValue: try key.bigEndian32(at: 5)),
-        epoch: try key.bigEndian32(at: 9))
+      let lane = try Lane(from: key, in: zone)
       return try body(lane, run.first...max(run.first, run.last), run.value)
     }
   }

@@ -25,7 +25,7 @@ struct LogFloors {
     let floor = floor?.incarnation == incarnation ? floor : nil
     var last = floor?.offset ?? 0
     var found: CompactionFloor?
-    // What lies before its transaction counts no more.
+    // What was named before its transaction no longer counts.
     let place = floor?.place ?? 0
     for named in named[named.prefixCount { $0.place <= place }...] {
       if let found, named.place != found.place { break }
@@ -53,9 +53,7 @@ extension TableReading {
     var found: [(lane: Lane, sequence: UInt64)] = []
     let prefix = TableKey.rows(.floors, of: zone)
     try transaction.forEachEntry(in: tables.replicas, under: prefix.span.bytes) { key, _ in
-      let lane = Lane(
-        zone: zone, replica: ReplicaNumber(rawValue: try key.bigEndian32(at: 5)),
-        epoch: try key.bigEndian32(at: 9))
+      let lane = try Lane(from: key, in: zone)
       found.append((lane, try key.bigEndian64(at: 13)))
       return true
     }
@@ -152,7 +150,7 @@ extension LaneTable where Source == TableStorage {
 
   /// Notes which floors count that entries of a log name, from the last one that does.
   ///
-  /// - Complexity: O(floors²)
+  /// - Complexity: linear in them
   func countFloors(
     _ floors: LogFloors, upTo last: UInt64, of zone: ZoneNumber, _ incarnation: IncarnationNumber
   ) throws {

@@ -59,6 +59,11 @@ extension TableKey {
 }
 
 extension LaneTable {
+  /// The replica and epoch of a lane.
+  func identity(of lane: Lane) throws -> StoreIdentity {
+    StoreIdentity(replica: try replicas.identity(of: lane.replica), epoch: lane.epoch)
+  }
+
   /// What a lane was before it was issued again; nil if it was written under its name.
   func reissue(of lane: Lane) throws -> ReissuedLane? {
     try transaction.withCheckedValue(of: .reissuedLane(lane), in: tables.replicas) {
@@ -71,9 +76,7 @@ extension LaneTable {
     var found: [(lane: Lane, reissue: ReissuedLane)] = []
     let prefix = TableKey.rows(.reissuedLanes, of: zone)
     try transaction.forEachEntry(in: tables.replicas, under: prefix.span.bytes) { key, row in
-      let lane = Lane(
-        zone: zone, replica: ReplicaNumber(rawValue: try key.bigEndian32(at: 5)),
-        epoch: try key.bigEndian32(at: 9))
+      let lane = try Lane(from: key, in: zone)
       found.append((lane, try ReissuedLane(CheckedRow.content(of: row, under: key), in: zone)))
       return true
     }

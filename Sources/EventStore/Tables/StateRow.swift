@@ -26,7 +26,7 @@ struct StateRow: Hashable, Sendable {
   var floor: CompactionFloor?
   /// While the floor is not done: up to which record all are compacted.
   var lastCompacted: [UInt8] = []
-  /// Where the job goes on in the next record, if it has compacted a part of it.
+  /// Where the job continues in the next record, if it has compacted a part of it.
   var pausedCompaction: ElementKey?
   /// While it is built: up to which position of the log all is folded that comes behind the last floor; nil before
   /// that.
@@ -79,7 +79,7 @@ struct StateRow: Hashable, Sendable {
   }
 
   /// Lets a floor count: all records are to be compacted.
-  mutating func take(_ floor: CompactionFloor?) {
+  mutating func take(_ floor: CompactionFloor) {
     (self.floor, lastCompacted, pausedCompaction) = (floor, [], nil)
   }
 

@@ -50,7 +50,7 @@ package struct LogTombstone: Hashable, Sendable {
     self.note = note
   }
 
-  /// The tombstone of a closed log's seal, with which the log continues: the same bytes, whoever makes it.
+  /// The tombstone of a closed log's seal, with which the log continues: every store makes the same bytes.
   package init(passingSealOf incarnation: IncarnationID, at offset: UInt64) {
     let seal = LogSeal(offset: offset, kind: .deleted).encode()
     self.init(

@@ -16,7 +16,7 @@ public struct ZoneEvent: Hashable, Sendable {
     /// The account of the list may not read the zone any more: replicas delete their copies, unless they have
     /// unsent work. If it may read the zone again, an event ``created`` of the same incarnation follows.
     public static let revoked = Kind(rawValue: 5)
-    /// The zone exists again: its log, which was deleted or purged, goes on. A store that has the zone keeps it, and
+    /// The zone exists again: its log, which was deleted or purged, continues. A store that has the zone keeps it, and
     /// others get it.
     public static let reopened = Kind(rawValue: 6)
   }

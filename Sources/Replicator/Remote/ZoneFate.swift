@@ -12,7 +12,7 @@ public enum ZoneFate: Hashable, Sendable {
   /// The zone continues under another incarnation.
   case reset(IncarnationID)
 
-  /// Whether the log may be opened again, so that it goes on.
+  /// Whether the log may be opened again, so that it continues.
   var mayReopen: Bool {
     switch self {
     case .deleted, .purged: true

@@ -281,9 +281,9 @@ package struct EffectRunner: Sendable {
       if let offset = error.neededOffset { return try await foldOne(compared(part, with: offset), &outcome) }
       var error = error
       if error.code == .fork {
-        let known = try noticedForks(in: segment.zone)
+        let known = try store.read { try $0.reissuedBranches(in: segment.zone) }
         let isSettled = try await settleFork(segment, &error)
-        outcome.report.forks += try noticedForks(in: segment.zone) - known
+        outcome.report.forks += try store.read { try $0.reissuedBranches(in: segment.zone) } - known
         if isSettled { return try await foldOrReject(part, &outcome) }
       }
       if error.code == .mismatch, segment.isQuarantined, try await reread(segment.zone, from: segment.offset)
@@ -315,11 +315,6 @@ package struct EffectRunner: Sendable {
     error = contested
     guard try store.read({ try $0.isFormer(segment.writer?.replica) }) else { return false }
     return try await takeOverFormerLanes(of: segment.zone)
-  }
-
-  /// How many branches this store has issued again in a zone, ever.
-  private func noticedForks(in zone: ZoneID) throws -> Int {
-    try store.read { try $0.forks(in: zone) }.count { $0.noticedMilliseconds != nil }
   }
 
   /// A segment with the transactions of an earlier entry, which it repeats.

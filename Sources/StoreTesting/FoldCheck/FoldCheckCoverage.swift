@@ -64,7 +64,7 @@ package struct FoldCheckCoverage: Hashable, Sendable {
   var lateTransactions = 0
   /// Times that a replica folded its log again, because it had transactions without a place up to a floor.
   var foldedAgain = 0
-  /// Records that waited to be compacted until the job came to them, or they changed.
+  /// Records that waited to be compacted by the job or a check.
   var compactedLater = 0
   /// Times that compacting a record was paused and continued.
   var compactionPauses = 0

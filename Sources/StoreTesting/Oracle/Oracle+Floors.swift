@@ -4,7 +4,7 @@
 /// Floors cut the log into parts: the transactions up to the one that named the first floor, those behind it up to the
 /// next, and so on. What has no place is in the last part. The parts are folded one after the other. At the end of a
 /// part its floor works. So a transaction meets what the last floor before it has left, and has seen that if its base
-/// reaches that floor, whoever wrote it.
+/// reaches that floor, regardless of its writer.
 extension Oracle {
   /// What a floor did to a record.
   enum FloorEffect: Hashable, Sendable {

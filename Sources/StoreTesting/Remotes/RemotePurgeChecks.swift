@@ -76,7 +76,7 @@ enum RemotePurgeChecks {
       }
       try trial.expect(try await trial.events().map(\.kind), [.created, .purged, .reopened], "the list")
     },
-    Check("A purged log that gets less back goes on there, also the second time", doors: 2) { trial in
+    Check("A purged log that is restored in part continues there, also the second time", doors: 2) { trial in
       var maker = trial.maker(try await trial.create())
       for _ in 0..<3 { _ = try await trial.append(try maker.next()) }
       let incarnation = maker.incarnation

@@ -70,9 +70,7 @@ struct WrongRules {
     }
   }.map(\.element)
 
-  @Test(
-    "the same searches find nothing if the rules are right",
-    .enabled(if: WideTests.areWanted, "`make test-wide` runs it"), arguments: searches)
+  @Test("the same searches find nothing if the rules are right", arguments: searches)
   func findsNothing(_ search: Case) throws {
     _ = try Search(Model(search.bounds), after: search.beginning).run()
   }

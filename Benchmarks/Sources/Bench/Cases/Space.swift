@@ -162,8 +162,9 @@ extension Case {
         }
       }
       let shown = last
+      let own = shown.enumerated().reduce(0) { $0 + PlainTables.bytes(dataset.names[$1.offset], $1.element) }
       return CompactedZone(place.path + "/records").comparisons(
-        "bytes at rest of 10⁴ records after 10⁶ edits, compacted", atMost: 1.3, unit: "a record",
+        "bytes at rest of 10⁴ records after 10⁶ edits, compacted", own: own, atMost: 1.3, unit: "a record",
         count: dataset.names.count, fresh: { try create(shown, in: $0) }
       ) { store in
         try create(first, in: store)
@@ -185,21 +186,8 @@ extension Case {
       let record = RecordID(zone: Dataset.zone, name: "text")
       let characters = edits.reduce(0) { $0 + ($1.removes ? -1 : 1) }
       return CompactedZone(place.path + "/text").comparisons(
-        "bytes at rest of a text after 260,000 edits, compacted", atMost: 2, unit: "a character",
-        count: characters,
-        fresh: { store in
-          var text: [String] = []
-          for edit in edits {
-            if edit.removes { text.remove(at: edit.place) } else { text.insert(edit.letter, at: edit.place) }
-          }
-          try store.writeBlockingThisThread { tx in try tx.create(record, type: "text") }
-          for start in stride(from: 0, to: text.count, by: 1000) {
-            let letters = text[start..<min(text.count, start + 1000)].joined()
-            try store.writeBlockingThisThread { tx in
-              try tx.insertText(letters, at: start, in: "body", of: record)
-            }
-          }
-        }
+        "bytes at rest of a text after 260,000 edits, compacted", own: characters, atMost: 2,
+        unit: "a character", count: characters
       ) { store in
         try store.writeBlockingThisThread { tx in try tx.create(record, type: "text") }
         for start in stride(from: 0, to: edits.count, by: 100) {
@@ -225,45 +213,47 @@ private struct CompactedZone {
 
   init(_ directory: String) { self.directory = directory }
 
-  /// Compares the store and the remote, both of one run, with fresh ones.
+  /// Compares the store with the bytes of what the zone shows; and the remote of the same run with a new one that has the same
+  /// records, if there is a closure that writes these.
   func comparisons(
-    _ title: String, atMost ratio: Double, unit: String, count: Int,
-    fresh: @escaping @Sendable (LocalStore) throws -> Void,
+    _ title: String, own: Int, atMost ratio: Double, unit: String, count: Int,
+    fresh: (@Sendable (LocalStore) throws -> Void)? = nil,
     _ write: @escaping @Sendable (LocalStore) throws -> Void
   ) -> [Comparison] {
-    let (compacted, made) = (Sizes(), Sizes())
-    let place = directory
-    func participants(_ size: KeyPath<Sizes, Int>) -> [Participant] {
-      [
-        Participant(
-          name: .tributary, prepare: {},
-          turn: {
-            try await compacted.measure(place + "/compacted") { try await run($0, compacts: true, write) }
-          },
-          bytes: { compacted[keyPath: size] }, finish: { [:] }),
-        Participant(
-          name: .other, prepare: {},
-          turn: { try await made.measure(place + "/fresh") { try await run($0, compacts: false, fresh) } },
-          bytes: { made[keyPath: size] }, finish: { [:] }),
-      ]
-    }
-    return [("the store", \Sizes.store), ("the remote", \Sizes.remote)].map { name, size in
+    let compacted = Sizes()
+    func comparison(
+      _ name: String, _ size: KeyPath<Sizes, Int>, with other: Participant, _ what: String
+    ) -> Comparison {
       Comparison(
         title: "\(title): \(name)", measure: .bytes, unit: unit,
-        aims: [Comparison.Aim(than: .other, ratio: ratio)], otherwise: "made fresh with the same records",
-        count: count, participants: participants(size))
+        aims: [Comparison.Aim(than: .other, ratio: ratio)], otherwise: what, count: count,
+        participants: [participant(.tributary, compacted, size, write), other])
     }
+    let shown = Participant(name: .other, prepare: {}, turn: {}, bytes: { own }, finish: { [:] })
+    let store = comparison("the store", \.store, with: shown, "only what the zone shows")
+    guard let fresh else { return [store] }
+    let made = participant(.other, Sizes(), \.remote, fresh)
+    return [store, comparison("the remote", \.remote, with: made, "made fresh with the same records")]
   }
 
-  private final class Sizes {
-    var (store, remote) = (0, 0)
-
-    /// Measures once.
-    func measure(_ directory: String, _ run: (String) async throws -> (store: Int, remote: Int)) async throws
-    {
-      if store == 0 { (store, remote) = try await run(directory) }
-    }
+  /// Tributary's own zone is compacted, the other one is not.
+  private func participant(
+    _ name: Participant.Name, _ sizes: Sizes, _ size: KeyPath<Sizes, Int>,
+    _ write: @escaping @Sendable (LocalStore) throws -> Void
+  ) -> Participant {
+    let compacts = name == .tributary
+    return Participant(
+      name: name, prepare: {},
+      turn: {
+        // Both comparisons share one run.
+        guard sizes.store == 0 else { return }
+        (sizes.store, sizes.remote) = try await run(
+          directory + (compacts ? "/compacted" : "/fresh"), compacts: compacts, write)
+      },
+      bytes: { sizes[keyPath: size] }, finish: { [:] })
   }
+
+  private final class Sizes { var (store, remote) = (0, 0) }
 
   /// - Returns: the bytes of the store's tables, and of the remote's files.
   private func run(

@@ -7,10 +7,10 @@ import OperationFormat
 /// sequences: that stands at the floor. A record that no head lets be alive is dropped; only the numbers of units stay,
 /// and where it moved to.
 extension Fold {
-  /// Compacts a record, or goes on with it. The context says up to which floor.
+  /// Compacts a record, or continues one that was paused. The context says up to which floor.
   ///
   /// - Throws: ``FoldBoundReached`` where the bound pauses: what is done stays, and shows the same. The bound says where to
-  ///   go on.
+  ///   continue.
   package mutating func compact(_ record: RawSpan, in state: StateNumber) throws {
     guard let floor = context.floor, try load(record, in: state) else { return }
     let key = ElementKey(state: state, record: try recordNumber, cell: .existence)

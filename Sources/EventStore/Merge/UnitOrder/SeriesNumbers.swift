@@ -53,7 +53,7 @@ struct SeriesNumbers {
     BitWord(number: (1 << 6 | UInt64(width)) << UInt64(width) | difference, width: 8 + width)
   }
 
-  /// Goes on behind a piece to which the distance was told.
+  /// Continues behind a piece to which the distance was told.
   mutating func pass(_ piece: Piece, by word: BitWord) {
     if word.isJump { base = end }
     end = piece.end

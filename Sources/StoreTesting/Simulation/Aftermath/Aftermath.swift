@@ -97,6 +97,10 @@ extension AftermathPart {
     try act(device) { try device.store?.writeBlockingThisThread { try $0.attachZone(zone) } }
   }
 
+  func isAttached(_ zone: ZoneID, _ device: SimulatedDevice) throws -> Bool {
+    try device.store?.read { try $0.zones(.attached).contains(zone) } ?? false
+  }
+
   /// Writes to a zone that the device has.
   func writeIfThere(
     on device: SimulatedDevice, _ zone: ZoneID, _ write: (SimulatedDevice) throws -> Void

@@ -27,14 +27,14 @@ struct PurgedZone: AftermathEvent {
         try writeIfThere(on: device, zone, write)
         if choices.next(below: 2) == 0 { try syncAlone(device) }
       }
-      let owners = try devices.filter { try has(zone, $0) }
+      let owners = try devices.filter { try isAttached(zone, $0) }
       guard !owners.isEmpty, let incarnation = try token(of: zone, first)?.incarnation else { return }
       try purge(zone, incarnation, remote, &choices)
       for device in owners where choices.next(below: 2) == 0 {
         try syncAlone(device)
         try checkIsKept(zone, device)
       }
-      // Whoever comes first makes the zone again of what it has.
+      // The first device makes the zone again from what it has.
       let start = choices.next(below: devices.count)
       try attachAgain(zone, Array(devices[start...] + devices[..<start]))
       try agreement.check(zone, after: "a purge")
@@ -63,12 +63,8 @@ struct PurgedZone: AftermathEvent {
     world.count(.zonesPurged)
   }
 
-  private func has(_ zone: ZoneID, _ device: SimulatedDevice) throws -> Bool {
-    try device.store?.read { try $0.zones(.attached).contains(zone) } ?? false
-  }
-
   private func checkIsKept(_ zone: ZoneID, _ device: SimulatedDevice) throws {
-    guard try has(zone, device) else {
+    guard try isAttached(zone, device) else {
       throw SimulationFailure(.nothingVanishes, "d\(device.number) has removed \(zone), which was purged")
     }
     let status = status(of: zone, device)

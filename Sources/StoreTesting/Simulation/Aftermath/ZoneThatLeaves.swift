@@ -60,10 +60,6 @@ struct ZoneThatLeaves: AftermathEvent {
     devices.contains { $0 === device }
   }
 
-  private func isAttached(_ zone: ZoneID, _ device: SimulatedDevice) throws -> Bool {
-    try device.store?.read { try $0.zones(.attached).contains(zone) } ?? false
-  }
-
   /// Removes a device's copy of a zone, unless the remote has not all of it.
   private func evict(_ zone: ZoneID, _ device: SimulatedDevice) throws {
     guard let store = device.store else { return }

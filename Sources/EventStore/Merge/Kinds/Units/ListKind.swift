@@ -153,7 +153,6 @@ enum ListKind: FieldCellKind {
     _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
     let prefix = ElementKey.items(of: fold.state, record: try fold.recordNumber, cell: cell)
-    var order = try fold.unitOrder(of: cell)
     try fold.compactRows(under: prefix) { key, _ in
       try ElementKey.item(of: key)
     } compact: { items, fold in
@@ -161,6 +160,7 @@ enum ListKind: FieldCellKind {
         for item in items { try ListItems.compact(item, of: cell, in: &fold) }
       } else {
         // With their places: none may show an element that has gone.
+        var order = try fold.unitOrder(of: cell)
         try ListItems.remove(items, of: cell, from: &order, in: &fold)
         try UnitCell.write(order.root, of: cell, in: &fold)
       }
