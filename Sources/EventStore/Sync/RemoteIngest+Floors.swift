@@ -29,6 +29,8 @@ extension RemoteIngest {
     // Contributions may have seen another part of what is compacted.
     state.retimings &+= 1
     storage.setStateRow(state, row.state)
+    // Nor does any row tell that one is missing which was not there: those who refer to it show something else.
+    storage.noteOtherView()
   }
 
   /// Whether all transactions of a zone that are here have a place up to an offset.

@@ -48,7 +48,7 @@ extension IndexTable where Source == TableStorage {
   func put(_ index: StoredIndex) throws {
     let former = try stored(index.number)
     if former?.status != index.status || former?.referenceParts != index.referenceParts {
-      source.noteOtherUse()
+      source.noteOtherView()
     }
     let key = IndexEntry.prefix(.none, index.number)
     var writer = ByteWriter()
@@ -79,7 +79,7 @@ extension IndexTable where Source == TableStorage {
 
   /// Removes the row that says what an index is.
   func removeDefinition(of number: IndexNumber) throws {
-    source.noteOtherUse()
+    source.noteOtherView()
     _ = try transaction.delete(IndexEntry.prefix(.none, number).span.bytes, in: table)
     source.forgetIndexes()
   }

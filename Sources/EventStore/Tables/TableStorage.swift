@@ -97,9 +97,9 @@ final class TableStorage {
     return upkeep
   }
 
-  /// Notes that queries may read by other indexes than before: what they have read tells nothing any more. The log
-  /// does not tell it either.
-  func noteOtherUse() {
+  /// Notes that the same rows may show something else than before, or that queries may read by other indexes: what was read
+  /// tells nothing any more. The log does not tell it either.
+  func noteOtherView() {
     changesBeyondLog = true
     changeNotes?.noteAll()
   }
