@@ -59,7 +59,7 @@ struct LogFloors: Sendable {
     }
   }
 
-  /// Removes the floors of a log that was purged: nothing is there that could begin. From the last one on: the others stay
+  /// Removes the floors of a log that was discarded: nothing is there that could begin. From the last one on: the others stay
   /// dense.
   func removeAll(of incarnation: IncarnationID) async throws(RemoteError) {
     var number = try await last(of: incarnation)

@@ -1,30 +1,46 @@
 internal import OperationFormat
 
-/// Discards zones' logs. The seal comes first, then the event in the list of zones, and only then do the entries go, from the
-/// last one on: see ``LogPurge``. It may be cut short anywhere; who purges the log again, or opens it again, continues.
-struct LogPurger: Sendable {
+/// Discards zones' logs: purges or resets them. The seal comes first, then the event in the list of zones, and only then do the
+/// entries go, from the last one on: see ``DiscardSeal``; then the assets and snapshots. It may be cut short anywhere; who
+/// discards the log again in the same way, or opens it again, continues.
+struct LogDiscarder: Sendable {
   let objects: any ObjectStore
   let zones: RemoteZoneList
   let appender: LogAppender
   private var entries: LogEntries { appender.entries }
 
+  /// A reset log that stores open again at once is what a reset is for: then what is left is theirs to remove or to use.
+  ///
+  /// - Parameter removeAssets: removes the assets and snapshots of the log.
   /// - Throws: ``RemoteError`` `zoneUnknown` also if the log was closed for another reason; `later` if it was opened again
-  ///   meanwhile.
-  func purge(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+  ///   before a purge had removed all, or while assets went: a store may take one as sent that went then.
+  func discard(
+    _ zone: ZoneID, _ incarnation: IncarnationID, as kind: LogSeal.Kind,
+    removeAssets: () async throws(RemoteError) -> Void
+  ) async throws(RemoteError) {
+    let fate = ZoneFate(kind)
     try await zones.read()
     let listed = try await zones.fate(of: zone, incarnation, checkedAt: 0)
-    guard listed == nil || listed == .purged else { throw .closed(zone) }
-    let seal = try await appender.seal(incarnation, zone, .purged)
-    guard seal.fate == .purged else { throw .closed(zone) }
-    try await zones.recordEnd(.purged, of: zone, incarnation, sealedAt: seal.offset)
+    guard listed == nil || listed == fate else { throw .closed(zone) }
+    let seal = try await appender.seal(incarnation, zone, kind)
+    guard seal.fate == fate else { throw .closed(zone) }
+    try await zones.recordEnd(fate, of: zone, incarnation, sealedAt: seal.offset)
     guard try await removeEntries(of: incarnation, before: seal.offset) else {
-      throw RemoteError(
-        .later, "zone “\(zone)” was made again while it was purged",
-        hint: "what its store has is there again: run the command again if it should go after all")
+      if fate == .reset { return }
+      throw madeAgain(zone)
     }
+    try await removeAssets()
+    if try await entries.isAmended(incarnation, seal.offset) { throw madeAgain(zone) }
   }
 
-  /// Removes what a purged log has left.
+  private func madeAgain(_ zone: ZoneID) -> RemoteError {
+    RemoteError(
+      .later, "a store has made zone “\(zone)” again before all of it was discarded",
+      hint: "run the command again: it discards what was sent since, and assets of which only a part is there"
+    )
+  }
+
+  /// Removes what a discarded log has left.
   ///
   /// - Parameter seal: the offset of its seal.
   /// - Returns: false if the log was opened again meanwhile: then nothing more is removed.
