@@ -47,14 +47,40 @@ struct LogDiscarder: Sendable {
   func removeEntries(
     of incarnation: IncarnationID, before seal: UInt64
   ) async throws(RemoteError) -> Bool {
-    for offset in try await offsets(of: incarnation, before: seal).reversed() {
-      if try await entries.isAmended(incarnation, seal) { return false }
-      try await objects.delete(.entry(of: incarnation, offset))
-      try await objects.delete(.amendment(of: incarnation, offset))
-    }
+    let offsets = try await offsets(of: incarnation, before: seal)
+    let lastFloor = try await entries.floors.last(of: incarnation)
     if try await entries.isAmended(incarnation, seal) { return false }
-    try await entries.floors.removeAll(of: incarnation)
+    for offset in offsets.reversed() {
+      let entry = ObjectName.entry(of: incarnation, offset)
+      let bytes = try await read(entry)
+      try await objects.delete(entry)
+      try await objects.delete(.amendment(of: incarnation, offset))
+      guard try await entries.isAmended(incarnation, seal) else { continue }
+      try await restore(bytes, at: offset, of: incarnation)
+      return false
+    }
+    try await entries.floors.removeAll(of: incarnation, through: lastFloor)
     return true
+  }
+
+  /// Undoes the removal of an entry, if the log was opened again in that moment: a store may have put the entry back just
+  /// before, and others behind it. One that has not come that far finds what it was to put back.
+  private func restore(
+    _ bytes: [UInt8]?, at offset: UInt64, of incarnation: IncarnationID
+  ) async throws(RemoteError) {
+    guard let bytes else { return }
+    if offset > 1, try await !entries.exists(incarnation, offset - 1) { return }
+    _ = try await objects.putIfAbsent(.entry(of: incarnation, offset), bytes)
+  }
+
+  /// The bytes of an entry; nil if it is none.
+  private func read(_ entry: ObjectName) async throws(RemoteError) -> [UInt8]? {
+    do throws(RemoteError) {
+      return try await objects.get(entry, bytesMax: LogObject.bytesMax)
+    } catch {
+      guard error.ofSegment.isAboutOneObject else { throw error }
+      return nil
+    }
   }
 
   /// The offsets before a seal at which a log has entries, and the missing ones behind each that may have an amendment. The
