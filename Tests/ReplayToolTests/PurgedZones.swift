@@ -75,7 +75,7 @@ struct PurgedZones {
     let plan = await run("remote", remote, "--reset", "notes")
     #expect(
       plan.exit == 0 && plan.output.contains("would send again") && plan.output.contains("--write does it"))
-    for words in ["files", "0 files, 0 bytes went: the zone is reset, and stores send everything again"] {
+    for words in ["1 file, ", "0 files, 0 bytes went: the zone is reset, and stores send everything again"] {
       let done = await run("remote", remote, "--reset", "notes", "--write")
       #expect(done.exit == 0 && done.output.contains(words), "\(done)")
     }
