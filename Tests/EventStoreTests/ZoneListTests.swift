@@ -119,12 +119,14 @@ struct ZoneListTests {
     #expect(last == token(4))
   }
 
-  @Test("a zone that is purged in the page that makes it is not made; one that is here stays")
-  func purged() async throws {
+  @Test(
+    "a zone that is purged or reset in the page that makes it is not made; one that is here stays",
+    arguments: [ZoneEvent.Kind.purged, .reset])
+  func purged(end: ZoneEvent.Kind) async throws {
     let store = try directory.store()
     let other = ZoneID(name: "other")
     _ = try await store.applyZoneEvents([event(.created, noteZone, x)], token: token(1), chosen: nil)
-    let events = [event(.created, other, y), event(.purged, other, y), event(.purged, noteZone, x)]
+    let events = [event(.created, other, y), event(end, other, y), event(end, noteZone, x)]
     let report = try await store.applyZoneEvents(events, token: token(4), chosen: nil)
     #expect(report == ZoneListReport())
     let zones = try store.read { try $0.zones() }

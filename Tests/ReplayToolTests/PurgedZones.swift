@@ -4,7 +4,7 @@ import Testing
 
 @testable import ReplayTool
 
-@Suite("`replay remote --purge`")
+@Suite("`replay remote --purge` and `--reset`")
 struct PurgedZones {
   private let temporary = TemporaryDirectory()
   private let random = SharedBits(1)
@@ -69,6 +69,34 @@ struct PurgedZones {
     #expect(sound.exit == 0 && sound.output.contains("sound"), "\(sound)")
   }
 
+  @Test("--reset says what would go, discards it, and the next store that syncs sends everything again")
+  func resets() async throws {
+    try await makeStores()
+    let plan = await run("remote", remote, "--reset", "notes")
+    #expect(
+      plan.exit == 0 && plan.output.contains("would send again") && plan.output.contains("--write does it"))
+    for words in ["1 file, ", "0 files, 0 bytes went: the zone is reset, and stores send everything again"] {
+      let done = await run("remote", remote, "--reset", "notes", "--write")
+      #expect(done.exit == 0 && done.output.contains(words), "\(done)")
+    }
+    let json = await run("remote", remote, "--reset", "notes", "--json")
+    #expect(
+      json.output.contains(#""action":"reset""#) && json.output.contains(#""written":false"#), "\(json)")
+    let purge = await run("remote", remote, "--purge", "notes")
+    #expect(purge.exit == 2 && purge.errors.contains("no open or purged log of the zone “notes”"))
+    let after = await run("remote", remote)
+    #expect(after.exit == 0 && after.output.contains("zone notes reset"), "\(after)")
+    for name in ["second", "first", "new"] {
+      let result = await sync(name, "--create-store")
+      #expect(result.exit == 0, "\(result)")
+    }
+    var digests: Set<String> = []
+    for name in ["first", "second", "new"] { digests.insert(await run("digest", path(name)).output) }
+    #expect(digests.count == 1)
+    let sound = await run("remote", remote)
+    #expect(sound.exit == 0 && sound.output.contains("sound"), "\(sound)")
+  }
+
   @Test("refuses what is not there, and what does not belong together")
   func refuses() async throws {
     try await makeStores()
@@ -76,7 +104,7 @@ struct PurgedZones {
     #expect(unknown.exit == 2 && unknown.errors.contains("no open or purged log of the zone “nope”"))
     for arguments in [
       ["--write"], ["--purge", "notes", "--repair", path("first")],
-      ["--purge", "notes", "--quarantine", "notes@1"],
+      ["--purge", "notes", "--quarantine", "notes@1"], ["--purge", "notes", "--reset", "notes"],
     ] {
       let wrong = await Tool(random).run(["remote", remote] + arguments)
       #expect(wrong.exit == 2, "\(wrong)")

@@ -266,6 +266,7 @@ struct SyncCommands {
     for (status, words) in [
       (ZoneStatus.paused(.deleted), "replay export STORE --records --zone notes"),
       (.paused(.purged), "replay export STORE --records --zone notes"),
+      (.paused(.reset), "Sync with a store that may send it"),
       (.forked(offset: 3), "takes another epoch"),
     ] {
       var report = SyncReport()

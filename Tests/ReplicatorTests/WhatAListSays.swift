@@ -9,7 +9,7 @@ struct WhatAListSays {
   private static let zones = (0..<4).map { ZoneID(owner: $0 % 2 == 0 ? "" : "ann", name: Name("z\($0 / 2)")) }
   private static let incarnations = (1...6).map { IncarnationID(rawValue: $0) }
   private static let kinds: [ZoneEvent.Kind] = [
-    .created, .created, .created, .deleted, .deleted, .purged, .reset, .revoked, .reopened, .reopened,
+    .created, .created, .created, .created, .deleted, .purged, .reset, .revoked, .reopened, .reopened,
   ]
 
   private static func found(_ random: inout SeededRandom, at offset: Int) -> FoundZoneEvent {

@@ -225,32 +225,38 @@ struct ZoneRounds {
   }
 
   @Test(
-    "A zone that was purged or reset stays here and is reported",
-    arguments: [
-      ZoneFate.purged, .reset(IncarnationID(rawValue: 9)),
-    ])
-  func gone(fate: ZoneFate) {
+    "A zone that was purged stays here and is reported; so does one that was reset, in a round that sends nothing"
+  )
+  func gone() {
     let segment = packed(1...1)
-    #expect(
-      play(zoneState(at: 2), .all, [(.fetch(after: token(2)), .fetched(.gone(fate)))]).status == .paused(fate)
-    )
+    for (fate, steps) in [(ZoneFate.purged, SyncSteps.all), (.reset, .fetch)] {
+      let fetching = play(zoneState(at: 2), steps, [(.fetch(after: token(2)), .fetched(.gone(fate)))])
+      #expect(fetching.status == .paused(fate))
+    }
     let appending = play(
       zoneState(at: 0, pending: 1), .ship,
-      [(.prepare, .prepared(segment)), (.append(segment, after: 0), .appended(.gone(fate)))])
-    #expect(appending.status == .paused(fate))
+      [(.prepare, .prepared(segment)), (.append(segment, after: 0), .appended(.gone(.purged)))])
+    #expect(appending.status == .paused(.purged))
   }
 
-  @Test("A zone that was deleted or purged is made again where the app wants it; one that was reset stays")
+  @Test("A zone that was reset, and that this store may not send, waits for another store")
+  func resetReadOnly() {
+    for code in [RemoteError.Code.readOnly, .overQuota] {
+      let failure = SyncFailure(RemoteError(code, "no", hint: ""))
+      let report = play(
+        zoneState(at: 2), .all,
+        [(.fetch(after: token(2)), .fetched(.gone(.reset))), (.reopen(incarnation), .failed(failure))])
+      #expect(report.status == .paused(.reset) && report.shippingFailure == failure)
+    }
+  }
+
+  @Test("A zone whose log has ended is made again where the app wants it, and by default if it was reset")
   func madeAgain() {
-    for fate in [ZoneFate.deleted, .purged, .reset(IncarnationID(rawValue: 9))] {
-      var round = ZoneRound(zoneState(at: 2), steps: .all, answer: { _, _ in .makeAgain })
+    for fate in [ZoneFate.deleted, .purged, .reset] {
+      var round = ZoneRound(
+        zoneState(at: 2), steps: .all, answer: { fate == .reset ? $1.standardAnswer : .makeAgain })
       #expect(round.start() == .fetch(after: token(2)))
-      let next = round.step(.fetched(.gone(fate)))
-      if case .reset = fate {
-        #expect(next == nil && round.report.status == .paused(fate))
-        continue
-      }
-      #expect(next == .reopen(incarnation))
+      #expect(round.step(.fetched(.gone(fate))) == .reopen(incarnation))
       #expect(round.step(.reopened) == .fetch(after: token(2)))
       // Once in a round.
       #expect(round.step(.fetched(.gone(fate))) == nil)

@@ -123,7 +123,7 @@ struct ZonesThatArePurged {
     for _ in 0..<2 { try await remote.reopened().purgeZone(zone, incarnation) }
     #expect(objectsOfLog(incarnation) == [.entry(of: incarnation, token.offset + 1)])
     let audit = try await RemoteAudit(of: remote.reopened(), objects: try await remote.objects.list())
-    #expect(audit.problems.isEmpty && audit.logs.map(\.leftOfPurge) == [0])
+    #expect(audit.problems.isEmpty && audit.logs.map(\.leftObjects) == [0])
   }
 
   @Test("The first that wants the zone makes it again of what is here, and all continue at their offsets")

@@ -77,10 +77,11 @@ struct ZoneCatalog {
   }
 
   /// The events without those that a later event of the same log takes back: a zone that was revoked and granted again,
-  /// or deleted or purged and made again, keeps its copy, and one that was granted and revoked, or purged, is not made.
+  /// or closed and opened again, keeps its copy, and one that was granted and revoked, or purged or reset, is not made.
   private static func withoutOutdated(_ events: [ZoneEvent]) -> [ZoneEvent] {
-    guard events.contains(where: { [.revoked, .reopened, .purged].contains($0.kind) }) else { return events }
-    let kinds: [ZoneEvent.Kind] = [.created, .revoked, .deleted, .reopened, .purged]
+    guard events.contains(where: { [.revoked, .reopened, .purged, .reset].contains($0.kind) })
+    else { return events }
+    let kinds: [ZoneEvent.Kind] = [.created, .revoked, .deleted, .reopened, .purged, .reset]
     var last: [IncarnationID: Int] = [:]
     for (index, event) in events.enumerated() where kinds.contains(event.kind) {
       last[event.incarnation] = index

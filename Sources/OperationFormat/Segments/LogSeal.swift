@@ -8,17 +8,16 @@
 /// | 1 | flags: 0 |
 /// | 8 | offset in the zone's log, from 1, little-endian |
 /// | 1 | kind: 1 deleted, 2 purged, 3 reset |
-/// | 16 | with the kind 3, the new incarnation, big-endian |
 /// | 4 | CRC-32C of the bytes before, little-endian |
 package struct LogSeal: Hashable, Sendable {
   /// Why a log ends.
-  package enum Kind: Hashable, Sendable {
+  package enum Kind: UInt8, Sendable {
     /// A user deleted the zone.
-    case deleted
+    case deleted = 1
     /// The remote discarded the log.
-    case purged
-    /// The zone continues under another incarnation.
-    case reset(IncarnationID)
+    case purged = 2
+    /// The remote discarded the log, and asks stores to send everything again.
+    case reset = 3
   }
 
   /// Its offset in the zone's log, from 1: the one after the last segment.
@@ -39,13 +38,7 @@ package struct LogSeal: Hashable, Sendable {
     writer.append(Self.version)
     writer.append(0)
     writer.append(littleEndian: offset)
-    switch kind {
-    case .deleted: writer.append(1)
-    case .purged: writer.append(2)
-    case .reset(let incarnation):
-      writer.append(3)
-      writer.append(bigEndian: incarnation.rawValue)
-    }
+    writer.append(kind.rawValue)
     writer.appendChecksum()
     return writer.bytes
   }
@@ -64,15 +57,12 @@ package struct LogSeal: Hashable, Sendable {
 
   private static func readKind(from reader: inout ByteReader) throws(FormatError) -> Kind {
     let start = reader.position
-    let kind = try reader.readUInt8("seal.kind")
-    switch kind {
-    case 1: return .deleted
-    case 2: return .purged
-    case 3: return .reset(try IncarnationID.read(from: &reader, "seal.incarnation"))
-    default:
+    let number = try reader.readUInt8("seal.kind")
+    guard let kind = Kind(rawValue: number) else {
       throw reader.fail(
-        kind == 0 ? .invalid : .newerFormat, at: start, "seal.kind", expected: "1 to 3", found: "\(kind)")
+        number == 0 ? .invalid : .newerFormat, at: start, "seal.kind", expected: "1 to 3", found: "\(number)")
     }
+    return kind
   }
 
   private static let version: UInt8 = 1

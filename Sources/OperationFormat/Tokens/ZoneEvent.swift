@@ -11,12 +11,12 @@ public struct ZoneEvent: Hashable, Sendable {
     public static let deleted = Kind(rawValue: 2)
     /// The remote lost or discarded the zone: replicas keep their copies.
     public static let purged = Kind(rawValue: 3)
-    /// The zone was created again: the event has the new incarnation.
+    /// The remote discarded all that it had of the zone, and asks replicas to send everything again.
     public static let reset = Kind(rawValue: 4)
     /// The account of the list may not read the zone any more: replicas delete their copies, unless they have
     /// unsent work. If it may read the zone again, an event ``created`` of the same incarnation follows.
     public static let revoked = Kind(rawValue: 5)
-    /// The zone exists again: its log, which was deleted or purged, continues. A store that has the zone keeps it, and
+    /// The zone exists again: its log, which was deleted, purged or reset, continues. A store that has the zone keeps it, and
     /// others get it.
     public static let reopened = Kind(rawValue: 6)
   }

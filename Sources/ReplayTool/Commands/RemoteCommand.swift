@@ -29,9 +29,14 @@ struct RemoteCommand: ReplayCommand {
       and say so; one that attaches it again, or whose app wants it, sends all that it has. So first let a store read the log to \
       its end, or keep a backup. Without --write it only says what would go.
 
+      --reset discards the same, and asks the stores to send everything again: each does so on its own when it syncs. It is \
+      for a zone that is to be made anew there, such as one whose log is damaged beyond repair. A zone that was purged is not \
+      reset, and one that was reset is not purged, until a store has sent it again.
+
       Examples:
         replay remote folder:/mnt/team/lists
         replay remote folder:/mnt/team/lists --purge shopping --write
+        replay remote folder:/mnt/team/lists --reset shopping --write
         replay remote folder:/mnt/team/lists --repair notes.store
         replay remote folder:/mnt/team/lists --quarantine shopping@12
         replay remote folder:/mnt/team/lists --quarantine @3        event 3 of the list of zones
@@ -60,7 +65,14 @@ struct RemoteCommand: ReplayCommand {
   @Option(name: .long, help: ArgumentHelp("Discard what the remote has of a zone.", valueName: "zone"))
   var purge: String?
 
-  @Flag(name: .long, help: "Purge the zone, and do not only say what would go.")
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Discard what the remote has of a zone, and ask stores for all of it.", valueName: "zone")
+  )
+  var reset: String?
+
+  @Flag(name: .long, help: "Purge or reset the zone, and do not only say what would go.")
   var write = false
 
   @Flag(name: .long, help: "Print JSON: one object.")
@@ -69,25 +81,26 @@ struct RemoteCommand: ReplayCommand {
   var printsJSON: Bool { json }
   var places: HintPlaces { HintPlaces(remote: address) }
   var hintIfInterrupted: String {
-    if purge != nil, write { return "what went is gone; the next run continues" }
+    if purge ?? reset != nil, write { return "what went is gone; the next run continues" }
     return repair != nil || quarantine != nil ? Self.hintIfKept : "nothing was changed; run it again"
   }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let zone = try zone.map { try Inputs.zone($0) }
     let directory = try RemoteAddress(address).directory
-    guard [repair, quarantine, purge].count(where: { $0 != nil }) < 2 else {
+    guard [repair, quarantine, purge, reset].count(where: { $0 != nil }) < 2 else {
       throw ToolError.input(
-        "usage", "--repair, --quarantine and --purge exclude each other",
+        "usage", "--repair, --quarantine, --purge and --reset exclude each other",
         hint: "repair first; then give up what no store has")
     }
-    if let purge {
-      try await PurgeOfRemote(name: purge, writes: write).run(directory, json: json, console)
+    if let name = purge ?? reset {
+      try await DiscardOfRemote(name: name, isReset: reset != nil, writes: write)
+        .run(directory, json: json, console)
       return nil
     }
     if write {
       throw ToolError.input(
-        "usage", "--write belongs to --purge", hint: "name the zone: --purge ZONE --write")
+        "usage", "--write belongs to --purge and --reset", hint: "name the zone: --purge ZONE --write")
     }
     let place = try quarantine.map { try EntryArgument($0) }
     let source = repair.map { RepairOfRemote(store: $0, zone: zone) }

@@ -78,9 +78,10 @@ struct RemoteAdvice {
           + "\(reread("STORE", log.zone))."
       )
     }
-    for log in audit.logs where log.leftOfPurge > 0 {
+    for log in audit.logs where log.leftObjects > 0 {
+      let (name, option) = log.fate == .reset ? ("reset", "--reset") : ("purge", "--purge")
       lines.append(
-        "The purge of \(log.zone) was cut short: `replay remote \(remote) --purge \(log.incarnation) --write` ends it."
+        "The \(name) of \(log.zone) was cut short: `replay remote \(remote) \(option) \(log.incarnation) --write` ends it."
       )
     }
     for (zone, offset) in places(audit, givenUp) {

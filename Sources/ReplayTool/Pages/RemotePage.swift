@@ -82,10 +82,10 @@ struct RemotePage {
         .init("given up", .quiet), .init("offset \(tombstone.offset), \(SegmentPage.text(tombstone))"),
       ])
     }
-    if log.leftOfPurge > 0 {
+    if log.leftObjects > 0 {
       try columns.add([
         .init("left", .quiet),
-        .init("\(Display.count(log.leftOfPurge, "object")), which were to go with the purge"),
+        .init("\(Display.count(log.leftObjects, "object")), which were to go"),
       ])
     }
     for offset in log.repairs { try columns.add([.init("put back", .quiet), .init("offset \(offset)")]) }
@@ -133,7 +133,7 @@ struct RemotePage {
     case .deleted: "deleted"
     case .purged: "purged"
     case .revoked: "revoked"
-    case .reset(let incarnation): "continues as \(incarnation)"
+    case .reset: "reset"
     }
   }
 
@@ -193,7 +193,7 @@ extension RemoteAudit {
           log.unnamedAssets.map {
             .object(["hash": .text($0.hash), "objects": .number($0.objects), "bytes": .number($0.bytes)])
           }),
-        "leftOfPurge": log.leftOfPurge > 0 ? .number(log.leftOfPurge) : nil,
+        "leftObjects": log.leftObjects > 0 ? .number(log.leftObjects) : nil,
         "unreadable": .array(log.unreadable.map { .number($0) }),
         "putBack": .array(log.repairs.map { .number($0) }),
         "givenUp": .array(

@@ -74,7 +74,7 @@ extension LogSeal.Kind {
     switch self {
     case .deleted: .object(["kind": "deleted"])
     case .purged: .object(["kind": "purged"])
-    case .reset(let incarnation): .object(["kind": "reset", "incarnation": .text(incarnation)])
+    case .reset: .object(["kind": "reset"])
     }
   }
 }

@@ -38,7 +38,7 @@ struct SegmentPage {
     switch kind {
     case .deleted: "the zone was deleted"
     case .purged: "the remote discarded the zone"
-    case .reset(let incarnation): "the zone continues as incarnation \(incarnation)"
+    case .reset: "the remote discarded the zone, and asks stores to send everything again"
     }
   }
 

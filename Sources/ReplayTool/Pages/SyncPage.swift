@@ -163,9 +163,10 @@ struct SyncPage: Sendable {
       return (
         "this account may not read it any more: it is kept here because some of it was never sent", export
       )
-    case .paused(.reset(let incarnation)):
+    case .paused(.reset):
       return (
-        "its log at the remote began again as incarnation \(incarnation): everything here is kept", export
+        "the remote discarded it, and asks for everything again: everything here is kept, and nothing was sent",
+        "Sync with a store that may send it. \(export)"
       )
     case .forked:
       return (
@@ -277,8 +278,7 @@ extension ZoneStatus {
     case .paused(.deleted): ["state": "paused", "fate": "deleted"]
     case .paused(.purged): ["state": "paused", "fate": "purged"]
     case .paused(.revoked): ["state": "paused", "fate": "revoked"]
-    case .paused(.reset(let incarnation)):
-      ["state": "paused", "fate": "reset", "incarnation": .text(incarnation)]
+    case .paused(.reset): ["state": "paused", "fate": "reset"]
     case .forked(let offset): ["state": "forked", "offset": .number(offset)]
     case .failed(let failure): ["state": "failed", "failure": failure.json(places)]
     }

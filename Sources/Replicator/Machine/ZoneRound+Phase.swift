@@ -56,7 +56,7 @@ extension ZoneRound {
     /// The remote refused the key of the segment.
     case recutting(Pass)
     /// The log is closed, and is opened again.
-    case reopening(Pass)
+    case reopening(Pass, ZoneFate)
     case withdrawing(ZoneFate, ZoneEndAnswer)
     case deletingAtRemote(IncarnationID)
     case finishingDeletion(IncarnationID, remoteHasDeleted: Bool)

@@ -143,7 +143,7 @@ struct ZoneRound: Sendable {
     case (.downloading(let incarnation, let asset), .downloaded(let transfer)):
       return assets.didDownload(asset, transfer, &report) ? findAsset(incarnation) : finish(.unfinished)
     case (.recutting(let pass), .forgotCut): return beginPass(pass)
-    case (.reopening(let pass), .reopened): return beginPass(pass)
+    case (.reopening(let pass, _), .reopened): return beginPass(pass)
     case (.withdrawing(let fate, let answer), .withdrawn(let isDone)):
       return end(!isDone ? .paused(fate) : answer == .detach ? .local : .removed)
     case (.deletingAtRemote(let incarnation), .deletedAtRemote):
@@ -320,7 +320,7 @@ struct ZoneRound: Sendable {
     switch answer {
     case .makeAgain where fate.mayReopen && !hasReopened && steps.contains(.ship):
       (hasReopened, parked) = (true, nil)
-      return enter(.reopening(pass), .reopen(pass.token.incarnation))
+      return enter(.reopening(pass, fate), .reopen(pass.token.incarnation))
     case .keep, .makeAgain: return end(.paused(fate))
     case .remove, .detach:
       return enter(
@@ -346,6 +346,10 @@ struct ZoneRound: Sendable {
     case .creating where failure.errorCode.isForLong && failure.scope == .zone:
       held = failure
       return finish(.unfinished)
+    // Another store may send again what this one may not.
+    case .reopening(_, .reset) where failure.scope == .zone && failure.errorCode.stopsOnlyShipping:
+      report.shippingFailure = failure
+      return end(.paused(.reset))
     case .uploading(let pass, _): return didFailToSend(failure, pass.token.incarnation)
     case .uploadingUnsentAsset(let incarnation): return didFailToSend(failure, incarnation)
     default: return fail(failure)

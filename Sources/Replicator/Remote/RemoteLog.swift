@@ -60,7 +60,7 @@ public protocol RemoteLog: Sendable {
   /// If the zone is deleted already, that is a success.
   ///
   /// - Throws: ``RemoteError``, as ``RemoteLog/zoneEvents(after:)``; `zoneUnknown` if the remote's list, read
-  ///   to the end, does not have the zone, or its log was purged. A store then takes the deletion as done, and
+  ///   to the end, does not have the zone, or its log was purged or reset. A store then takes the deletion as done, and
   ///   repeats it if the list names the zone later, or says that it was opened again.
   func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
 
@@ -74,8 +74,17 @@ public protocol RemoteLog: Sendable {
   ///   `later` if it was opened again meanwhile.
   func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
 
-  /// Opens the log of a zone again that was deleted or purged, and an event `reopened` is added to the list of zones. All
-  /// readers take the seal as an empty entry from then on. A deleted log continues after it. A purged one has no entries, and
+  /// As ``purgeZone(_:_:)``, and asks all stores to send everything again: the event is `reset`, and the first store that
+  /// comes opens the log again, also while this call works. It is for a log that is to be made anew, such as one that is
+  /// damaged beyond repair. What no store has is lost. A purged zone is not reset, and one that was reset is not purged, until a store has
+  /// opened its log again. Without an implementation it throws `unsupported`.
+  ///
+  /// - Throws: ``RemoteError``, as `createZone(_:proposing:)`; `zoneUnknown` if the zone has no open log, and none that was
+  ///   reset; `later` if it was opened again while assets were removed: call it again.
+  func resetZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
+
+  /// Opens the log of a zone again that was deleted, purged or reset, and an event `reopened` is added to the list of zones.
+  /// All readers take the seal as an empty entry from then on. A deleted log continues after it. Another has no entries, and
   /// gets them back from the stores, at their offsets: the seal comes where the log gets that far again. If the log is open,
   /// that is a success. Without an implementation it throws `unsupported`.
   ///
@@ -266,6 +275,12 @@ extension RemoteLog {
     throw RemoteError(
       .unsupported, "\(name) cannot purge zone “\(zone)”",
       hint: "delete the zone, or use the tools of the remote")
+  }
+
+  public func resetZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    throw RemoteError(
+      .unsupported, "\(name) cannot reset zone “\(zone)”",
+      hint: "keep what it has, or use the tools of the remote")
   }
 
   public func putBack(_ entry: StoredSegment, after token: ChangeToken) async throws(RemoteError) -> Bool {

@@ -1,31 +1,57 @@
 public import EventStore
+package import OperationFormat
 
 /// Why a zone's log is closed: nothing can be appended to it any more.
 public enum ZoneFate: Hashable, Sendable {
   /// A user deleted the zone.
   case deleted
-  /// The remote purged the zone.
+  /// The remote discarded all that it had of the zone.
   case purged
   /// The account may not read the zone any more. The event comes in the account's list of zones, and the log
   /// itself has no seal: others may still append to it. If the account may read it again, the list says so.
   case revoked
-  /// The zone continues under another incarnation.
-  case reset(IncarnationID)
+  /// The remote discarded all that it had of the zone, and asks stores to send everything again.
+  case reset
 
   /// Whether the log may be opened again, so that it continues.
-  var mayReopen: Bool {
+  var mayReopen: Bool { self != .revoked }
+
+  /// Whether the remote discards what the log had: then it is not read, and what is missing before its seal is gone.
+  package var discardsLog: Bool {
     switch self {
-    case .deleted, .purged: true
-    case .revoked, .reset: false
+    case .purged, .reset: true
+    case .deleted, .revoked: false
     }
   }
 
   /// What a replicator does unless the app chooses something else: a user who deletes a zone, or takes its rights
-  /// back, means all devices; what the remote does is no user's wish.
+  /// back, means all devices; what the remote does is no user's wish. One that was reset is sent again.
   public var standardAnswer: ZoneEndAnswer {
     switch self {
     case .deleted, .revoked: .remove
-    case .purged, .reset: .keep
+    case .purged: .keep
+    case .reset: .makeAgain
+    }
+  }
+}
+
+extension ZoneFate {
+  /// What a seal says.
+  init(_ kind: LogSeal.Kind) {
+    switch kind {
+    case .deleted: self = .deleted
+    case .purged: self = .purged
+    case .reset: self = .reset
+    }
+  }
+
+  /// The event in the list of zones that says so.
+  package var event: ZoneEvent.Kind {
+    switch self {
+    case .deleted: .deleted
+    case .purged: .purged
+    case .revoked: .revoked
+    case .reset: .reset
     }
   }
 }

@@ -50,13 +50,13 @@ extension EffectRunner {
 
   private static let firstPageBytesMax = 1 << 18
 
-  /// Ends a rereading at a closed log: nothing follows. A log that the remote has purged, or that
+  /// Ends a rereading at a closed log: nothing follows. A log that the remote has discarded, or that
   /// this account may not read, was not read, so the store keeps what that log does not have.
   ///
   /// - Returns: how many transactions were removed that the log does not have any more.
   @discardableResult
   private func endRereading(_ zone: ZoneID, before fate: ZoneFate) async throws -> Int {
-    guard fate != .purged, fate != .revoked, try store.isRereading(zone) else { return 0 }
+    guard !fate.discardsLog, fate != .revoked, try store.isRereading(zone) else { return 0 }
     let removed = try await store.endRereading(zone)
     try await store.finishRenewal()
     return removed

@@ -122,6 +122,8 @@ package struct EffectRunner: Sendable {
         try await store.forgetCut(header, of: zone)
         return .forgotCut
       case .reopen(let incarnation):
+        // A log that was discarded while it was read again has nothing any more: that removes nothing here.
+        if try store.isRereading(zone) { _ = try await store.part(zone, from: .max) }
         try await remote.reopenZone(zone, incarnation)
         try await store.noteReopened(zone, incarnation)
         return .reopened

@@ -17,7 +17,7 @@ public struct ReplicatorConfiguration: Sendable {
   /// Called after each chunk of 4 MiB of an asset's transfer, from any thread: it must be quick.
   public var assetProgress: (@Sendable (AssetProgress) -> Void)?
   /// What becomes of a zone here, once its log at the remote has ended. A zone in which something was never sent is
-  /// kept, whatever `remove` says. `makeAgain` makes a deleted or purged zone again for everybody, and keeps any other.
+  /// kept, whatever `remove` says. `makeAgain` makes a zone again for everybody that was deleted, purged or reset, and keeps any other.
   ///
   /// It is called in each round in which a zone's log has ended, from any thread: it must be quick, and give the same
   /// answer for the same zone until the app wants another.

@@ -98,6 +98,12 @@ public final class FaultyRemote: RemoteLog {
     }
   }
 
+  public func resetZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await perform(writes: true) { remote throws(RemoteError) in
+      try await remote.resetZone(zone, incarnation)
+    }
+  }
+
   public func reopenZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await perform(writes: true) { remote throws(RemoteError) in
       try await remote.reopenZone(zone, incarnation)

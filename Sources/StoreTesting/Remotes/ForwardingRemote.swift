@@ -27,6 +27,10 @@ extension ForwardingRemote {
     try await remote.purgeZone(zone, incarnation)
   }
 
+  package func resetZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await remote.resetZone(zone, incarnation)
+  }
+
   package func reopenZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await remote.reopenZone(zone, incarnation)
   }

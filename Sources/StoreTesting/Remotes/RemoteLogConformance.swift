@@ -113,7 +113,7 @@ public struct RemoteLogConformance: Sendable {
   /// The checks that damage nothing.
   public static let checks: [Check] =
     RemoteZoneChecks.all + RemoteAppendChecks.all + RemoteFetchChecks.all + RemoteDeletionChecks.all
-    + RemoteReopeningChecks.all + RemotePurgeChecks.all + RemoteAssetChecks.all + RemoteSnapshotChecks.all
+    + RemoteReopeningChecks.all + RemoteDiscardChecks.all + RemoteAssetChecks.all + RemoteSnapshotChecks.all
     + RemoteTrimChecks.all
     + RemoteHintChecks.all
 

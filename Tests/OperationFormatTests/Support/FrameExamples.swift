@@ -117,7 +117,7 @@ enum FrameExamples {
 
   static let seals = [
     LogSeal(offset: 259, kind: .deleted), LogSeal(offset: 1, kind: .purged),
-    LogSeal(offset: 3, kind: .reset(IncarnationID(rawValue: 6))),
+    LogSeal(offset: 3, kind: .reset),
   ]
 
   static let tombstones = [

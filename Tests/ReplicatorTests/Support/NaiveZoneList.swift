@@ -48,23 +48,21 @@ struct NaiveZoneList {
     switch event.kind {
     case .created:
       guard state.open[event.zone] == nil, state.logs[event.incarnation] == nil else { return false }
-    case .reset:
-      guard state.logs[event.incarnation] == nil else { return false }
-      if let before = state.open[event.zone] { state.logs[before]?.fate = .reset(event.incarnation) }
-    case .deleted, .purged:
+    case .deleted, .purged, .reset:
       if state.logs[event.incarnation] == nil, state.hasGaps {
         state.logs[event.incarnation] = Log(zone: event.zone)
       }
       guard let log = state.logs[event.incarnation], log.zone == event.zone, log.fate == nil else {
         return false
       }
-      state.logs[event.incarnation]?.fate = event.kind == .deleted ? .deleted : .purged
+      let fates: [ZoneEvent.Kind: ZoneFate] = [.deleted: .deleted, .purged: .purged, .reset: .reset]
+      state.logs[event.incarnation]?.fate = fates[event.kind]
       if state.open[event.zone] == event.incarnation { state.open[event.zone] = nil }
       return true
     case .reopened:
       guard state.open[event.zone] == nil else { return false }
       if let log = state.logs[event.incarnation] {
-        guard log.zone == event.zone, [.deleted, .purged].contains(log.fate) else { return false }
+        guard log.zone == event.zone, log.fate != nil else { return false }
       } else if !state.hasGaps {
         return false
       }

@@ -255,8 +255,7 @@ struct ScriptInput {
 
   private mutating func fate() throws -> ZoneFate {
     let kinds: [String: ZoneFate] = [
-      "deleted": .deleted, "purged": .purged, "revoked": .revoked,
-      "reset": .reset(IncarnationID(rawValue: 9)),
+      "deleted": .deleted, "purged": .purged, "revoked": .revoked, "reset": .reset,
     ]
     guard let fate = kinds[try word()] else { throw Mistake(description: "no such fate") }
     return fate

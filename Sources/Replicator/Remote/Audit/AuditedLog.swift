@@ -39,8 +39,8 @@ package struct AuditedLog: Sendable {
   /// What readers leave out: segments that they reject by the rules of a log, and entries after the end of a
   /// deleted zone's log. The remote needs no repair for them.
   package internal(set) var consequences: [AuditProblem] = []
-  /// How many objects of a purged log were not removed yet.
-  package internal(set) var leftOfPurge: UInt64 = 0
+  /// How many objects of a discarded log were not removed yet.
+  package internal(set) var leftObjects: UInt64 = 0
   /// How many entries come first for which the snapshot stands and of which it does not have all.
   private(set) var skipped: UInt64 = 0
   /// The last offset of which something is known.

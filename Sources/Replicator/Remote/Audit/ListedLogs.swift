@@ -8,8 +8,6 @@ package struct ListedLogs: Sendable {
   package private(set) var logs: [AuditedLog] = []
   /// Where the logs are in ``logs``.
   private var indices: [IncarnationID: Int] = [:]
-  /// The last log of each zone.
-  private var last: [ZoneID: Int] = [:]
   /// The only zone whose logs count; nil for all.
   private let zone: ZoneID?
   /// All incarnations that an event names.
@@ -35,12 +33,9 @@ package struct ListedLogs: Sendable {
     switch event.kind {
     case .deleted: logs[index].fate = .deleted
     case .purged: logs[index].fate = .purged
-    case .reopened: (logs[index].fate, last[event.zone]) = (nil, index)
-    default:
-      if event.kind == .reset, let before = last[event.zone] {
-        logs[before].fate = .reset(event.incarnation)
-      }
-      last[event.zone] = index
+    case .reset: logs[index].fate = .reset
+    case .reopened: logs[index].fate = nil
+    default: break
     }
   }
 }

@@ -157,18 +157,19 @@ struct LogAuditor {
     after offset: UInt64, _ outcome: FetchOutcome, _ listed: [UInt64]
   ) async throws(RemoteError) -> UInt64? {
     let next = listed.first { $0 > offset } ?? 0
-    guard outcome != .gone(.purged), next > offset + 1 else { return nil }
-    // A log that was purged and opened again ends before its seal.
-    let isPurge = try await objects?.entries.purge(at: next, of: log.incarnation, log.zone) != nil
-    return isPurge ? nil : next
+    if case .gone(let fate) = outcome, fate.discardsLog { return nil }
+    guard next > offset + 1 else { return nil }
+    // A log that was discarded and opened again ends before its seal.
+    let seal = try await objects?.entries.discardSeal(at: next, of: log.incarnation, log.zone)
+    return seal == nil ? next : nil
   }
 
   private mutating func end(_ outcome: FetchOutcome, _ offset: UInt64) {
     log.lastOffset = offset
     guard case .gone(let fate) = outcome else { return }
     log.fate = fate
-    // A purged log is not read.
-    log.lastOffset = fate == .purged ? nil : offset + 1
+    // A discarded log is not read.
+    log.lastOffset = fate.discardsLog ? nil : offset + 1
   }
 
   /// - Parameter isDenied: whether others may read it: then this user must not give it up.

@@ -53,7 +53,7 @@ package struct RemoteAudit: Sendable {
       try await auditor.checkAssets()
       segments += auditor.log.segments
       logs[index] = auditor.log
-      if logs[index].fate == .purged { logs[index].leftOfPurge = AuditedLog.leftOfPurge(names) }
+      if logs[index].fate?.discardsLog ?? false { logs[index].leftObjects = AuditedLog.leftObjects(names) }
       problems += auditor.problems
     }
     let isWhole = zone == nil && unreadableEvents.isEmpty

@@ -374,6 +374,7 @@ extension LogSeal.Kind {
     switch event {
     case .deleted: self = .deleted
     case .purged: self = .purged
+    case .reset: self = .reset
     default: return nil
     }
   }

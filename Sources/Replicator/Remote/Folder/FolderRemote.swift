@@ -93,8 +93,19 @@ public struct FolderRemote: RemoteLog, LogOfObjects {
   }
 
   public func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await log.purgeZone(zone, incarnation)
-    try await objects.removeAssets(of: incarnation)
+    try await discard(zone, incarnation, as: .purged)
+  }
+
+  public func resetZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await discard(zone, incarnation, as: .reset)
+  }
+
+  private func discard(
+    _ zone: ZoneID, _ incarnation: IncarnationID, as kind: LogSeal.Kind
+  ) async throws(RemoteError) {
+    try await log.discarder.discard(zone, incarnation, as: kind) { () throws(RemoteError) in
+      try await objects.removeAssets(of: incarnation)
+    }
   }
 
   /// Yields when a process of this machine has put something; ends at once if the system does not notify.

@@ -53,7 +53,18 @@ public struct MemoryRemote: RemoteLog, LogOfObjects {
   }
 
   public func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await log.purgeZone(zone, incarnation)
-    objects.removeAssets(of: incarnation)
+    try await discard(zone, incarnation, as: .purged)
+  }
+
+  public func resetZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await discard(zone, incarnation, as: .reset)
+  }
+
+  private func discard(
+    _ zone: ZoneID, _ incarnation: IncarnationID, as kind: LogSeal.Kind
+  ) async throws(RemoteError) {
+    try await log.discarder.discard(zone, incarnation, as: kind) { () throws(RemoteError) in
+      objects.removeAssets(of: incarnation)
+    }
   }
 }

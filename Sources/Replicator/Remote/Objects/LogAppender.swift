@@ -20,7 +20,7 @@ struct LogAppender: Sendable {
     try segment.checkIsOf(token)
     let (zone, incarnation) = (token.zone, token.incarnation)
     let listed = try await zones.fate(of: zone, incarnation, checkedAt: token.offset)
-    if listed == .purged { return .gone(.purged) }
+    if let listed, listed.discardsLog { return .gone(listed) }
     guard token.offset < Limits.placeMax else { throw try await zones.logWentBack(incarnation, token.offset) }
     var next = token.offset + 1
     var chain = token.chain
@@ -228,21 +228,23 @@ struct LogAppender: Sendable {
     return max(taken, first)
   }
 
-  /// Whether something was at an offset when a put failed there. It may have gone with a purge since.
+  /// Whether something was at an offset when a put failed there. It may have been discarded since.
   private func wasTaken(
     _ offset: UInt64, in incarnation: IncarnationID, _ zone: ZoneID
   ) async throws(RemoteError) -> Bool {
     if try await entries.exists(incarnation, offset) { return true }
-    return try await entries.purge(after: offset, of: incarnation, zone) != nil
+    return try await entries.discardSeal(after: offset, of: incarnation, zone) != nil
   }
 
-  /// Whether a log goes at least to an offset. That of a purge is beyond the end of a log that was opened again, until the
+  /// Whether a log goes at least to an offset. The seal of a discarded one is beyond the end of a log that was opened again, until the
   /// log has grown over it.
   private func isTaken(
     _ offset: UInt64, in incarnation: IncarnationID, _ zone: ZoneID
   ) async throws(RemoteError) -> Bool {
     guard try await entries.exists(incarnation, offset) else { return false }
-    guard offset > 1, try await entries.purge(at: offset, of: incarnation, zone) != nil else { return true }
+    guard offset > 1, try await entries.discardSeal(at: offset, of: incarnation, zone) != nil else {
+      return true
+    }
     return try await entries.exists(incarnation, offset - 1)
   }
 }

@@ -4,7 +4,7 @@ internal import OperationFormat
 enum FoundEntry: Sendable {
   /// A segment. If `isAmended`, it is the amendment that replaces the object there.
   case segment(SegmentHead, isAmended: Bool)
-  /// The seal that closes the log: there, or, if the log was purged, after what is missing.
+  /// The seal that closes the log: there, or, if the log was discarded, after what is missing.
   case seal(ZoneFate, at: UInt64)
   /// A tombstone, with its hash.
   case tombstone(ContentHash)
@@ -20,18 +20,18 @@ enum FoundEntry: Sendable {
 private enum LogGap {
   /// It is lost: the next entry is at a later offset.
   case hole(next: UInt64)
-  /// The log was purged. Its seal is at a later offset.
-  case purged(seal: UInt64)
+  /// The log was discarded. Its seal is at a later offset.
+  case discarded(ZoneFate, seal: UInt64)
 }
 
-/// The end of a log that was purged, with its seal.
+/// The seal of a log that was discarded: one that was purged or reset.
 ///
 /// Nothing is missing before the seal: what is not there is gone. It goes from the last one on, so the seal is always the
 /// next object after it. Once the log was opened again, it ends before what is not there, and grows over the seal, which is an
 /// empty entry then.
-struct LogPurge: Sendable {
-  /// The offset of the seal.
-  var seal: UInt64
+struct DiscardSeal: Sendable {
+  var offset: UInt64
+  var fate: ZoneFate
   /// Whether the log was opened again since.
   var isPassed: Bool
 }
@@ -85,7 +85,7 @@ struct LogEntries: Sendable {
       }
       switch try await gap(at: offset, of: incarnation, zone) {
       case nil: return nil
-      case .purged(let seal)?: return .seal(.purged, at: seal)
+      case .discarded(let fate, let seal)?: return .seal(fate, at: seal)
       case .hole?: throw .missing(name)
       }
     } catch {
@@ -125,7 +125,7 @@ struct LogEntries: Sendable {
       case nil:
         switch try await gap(at: offset, of: incarnation, zone) {
         case nil: return .end
-        case .purged(let seal)?: return .seal(.purged, at: seal)
+        case .discarded(let fate, let seal)?: return .seal(fate, at: seal)
         case .hole(let next)?: return .hole(next: next)
         }
       }
@@ -199,13 +199,13 @@ struct LogEntries: Sendable {
     } catch {
       throw error.ofSegment
     }
-    var purge: LogPurge?
-    if let next { purge = try await self.purge(at: next, of: incarnation, zone) }
-    if let purge, !purge.isPassed { return .purged(seal: purge.seal) }
+    var seal: DiscardSeal?
+    if let next { seal = try await discardSeal(at: next, of: incarnation, zone) }
+    if let seal, !seal.isPassed { return .discarded(seal.fate, seal: seal.offset) }
     // At the start of a log, also where nothing follows: nobody must begin it again.
     guard next != nil || offset == 1 else { return nil }
     try await checkBegins(by: offset, of: incarnation)
-    if purge != nil { return nil }
+    if seal != nil { return nil }
     for _ in 0..<Self.foreignMax {
       guard let found = next, found - offset <= ObjectName.entriesInDirectory else { return nil }
       if found == offset + 1 { return .hole(next: found) }
@@ -215,36 +215,40 @@ struct LogEntries: Sendable {
     return nil
   }
 
-  /// Looks whether the object at an offset is the seal of a purge.
-  func purge(
+  /// The object at an offset, if it is the seal of a log that was discarded.
+  func discardSeal(
     at offset: UInt64, of incarnation: IncarnationID, _ zone: ZoneID
-  ) async throws(RemoteError) -> LogPurge? {
+  ) async throws(RemoteError) -> DiscardSeal? {
     let name = ObjectName.entry(of: incarnation, offset)
+    let found: ZoneFate
     do throws(RemoteError) {
       guard let prefix = try await objects.getPrefix(name, LogObject.prefixBytes),
-        case .seal(.purged, _) = try LogObject.look(at: prefix, name, zone, incarnation, offset)
+        case .seal(let fate, _) = try LogObject.look(at: prefix, name, zone, incarnation, offset),
+        fate.discardsLog
       else { return nil }
+      found = fate
     } catch {
       guard error.isAboutOneObject || error.isOfNewerEntry else { throw error }
       return nil
     }
-    return LogPurge(seal: offset, isPassed: try await passed(incarnation, zone, offset) != nil)
+    let isPassed = try await passed(incarnation, zone, offset) != nil
+    return DiscardSeal(offset: offset, fate: found, isPassed: isPassed)
   }
 
-  /// The purge that stands for what a log lacks from an offset on; nil if there is none.
-  func purge(
+  /// The seal that stands for what a log lacks from an offset on; nil if there is none.
+  func discardSeal(
     after offset: UInt64, of incarnation: IncarnationID, _ zone: ZoneID
-  ) async throws(RemoteError) -> LogPurge? {
+  ) async throws(RemoteError) -> DiscardSeal? {
     let next = try await objects.nextEntry(after: .entry(of: incarnation, offset))?.offset
-    return if let next { try await purge(at: next, of: incarnation, zone) } else { nil }
+    return if let next { try await discardSeal(at: next, of: incarnation, zone) } else { nil }
   }
 
-  /// Whether a log has no entry. The seal of a purge after which it was opened again is none while all before it is
+  /// Whether a log has no entry. The seal of one that was discarded and opened again is none while all before it is
   /// missing.
   func isEmpty(_ incarnation: IncarnationID, _ zone: ZoneID) async throws(RemoteError) -> Bool {
     guard try await hasAny(of: incarnation, from: 1) else { return true }
     if try await exists(incarnation, 1) { return false }
-    return try await purge(after: 1, of: incarnation, zone)?.isPassed ?? false
+    return try await discardSeal(after: 1, of: incarnation, zone)?.isPassed ?? false
   }
 
   /// So many foreign objects are looked through for an entry.

@@ -59,10 +59,12 @@ struct LogFloors: Sendable {
     }
   }
 
-  /// Removes the floors of a log that was purged: nothing is there that could begin. From the last one on: the others stay
+  /// Removes the floors of a log that was discarded: nothing is there that could begin. From the last one on: the others stay
   /// dense.
-  func removeAll(of incarnation: IncarnationID) async throws(RemoteError) {
-    var number = try await last(of: incarnation)
+  ///
+  /// - Parameter last: the number of the last one, before the log was opened again.
+  func removeAll(of incarnation: IncarnationID, through last: UInt64) async throws(RemoteError) {
+    var number = last
     while number > 0 {
       try await objects.delete(.floor(number, of: incarnation))
       number -= 1

@@ -110,14 +110,3 @@ enum LogObject {
     try checkIsSame(header.incarnation, incarnation, at: 0, "segment.incarnation")
   }
 }
-
-extension ZoneFate {
-  /// What a seal says.
-  init(_ kind: LogSeal.Kind) {
-    switch kind {
-    case .deleted: self = .deleted
-    case .purged: self = .purged
-    case .reset(let incarnation): self = .reset(incarnation)
-    }
-  }
-}

@@ -21,7 +21,7 @@ struct LogPageReader: Sendable {
 
   private func read(after token: ChangeToken, bytesMax: Int) async throws(RemoteError) -> FetchOutcome {
     let fate = try await zones.fate(of: token.zone, token.incarnation, checkedAt: token.offset)
-    if fate == .purged { return .gone(.purged) }
+    if let fate, fate.discardsLog { return .gone(fate) }
     do throws(RemoteError) {
       try await check(token)
       let outcome = try await page(after: token, listed: fate, bytesMax: bytesMax)
@@ -30,13 +30,13 @@ struct LogPageReader: Sendable {
       }
       return outcome
     } catch {
-      // It was purged since the list was read.
+      // It was discarded since the list was read.
       if error.code == .wentBack,
-        case .seal(.purged, let seal)? = try await entries.read(
-          token.incarnation, token.zone, token.offset)
+        case .seal(let sealed, let seal)? = try await entries.read(
+          token.incarnation, token.zone, token.offset), sealed.discardsLog
       {
         return .gone(
-          try await zones.complete(.purged, listed: fate, token.zone, token.incarnation, sealedAt: seal))
+          try await zones.complete(sealed, listed: fate, token.zone, token.incarnation, sealedAt: seal))
       }
       // The log of a deleted zone need not be repaired for others to read it to its end.
       guard fate == .deleted, error.isAboutOneObject || error.isOfNewerEntry || error.code == .expired else {
@@ -52,7 +52,7 @@ struct LogPageReader: Sendable {
     afterUnchecked token: ChangeToken, bytesMax: Int
   ) async throws(RemoteError) -> FetchOutcome {
     let fate = try await zones.fate(of: token.zone, token.incarnation, checkedAt: token.offset)
-    if fate == .purged { return .gone(.purged) }
+    if let fate, fate.discardsLog { return .gone(fate) }
     return try await page(after: token, listed: fate, bytesMax: bytesMax)
   }
 

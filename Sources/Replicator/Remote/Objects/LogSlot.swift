@@ -3,7 +3,7 @@ internal import OperationFormat
 /// What is at an offset of a zone's log: a segment, as far as it was read, a seal or a tombstone.
 enum LogSlot<Segment: Sendable>: Sendable {
   case segment(Segment)
-  /// The log is closed by the seal at an offset. That of a purge stands for all that is missing before it.
+  /// The log is closed by the seal at an offset. That of a log which was discarded stands for all that is missing before it.
   case seal(ZoneFate, at: UInt64)
   /// The entry was given up.
   case tombstone(StoredSegment)

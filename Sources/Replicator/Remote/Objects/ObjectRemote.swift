@@ -21,7 +21,7 @@ package final class ObjectRemote: LogOfObjects {
   fileprivate let assets: ObjectAssets
   fileprivate let snapshots: ObjectSnapshots
   var trimmer: LogTrimmer { LogTrimmer(objects: objects, zones: zones, snapshots: snapshots) }
-  var purger: LogPurger { LogPurger(objects: objects, zones: zones, appender: appender) }
+  var discarder: LogDiscarder { LogDiscarder(objects: objects, zones: zones, appender: appender) }
 
   /// - Parameters:
   ///   - isReadOnly: whether this user must not write, not even to complete a deletion of another.
@@ -65,12 +65,16 @@ package final class ObjectRemote: LogOfObjects {
       }
     }
     // A store that has it may make it again: then it is to be deleted.
-    if fate == .purged { throw .closed(zone) }
+    if fate?.discardsLog ?? false { throw .closed(zone) }
   }
 
   /// As after ``deleteZone(_:_:)``, the folder and the memory remove the assets.
   package func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await purger.purge(zone, incarnation)
+    try await discarder.discard(zone, incarnation, as: .purged) {}
+  }
+
+  package func resetZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await discarder.discard(zone, incarnation, as: .reset) {}
   }
 
   /// Opens a closed log again: first its seal is amended by a tombstone, which every reader takes as an empty entry; then
@@ -85,8 +89,8 @@ package final class ObjectRemote: LogOfObjects {
     if try list.read({ $0.openLog(of: zone) }) != nil { throw .nameTaken(zone, name) }
     // Another caller may have opened it.
     if let seal = try await appender.lastSeal(of: incarnation, zone) {
-      // What a purge has left need not be the log's beginning.
-      if fate == .purged { _ = try await purger.removeEntries(of: incarnation, before: seal) }
+      // What is left of a discarded log need not be its beginning.
+      if fate.discardsLog { _ = try await discarder.removeEntries(of: incarnation, before: seal) }
       try await amendments.passSeal(of: EntryPlace.Log(zone, incarnation), at: seal)
     }
     try await zones.recordReopened(zone, incarnation)
@@ -136,7 +140,7 @@ package final class ObjectRemote: LogOfObjects {
   }
 }
 
-/// A remote that keeps its log by the algorithm over objects. It deletes and purges zones itself: the log does not
+/// A remote that keeps its log by the algorithm over objects. It deletes, purges and resets zones itself: the log does not
 /// remove their assets.
 package protocol LogOfObjects: RemoteLog {
   var log: ObjectRemote { get }

@@ -61,7 +61,7 @@ package protocol ObjectStore: Sendable {
   func list() async throws(RemoteError) -> [ObjectEntry]
 
   /// Removes an object; a success if there is none. For objects that nobody needs any more, and for damaged
-  /// parts of assets and amendments; for entries of a log only below its floor, or if it was purged.
+  /// parts of assets and amendments; for entries of a log only below its floor, or if it was discarded.
   func delete(_ name: ObjectName) async throws(RemoteError)
 
   /// Yields when an object may have been put; ends at once if the place does not notify.

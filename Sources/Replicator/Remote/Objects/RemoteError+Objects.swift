@@ -71,7 +71,7 @@ extension RemoteError {
     RemoteError(.zoneUnknown, "zone “\(zone)” was deleted", hint: "sync it: the deletion comes here too")
   }
 
-  /// The log was closed before, so that it can be neither deleted nor purged.
+  /// The log was closed before, so that it can be neither deleted nor discarded.
   static func closed(_ zone: ZoneID) -> RemoteError {
     RemoteError(
       .zoneUnknown, "zone “\(zone)” has no open log",

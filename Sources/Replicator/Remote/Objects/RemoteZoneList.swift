@@ -211,9 +211,9 @@ final class RemoteZoneList: Sendable {
   /// Adds the event that ends a log, unless the list has one, or the log was opened again: its seal is amended before the
   /// event that says so, and the caller may have seen the seal long ago.
   func recordEnd(
-    _ kind: ZoneEvent.Kind, of zone: ZoneID, _ incarnation: IncarnationID, sealedAt offset: UInt64
+    _ fate: ZoneFate, of zone: ZoneID, _ incarnation: IncarnationID, sealedAt offset: UInt64
   ) async throws(RemoteError) {
-    let event = ZoneEvent(kind: kind, zone: zone, incarnation: incarnation)
+    let event = ZoneEvent(kind: fate.event, zone: zone, incarnation: incarnation)
     while true {
       let next = try await read().read { (list) throws(RemoteError) in
         let isOpen = list.log(incarnation).map { $0.fate == nil } ?? list.hasGaps
@@ -242,7 +242,7 @@ final class RemoteZoneList: Sendable {
     }
   }
 
-  /// Completes a deletion or a purge whose writer crashed between the seal and the event.
+  /// Completes a deletion, a purge or a reset whose writer crashed between the seal and the event.
   ///
   /// - Parameters:
   ///   - fate: what the seal says.
@@ -253,8 +253,7 @@ final class RemoteZoneList: Sendable {
   ) async throws(RemoteError) -> ZoneFate {
     guard fate.mayReopen, listed == nil, !isReadOnly else { return fate }
     do throws(RemoteError) {
-      try await recordEnd(
-        fate == .purged ? .purged : .deleted, of: zone, incarnation, sealedAt: offset)
+      try await recordEnd(fate, of: zone, incarnation, sealedAt: offset)
     } catch {
       // A reader without permission to write still gets the fate; another caller adds the event.
       guard [.denied, .readOnly, .overQuota].contains(error.code) else { throw error }

@@ -191,9 +191,9 @@ struct ZoneList: ~Copyable, Sendable {
     switch event.kind {
     case .created:
       guard logs.openLog(of: zone) == nil, logs.log(event.incarnation) == nil else { return false }
-    case .reset:
-      guard logs.log(event.incarnation) == nil else { return false }
-    case .deleted, .purged: return end(event.incarnation, of: zone, isDeleted: event.kind == .deleted)
+    case .deleted: return end(event.incarnation, of: zone, .deleted)
+    case .purged: return end(event.incarnation, of: zone, .purged)
+    case .reset: return end(event.incarnation, of: zone, .reset)
     case .reopened: return reopen(event.incarnation, of: zone)
     default: return false
     }
@@ -216,17 +216,17 @@ struct ZoneList: ~Copyable, Sendable {
     return true
   }
 
-  private mutating func end(_ log: IncarnationID, of zone: ZoneLogs.ZoneKey, isDeleted: Bool) -> Bool {
+  private mutating func end(_ log: IncarnationID, of zone: ZoneLogs.ZoneKey, _ fate: ZoneFate) -> Bool {
     guard let known = logs.log(log) else {
       // The event of its creation may be unreadable.
       if hasGaps {
-        logs.addClosed(log, of: zone, isDeleted: isDeleted)
+        logs.addClosed(log, of: zone, fate)
         endsAlone += 1
       }
       return hasGaps
     }
     guard known.zone == zone, known.fate == nil else { return false }
-    logs.close(log, isDeleted: isDeleted)
+    logs.close(log, fate)
     return true
   }
 }

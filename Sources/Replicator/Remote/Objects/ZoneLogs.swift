@@ -26,14 +26,10 @@ struct ZoneLogs: Sendable {
     var fate: ZoneFate?
   }
 
-  /// What a row's number says of its log's fate: open, deleted, purged; or the row of the log after it, plus
-  /// ``firstReset``.
-  private static let (open, deleted, purged, firstReset) = (UInt32(0), UInt32(1), UInt32(2), UInt32(3))
-
   // A row for each log, in columns: so it has no padding.
   private var incarnations: [UInt128] = []
   private var zones: [UInt128] = []
-  private var fates: [UInt32] = []
+  private var fates: [ZoneFate?] = []
   private var byIncarnation: RowTable
   /// The last log of each zone that was made.
   private var byZone: RowTable
@@ -49,26 +45,19 @@ struct ZoneLogs: Sendable {
   /// The bytes that it holds.
   var heldBytes: Int {
     incarnations.capacity * MemoryLayout<UInt128>.stride + zones.capacity * MemoryLayout<UInt128>.stride
-      + fates.capacity * MemoryLayout<UInt32>.stride + byIncarnation.heldBytes + byZone.heldBytes
+      + fates.capacity * MemoryLayout<ZoneFate?>.stride + byIncarnation.heldBytes + byZone.heldBytes
   }
 
   // MARK: Reading
 
   func log(_ incarnation: IncarnationID) -> Log? {
     guard let row = row(of: incarnation) else { return nil }
-    let fate: ZoneFate? =
-      switch fates[row] {
-      case Self.open: nil
-      case Self.deleted: .deleted
-      case Self.purged: .purged
-      case let fate: .reset(IncarnationID(rawValue: incarnations[Int(fate - Self.firstReset)]))
-      }
-    return Log(zone: ZoneKey(bits: zones[row]), fate: fate)
+    return Log(zone: ZoneKey(bits: zones[row]), fate: fates[row])
   }
 
   /// The open log of a zone; nil if it has none.
   func openLog(of zone: ZoneKey) -> IncarnationID? {
-    guard let row = byZone.row(of: zone.bits, in: zones), fates[row] == Self.open else { return nil }
+    guard let row = byZone.row(of: zone.bits, in: zones), fates[row] == nil else { return nil }
     return IncarnationID(rawValue: incarnations[row])
   }
 
@@ -81,46 +70,44 @@ struct ZoneLogs: Sendable {
 
   // MARK: Changing
 
-  /// Makes the log of a zone. If the zone has an open one, it continues in the new log.
+  /// Makes the log of a zone.
   ///
-  /// - Precondition: no log has the incarnation.
+  /// - Precondition: no log has the incarnation, and the zone has no open one.
   mutating func make(_ incarnation: IncarnationID, of zone: ZoneKey) {
-    if let before = byZone.row(of: zone.bits, in: zones), fates[before] == Self.open {
-      fates[before] = Self.firstReset + UInt32(count)
-    }
-    add(incarnation, zone, Self.open)
+    precondition(openLog(of: zone) == nil, "the zone has an open log")
+    add(incarnation, zone, nil)
     byZone.set(zone.bits, to: count - 1, in: zones)
   }
 
   /// Adds a log of which only the end is known.
   ///
   /// - Precondition: no log has the incarnation.
-  mutating func addClosed(_ incarnation: IncarnationID, of zone: ZoneKey, isDeleted: Bool) {
-    add(incarnation, zone, isDeleted ? Self.deleted : Self.purged)
+  mutating func addClosed(_ incarnation: IncarnationID, of zone: ZoneKey, _ fate: ZoneFate) {
+    add(incarnation, zone, fate)
   }
 
   /// Closes an open log.
   ///
   /// - Precondition: there is the log, and it is open.
-  mutating func close(_ incarnation: IncarnationID, isDeleted: Bool) {
-    guard let row = row(of: incarnation), fates[row] == Self.open else {
+  mutating func close(_ incarnation: IncarnationID, _ fate: ZoneFate) {
+    guard let row = row(of: incarnation), fates[row] == nil else {
       preconditionFailure("only an open log can be closed")
     }
-    fates[row] = isDeleted ? Self.deleted : Self.purged
+    fates[row] = fate
   }
 
   /// Opens a closed log again.
   ///
   /// - Precondition: there is the log, and its zone has no open one.
   mutating func reopen(_ incarnation: IncarnationID) {
-    guard let row = row(of: incarnation), fates[row] != Self.open else {
+    guard let row = row(of: incarnation), fates[row] != nil else {
       preconditionFailure("only a closed log can be opened")
     }
-    fates[row] = Self.open
+    fates[row] = nil
     byZone.set(zones[row], to: row, in: zones)
   }
 
-  private mutating func add(_ incarnation: IncarnationID, _ zone: ZoneKey, _ fate: UInt32) {
+  private mutating func add(_ incarnation: IncarnationID, _ zone: ZoneKey, _ fate: ZoneFate?) {
     precondition(row(of: incarnation) == nil, "a log has the incarnation already")
     incarnations.appendFrugally(incarnation.rawValue)
     zones.appendFrugally(zone.bits)

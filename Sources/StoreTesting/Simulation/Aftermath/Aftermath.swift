@@ -27,7 +27,8 @@ struct Aftermath: WorldPart {
     try run(SnapshotsRead(world), .snapshotRead, .snapshots, perMille: 100)
     try run(RetiredHistory(world), .historyRetired, .retired, perMille: 100)
     try run(ZoneThatLeaves(world), .zoneDetached, .detached, perMille: 100)
-    try run(PurgedZone(world), .zonePurged, .purged, perMille: 100)
+    try run(DiscardedZone(world), .zonePurged, .purged, perMille: 100)
+    try run(DiscardedZone(world, .zoneReset), .zoneReset, .reset, perMille: 100)
     try run(CompactedZone(world), .zoneCompacted, .compacted, perMille: 100)
     // It may close the log that the others use.
     if try run(LostZone(world), .remoteTakenBack, .lostZone, perMille: 100) { return }

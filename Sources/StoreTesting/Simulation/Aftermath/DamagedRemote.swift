@@ -50,18 +50,17 @@ struct DamagedRemote: LogOfObjects {
     try await log.deleteZone(zone, incarnation)
   }
 
-  func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await log.purgeZone(zone, incarnation)
-  }
-
-  /// A purge that ends after so many changes of objects, as a process that is killed.
-  func purgeZone(
-    _ zone: ZoneID, _ incarnation: IncarnationID, endingAfter changes: Int
+  /// Purges or resets a zone.
+  ///
+  /// - Parameter changes: after so many changes of objects it ends, as a process that is killed; nil to do all.
+  func discardZone(
+    _ zone: ZoneID, _ incarnation: IncarnationID, isReset: Bool, endingAfter changes: Int?
   ) async throws(RemoteError) {
+    let log = changes.map { place.makeLog(over: FailingObjects(kept, after: $0)) } ?? self.log
     do throws(RemoteError) {
-      try await place.makeLog(over: FailingObjects(kept, after: changes)).purgeZone(zone, incarnation)
+      isReset ? try await log.resetZone(zone, incarnation) : try await log.purgeZone(zone, incarnation)
     } catch {
-      guard error.code == .unreachable else { throw error }
+      guard changes != nil, error.code == .unreachable else { throw error }
     }
   }
 

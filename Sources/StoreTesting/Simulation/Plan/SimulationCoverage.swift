@@ -9,7 +9,8 @@ public struct SimulationCoverage: Sendable {
     case screensReadAgain, screensKept, forwardings
     case undone, undoneInPart, undoRefused
     case snapshotsEqual, historiesRetired, historiesCut, zonesBegunAgain, zonesBegun, logsTrimmed,
-      remotesPutBack, remotesParted, remotesLeft, zonesMadeAgain, zonesEvicted, zonesPurged, zonesCompacted
+      remotesPutBack, remotesParted, remotesLeft, zonesMadeAgain, zonesEvicted, zonesPurged, zonesReset,
+      zonesCompacted
     case readsHeld, reclaimed, verified, settlingRounds
   }
 

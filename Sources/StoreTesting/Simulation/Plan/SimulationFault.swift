@@ -50,6 +50,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case zoneRecreated
   case zoneDetached
   case zonePurged
+  case zoneReset
   case zoneCompacted
   // Ways of use.
   case groupCommit
@@ -141,6 +142,9 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .zonePurged:
       "once all is at rest, the remote's operator purges a zone, and may be cut short, while devices have something unsent; then "
         + "devices make it again: 10 % of the seeds"
+    case .zoneReset:
+      "once all is at rest, the remote's operator resets a zone, and may be cut short, while devices have something unsent; then "
+        + "they send everything again on their own: 10 % of the seeds"
     case .zoneCompacted:
       "once all is at rest, devices name floors of a zone that others have not seen, write without reading them, and end in "
         + "the middle of it: 10 % of the seeds"

@@ -28,6 +28,7 @@ struct SimulationPlan: Hashable, Sendable {
     case history
     case compacted
     case purged
+    case reset
   }
 
   let seed: UInt64

@@ -1,13 +1,13 @@
 package import OperationFormat
 
-/// Discards the log of a zone at a remote, with its snapshots and assets, for the remote's operator. Stores keep what they
-/// have.
-package struct RemotePurge: Sendable {
+/// Discards the log of a zone at a remote, with its snapshots and assets, for the remote's operator: purges it, and stores keep
+/// what they have; or resets it, and they send everything again.
+package struct RemoteDiscard: Sendable {
   /// What goes of a log.
   package struct Log: Sendable {
     package var zone: ZoneID
     package var incarnation: IncarnationID
-    /// Whether it was purged before, and has objects left.
+    /// Whether it was discarded so before, and has objects left.
     package var isContinued: Bool
     /// How many objects go, and their bytes.
     package var objects: UInt64 = 0
@@ -15,10 +15,14 @@ package struct RemotePurge: Sendable {
   }
 
   private let remote: any LogOfObjects
+  private let isReset: Bool
 
-  package init(_ remote: any LogOfObjects) { self.remote = remote }
+  package init(_ remote: any LogOfObjects, isReset: Bool) {
+    self.remote = remote
+    self.isReset = isReset
+  }
 
-  /// Says what would go: of the zone's open log, or else of its last one that was purged before.
+  /// Says what would go: of the zone's open log, or else of its last one that was discarded so before.
   ///
   /// - Parameters:
   ///   - zone: the zone.
@@ -33,31 +37,34 @@ package struct RemotePurge: Sendable {
       listed.add(page)
       return true
     }
+    let fate: ZoneFate = isReset ? .reset : .purged
     let named = listed.logs.filter { $0.incarnation == incarnation }
     let lives = (named.isEmpty ? listed.logs.filter { $0.zone == zone } : named)
-      .filter { $0.fate == nil || $0.fate == .purged }
+      .filter { $0.fate == nil || $0.fate == fate }
     guard let log = lives.last(where: { $0.fate == nil }) ?? lives.last else { return nil }
-    var plan = Log(zone: log.zone, incarnation: log.incarnation, isContinued: log.fate == .purged)
+    var plan = Log(zone: log.zone, incarnation: log.incarnation, isContinued: log.fate == fate)
     let found = objects.filter { $0.name?.incarnation == log.incarnation }
     let names = found.compactMap(\.name)
-    plan.objects = plan.isContinued ? AuditedLog.leftOfPurge(names) : UInt64(names.count)
+    plan.objects = plan.isContinued ? AuditedLog.leftObjects(names) : UInt64(names.count)
     plan.bytes = plan.objects > 0 ? found.reduce(0) { $0 &+ ($1.bytes ?? 0) } : 0
     return plan
   }
 
   /// Does it. If it is cut short, the next run continues.
   ///
-  /// - Throws: ``RemoteError``, as ``RemoteLog/purgeZone(_:_:)``.
+  /// - Throws: ``RemoteError``, as ``RemoteLog/purgeZone(_:_:)`` or ``RemoteLog/resetZone(_:_:)``.
   package func run(_ log: Log) async throws(RemoteError) {
-    try await remote.purgeZone(log.zone, log.incarnation)
+    isReset
+      ? try await remote.resetZone(log.zone, log.incarnation)
+      : try await remote.purgeZone(log.zone, log.incarnation)
   }
 }
 
 extension AuditedLog {
-  /// How many objects of a purged log are left besides its seal.
+  /// How many objects of a discarded log are left besides its seal.
   ///
   /// - Parameter names: all that it has.
-  static func leftOfPurge(_ names: [ObjectName]) -> UInt64 {
+  static func leftObjects(_ names: [ObjectName]) -> UInt64 {
     UInt64(names.count) - (names.contains { $0.offset != nil } ? 1 : 0)
   }
 }
