@@ -124,7 +124,15 @@ extension LocalStore {
         }
       }
     }
-    defer { if made.isNew { try? core.snapshots.remove(made.manifest.content) } }
+    defer {
+      // A zone may have begun to stand on it meanwhile, as history was retired up to the same place.
+      let content = made.manifest.content
+      if made.isNew, let needed = try? core.read({ try $0.readView.zones.originContents() }),
+        !needed.contains(content)
+      {
+        try? core.snapshots.remove(content)
+      }
+    }
     return try await body(made.manifest)
   }
 

@@ -143,6 +143,25 @@ struct GoldenFrameTests {
   }
 
   @Test(
+    "No offset of a log is beyond the greatest one",
+    arguments: [0, Limits.placeMax, Limits.placeMax + 1, .max])
+  func offsets(offset: UInt64) throws {
+    var writer = ByteWriter()
+    writer.append(littleEndian: offset)
+    var reader = ByteReader(writer.span.bytes)
+    if offset == Limits.placeMax {
+      #expect(try reader.readOffset("offset") == offset)
+      return
+    }
+    do {
+      _ = try reader.readOffset("offset")
+      Issue.record("\(offset) was read")
+    } catch {
+      #expect(error.code == .invalid)
+    }
+  }
+
+  @Test(
     "The manifests of snapshots of all versions open, and are written as they were; no other bytes open",
     arguments: [("snapshot", nil, true), ("snapshot-2", 200, true), ("snapshot-3", 200, false)]
       as [(String, UInt64?, Bool)])

@@ -150,6 +150,18 @@ struct ZoneSnapshots {
     close(devices)
   }
 
+  @Test("A snapshot that is being sent stays, if the zone stands on it by then")
+  func keptForOrigin() async throws {
+    let devices = try await world()
+    let store = devices[0].store
+    try await store.withSnapshot(of: zone) { _ in try await store.retireHistory(of: zone) }
+    // It folds what the snapshot has.
+    _ = try await store.rebuild()
+    #expect(try store.verify().isSound)
+    try await expectAgreement(devices, remote)
+    close(devices)
+  }
+
   @Test("The past begins where the history was retired")
   func past() async throws {
     let devices = try await world()

@@ -56,11 +56,13 @@ extension ByteReader {
     }
   }
 
-  /// Reads an offset in a log: 8 bytes, from 1.
+  /// Reads an offset in a log: 8 bytes, from 1 to ``Limits/placeMax``.
   mutating func readOffset(_ subject: StaticString) throws(FormatError) -> UInt64 {
     let start = position
     let offset = try readLittleEndian(subject, as: UInt64.self)
-    guard offset > 0 else { throw fail(.invalid, at: start, subject, expected: "1 or more", found: "0") }
+    guard (1...Limits.placeMax).contains(offset) else {
+      throw fail(.invalid, at: start, subject, expected: "1 to \(Limits.placeMax)", found: "\(offset)")
+    }
     return offset
   }
 }

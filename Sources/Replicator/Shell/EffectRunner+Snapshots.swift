@@ -152,6 +152,8 @@ extension EffectRunner {
       return try await isWhole(found) ? try await remote.trim(to: found.name, found.manifest) : nil
     }
     // It is much work: as much must go as stays.
+    // Another client may have put a snapshot behind what was read.
+    guard last <= log.end else { return nil }
     let (end, kept) = (log.end, log.end - last)
     guard end > 2 * kept, try await hasEntry(before: end - 2 * kept + 1, in: zone) else { return nil }
     return try await makeFloor(of: zone, incarnation, at: last)
