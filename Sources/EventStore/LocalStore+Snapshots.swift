@@ -89,13 +89,15 @@ extension LocalStore {
   /// Lets a zone begin with a snapshot of its remote log, and folds what the store has besides into that.
   ///
   /// - Parameter fetch: gives a part as it is stored.
+  /// - Returns: the first offset at which the store had read another log; nil if it had not. Then the log is to be read to its
+  ///   end, as ``part(_:from:)`` says.
   package func begin(
     _ zone: ZoneID, with manifest: SnapshotManifest, fetch: @escaping @Sendable (Int) async throws -> [UInt8],
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
-  ) async throws {
+  ) async throws -> UInt64? {
     do {
       try await core.snapshots.keep(manifest, fetch: fetch)
-      try await OriginChange(core: core, zone: zone, manifest: manifest).run(progress)
+      return try await OriginChange(core: core, zone: zone, manifest: manifest).run(progress)
     } catch {
       throw StoreError.translate(error)
     }

@@ -243,7 +243,9 @@ extension LocalStore {
 
   /// Folds the log again after ``renewLane(of:contestedBy:)``, unless that was done. If it is cut short, the
   /// next call or the next opening of the store continues it.
-  package func finishRenewal() async throws { try await RebuildRun(core).finish() }
+  ///
+  /// - Parameter zone: the one that was changed; nil for any.
+  package func finishRenewal(of zone: ZoneID? = nil) async throws { try await RebuildRun(core).finish(zone) }
 
   /// Notes that the log has another branch of a lane that this store imported and is to ship. The user
   /// decides what becomes of it here: ``settleClosedLanes(of:_:)``.

@@ -87,8 +87,8 @@ struct ZonesThatArePurged {
   func farSeal() async throws {
     let devices = try await settledDevices(2)
     let incarnation = try log(devices[0])
-    let far = ObjectName.entry(of: incarnation, 1 << 16)
-    remote.objects.contents[far] = LogSeal(offset: 1 << 16, kind: .purged).encode()
+    let far = ObjectName.entry(of: incarnation, 1 << 40)
+    remote.objects.contents[far] = LogSeal(offset: 1 << 40, kind: .purged).encode()
     let objects = FailingObjects(remote.objects, after: 20_000)
     try await ObjectRemote(objects).purgeZone(zone, incarnation)
     #expect(objectsOfLog(incarnation) == [far])

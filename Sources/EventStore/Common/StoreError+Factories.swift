@@ -43,6 +43,17 @@ extension StoreError {
     }
   }
 
+  /// The error of a log that has something else at an offset that the zone's first snapshot reaches over.
+  static func readAgainBeforeOrigin(_ zone: ZoneID, from offset: UInt64, _ origin: UInt64) -> StoreError {
+    StoreError(
+      .retired,
+      "the log of zone “\(zone)” is to be read again from offset \(offset), and the store begins with a "
+        + "snapshot at offset \(origin)",
+      hint:
+        "what the store has is kept. Let a new store read the zone from the remote, and bring what that lacks there: "
+        + "`replay export STORE --records`, then `replay import`")
+  }
+
   static func closed(_ directory: String) -> StoreError {
     StoreError(.closed, "the store “\(directory)” is closed", hint: "open it again")
   }

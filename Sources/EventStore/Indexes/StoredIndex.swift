@@ -1,4 +1,5 @@
 import OperationFormat
+import Synchronization
 
 /// The number of an index in its store, from 1. No other index gets it.
 typealias IndexNumber = UInt16
@@ -74,5 +75,19 @@ struct IndexMark: Hashable, Comparable, Sendable {
 
   static func < (left: IndexMark, right: IndexMark) -> Bool {
     (left.state, left.name) < (right.state, right.name)
+  }
+}
+
+/// The indexes as their rows said when they were last read: each transaction asks for all, and they hardly ever change.
+final class ReadIndexes: Sendable {
+  private let known = Mutex<[IndexNumber: (row: [UInt8], index: StoredIndex)]>([:])
+
+  /// The index of a row; read from it unless the last row of that number had the same bytes.
+  func index(_ number: IndexNumber, of row: RawSpan, read: () throws -> StoredIndex) throws -> StoredIndex {
+    let found = known.withLock { $0[number] }
+    if let found, equalBytes(found.row.span.bytes, row) { return found.index }
+    let index = try read()
+    known.withLock { $0[number] = (row.bytes, index) }
+    return index
   }
 }

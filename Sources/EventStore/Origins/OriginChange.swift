@@ -13,20 +13,25 @@ struct OriginChange {
   let manifest: SnapshotManifest
 
   /// - Parameter progress: called with how many records are loaded, of how many; what it throws ends the work.
+  /// - Returns: the first offset at which the store had read something else than the snapshot's log has; nil if it had not.
+  ///   Then the log is being read again, as ``LogRereading`` says of one that has parted: what it lacks is offered again.
   /// - Throws: ``StoreError`` `outOfOrder` if the zone is not in the snapshot's log, or further than the snapshot cannot
-  ///   replace what is there; `damaged`, `zoneUnknown`, `full`.
-  func run(_ progress: (_ done: UInt64, _ total: UInt64) throws -> Void) async throws {
+  ///   replace what is there; `retired` if the logs differ before what the zone begins with; `damaged`, `zoneUnknown`,
+  ///   `full`.
+  @discardableResult
+  func run(_ progress: (_ done: UInt64, _ total: UInt64) throws -> Void) async throws -> UInt64? {
     let (zone, manifest, files) = (zone, manifest, core.snapshots)
     let number = try core.read { try $0.readView.zones.visible(zone).number }
     let head = try SnapshotHead(manifest) { try files.part($0, of: manifest) }
     // Loading it is much work.
     try await core.perform { store in
-      try OriginCommit(store: store, zone: zone, manifest: manifest, head: head, files: files).check()
+      _ = try OriginCommit(store: store, zone: zone, manifest: manifest, head: head, files: files).check()
     }
     let load = SnapshotLoad(core, number, manifest)
     let loaded = try await load.run(progress)
+    let parting: UInt64?
     do {
-      try await core.perform { store in
+      parting = try await core.perform { store in
         try OriginCommit(store: store, zone: zone, manifest: manifest, head: head, files: files)
           .run(loaded)
       }
@@ -34,9 +39,10 @@ struct OriginChange {
       await load.discard(loaded.state)
       throw error
     }
-    try await RebuildRun(core).finish()
+    try await RebuildRun(core).finish(zone)
     try await RetiredEntries.removeAll(core)
     try core.removeUnneededSnapshots()
+    return parting
   }
 }
 
@@ -49,14 +55,16 @@ private struct OriginCommit {
   let files: SnapshotFiles
   var storage: TableStorage { store.storage }
 
-  func run(_ loaded: (state: StateNumber, assets: Set<AssetReference>)) throws {
+  /// - Returns: the first offset at which the store had read something else; nil if it had not.
+  func run(_ loaded: (state: StateNumber, assets: Set<AssetReference>)) throws -> UInt64? {
     let (number, incarnation) = try RemoteIngest(store).target(zone, manifest.incarnation)
     guard try storage.states.storedRowIfThere(of: loaded.state)?.status == .loading else {
       throw StoreError(.outOfOrder, "the state that a snapshot was loaded into is gone", hint: "try again")
     }
     // Nothing could make it again once the log lacks what it has.
     _ = try files.manifest(of: manifest.content)
-    try check()
+    let parting = try check()
+    if let parting { _ = try LogRereading(store).begin(zone, from: parting, isParted: true) }
     let replicas = try head.lanes.map { try storage.replicas.makeNumber(for: $0.id.replica) }
     let last = try lastArrival(number, replicas)
     try putEntries(number, incarnation, replicas)
@@ -93,6 +101,7 @@ private struct OriginCommit {
     }
     storage.setZoneRow(row, number)
     try Rebuild(store).refold(number, from: loaded.state)
+    return parting
   }
 
   /// The last position of what the snapshot has, and when that arrived: from there on the snapshot and the log know the zone.
@@ -115,33 +124,67 @@ private struct OriginCommit {
   }
 
   /// Throws unless the snapshot may replace what is here.
-  func check() throws {
+  ///
+  /// - Returns: the first offset at which the store has read something else than the snapshot's log has; nil if it has not.
+  func check() throws -> UInt64? {
     let (number, incarnation) = try RemoteIngest(store).target(zone, manifest.incarnation)
-    try check(number, incarnation)
-    for entry in head.entries {
-      let known = try storage.segments.row(at: entry.offset, in: number, incarnation)
-      if let known { try check(entry, as: known) }
+    let parting = try parting(number, incarnation)
+    if let parting, let origin = try storage.zones.origin(of: number), parting <= origin.offset {
+      throw StoreError.readAgainBeforeOrigin(zone, from: parting, origin.offset)
     }
+    try check(number, incarnation, before: parting ?? .max)
+    return parting
   }
 
-  /// Throws unless an entry is the one that the store knows.
-  private func check(
+  /// The first offset at which the store has read something else, as far as the snapshot tells: an entry that it names, or
+  /// transactions that its lanes lack. In a log that had the store's entries, they would not.
+  private func parting(_ number: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64? {
+    var parting: UInt64?
+    for entry in head.entries {
+      guard let known = try storage.segments.row(at: entry.offset, in: number, incarnation) else { continue }
+      if try !isSame(entry, as: known) {
+        parting = entry.offset
+        break
+      }
+      guard known.rejection == entry.row.rejection else {
+        throw refuse("the store has taken the entry at offset \(entry.offset) otherwise")
+      }
+    }
+    var lasts: [Lane: UInt64] = [:]
+    for lane in head.lanes {
+      guard let replica = try storage.replicas.number(of: lane.id.replica) else { continue }
+      lasts[Lane(zone: number, replica: replica, epoch: lane.id.epoch)] = lane.last
+    }
+    for found in try storage.lanes.countedLanes(of: number) {
+      let lane = Lane(zone: number, replica: found.replica, epoch: found.epoch)
+      let last = lasts[lane] ?? 0
+      let placed = try storage.placements.lastPlaced(
+        lane.replica, lane.epoch, in: number, incarnation, before: manifest.offset + 1)
+      guard placed > last else { continue }
+      let place = try storage.placements.placement(
+        of: lane.replica, lane.epoch, last + 1, in: number, incarnation)
+      parting = min(parting ?? .max, place?.offset ?? .max)
+    }
+    return parting
+  }
+
+  /// Whether an entry is the one that the store knows.
+  private func isSame(
     _ entry: (offset: UInt64, lane: Int?, row: SegmentRow), as known: SegmentRow
-  ) throws {
-    let offset = entry.offset
+  ) throws -> Bool {
     var row = entry.row
     if let lane = entry.lane {
       let id = head.lanes[lane].id
       row.replica = try storage.replicas.number(of: id.replica) ?? known.replica
       row.epoch = id.epoch
     }
-    try RemoteIngest.checkIsSame(row, as: known, at: offset)
-    guard known.rejection == row.rejection else {
-      throw refuse("the store has taken the entry at offset \(offset) otherwise")
-    }
+    return row.isSame(as: known)
   }
 
-  private func check(_ number: ZoneNumber, _ incarnation: IncarnationNumber) throws {
+  /// - Parameter parting: what was sent counts as such before that offset.
+  private func check(
+    _ number: ZoneNumber, _ incarnation: IncarnationNumber, before parting: UInt64
+  ) throws {
     if try storage.lanes.rereading(of: number) != nil { throw refuse("its log is being read again") }
     if let known = try storage.zones.origin(of: number), known.offset > manifest.offset {
       throw refuse("it begins at offset \(known.offset)")
@@ -157,7 +200,8 @@ private struct OriginCommit {
       guard let replica = try storage.replicas.number(of: found.id.replica) else { continue }
       let lane = Lane(zone: number, replica: replica, epoch: found.id.epoch)
       let last = try storage.lastSequence(of: replica, lane.epoch, in: number)
-      let placed = try storage.placements.lastPlaced(replica, lane.epoch, in: number, incarnation)
+      let placed = try storage.placements.lastPlaced(
+        replica, lane.epoch, in: number, incarnation, before: parting)
       guard last > placed, found.last > placed else { continue }
       for entry in head.entries where entry.lane == index && entry.row.rejection == nil {
         if entry.row.last > placed, try !isHere(entry.row, of: lane) {

@@ -17,10 +17,11 @@ struct Compaction {
 
   /// Compacts some records.
   ///
+  /// - Parameter zone: of which zone; nil for any.
   /// - Returns: false if there is nothing to do.
-  func step() throws -> Bool {
+  func step(in zone: ZoneID? = nil) throws -> Bool {
     try storage.flush()
-    guard let (zone, state, floor) = try storage.zoneToCompact() else { return false }
+    guard let (zone, state, floor) = try storage.zoneToCompact(in: zone) else { return false }
     try step(zone, state, floor)
     return true
   }
@@ -70,11 +71,12 @@ struct Compaction {
 
   /// Compacts all that is to be.
   ///
+  /// - Parameter zone: of which zone; nil for all, which looks at each that has a floor.
   /// - Returns: whether anything was.
   @discardableResult
-  static func finish(_ core: StoreCore) async throws -> Bool {
-    guard try core.read({ try $0.readView.zoneToCompact() != nil }) else { return false }
-    while try await core.performIfChanged({ try Compaction($0).step() ? true : nil }) ?? false {}
+  static func finish(_ core: StoreCore, in zone: ZoneID?) async throws -> Bool {
+    guard try core.read({ try $0.readView.zoneToCompact(in: zone) != nil }) else { return false }
+    while try await core.performIfChanged({ try Compaction($0).step(in: zone) ? true : nil }) ?? false {}
     return true
   }
 }
@@ -82,9 +84,12 @@ struct Compaction {
 extension TableReading {
   /// A zone whose floor is not done, by the rows that are written; nil if there is none.
   ///
-  /// - Complexity: linear in the zones that have a floor
-  fileprivate func zoneToCompact() throws -> (zone: ZoneNumber, state: StateNumber, floor: CompactionFloor)? {
-    for zone in try zonesWithFloors() {
+  /// - Parameter zone: that one, if it has such a floor; nil for any.
+  /// - Complexity: for any linear in the zones that have a floor
+  fileprivate func zoneToCompact(
+    in zone: ZoneID?
+  ) throws -> (zone: ZoneNumber, state: StateNumber, floor: CompactionFloor)? {
+    for zone in try zone.map({ try [zones.find($0)?.number].compactMap(\.self) }) ?? zonesWithFloors() {
       // A fold of one zone has the states of no others.
       guard let row = try zoneRowIfThere(zone), row.status.isVisible, row.state != .none,
         let floor = try states.storedRowIfThere(of: row.state)?.floor, !floor.isDone

@@ -36,7 +36,7 @@ struct RebuildRun {
       if step.isDone { break }
     }
     try await discardAll()
-    try await Compaction.finish(core)
+    try await Compaction.finish(core, in: nil)
     return report
   }
 
@@ -61,9 +61,11 @@ struct RebuildRun {
 
   /// Runs the rebuild that a change of the log has begun, and compacts what is to be; does nothing where the records are
   /// neither.
-  func finish() async throws {
+  ///
+  /// - Parameter zone: where only that one may be to be compacted; nil for any.
+  func finish(_ zone: ZoneID? = nil) async throws {
     guard try core.read({ try $0.isFoldingAgain() }) else {
-      try await Compaction.finish(core)
+      try await Compaction.finish(core, in: zone)
       return
     }
     _ = try await run({ try Rebuild($0).resume() }, checksPages: false)

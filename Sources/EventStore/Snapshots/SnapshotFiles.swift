@@ -106,7 +106,7 @@ struct SnapshotFiles: Sendable {
   ///
   /// - Parameter fetch: gives a part as it is stored.
   func keep(_ manifest: SnapshotManifest, fetch: (Int) async throws -> [UInt8]) async throws {
-    if try isWhole(manifest) { return }
+    if try isReused(manifest) { return }
     let incoming = "\(directory(of: manifest.content)).new"
     try makeDirectory(incoming)
     var hasher = ContentHasher()
@@ -146,7 +146,7 @@ struct SnapshotFiles: Sendable {
     try write(manifest.encode(), "\(incoming)/manifest")
     if isSynced { try calls.syncDirectory(incoming) }
     let target = directory(of: manifest.content)
-    if try isWhole(manifest) {
+    if try isReused(manifest) {
       try removeDirectory(incoming)
       return false
     }
@@ -157,6 +157,15 @@ struct SnapshotFiles: Sendable {
     try calls.rename(incoming, to: target)
     if isSynced { try calls.syncDirectory(root) }
     return true
+  }
+
+  /// Whether a snapshot is there, with all its parts. Then it counts as needed from now on: else another call could remove it
+  /// before a zone begins with it.
+  private func isReused(_ manifest: SnapshotManifest) throws -> Bool {
+    guard try isWhole(manifest) else { return false }
+    try calls.remove(unneededMark(manifest.content.description))
+    // It may have been removed in between.
+    return try isWhole(manifest)
   }
 
   /// Whether a snapshot is there, with all its parts.

@@ -62,8 +62,9 @@ package struct SnapshotHead: Sendable {
   /// When each entry behind ``foldedThrough`` came, in milliseconds since 1970; nil if it does not say so.
   package var received: [UInt64?] { dense.map(\.row.receivedMilliseconds) }
 
-  /// The hash and the chain of each entry behind ``foldedThrough``, and whether the remote states the chain there.
-  package var links: [(hash: ContentHash, chain: LogChain?, isStated: Bool)] {
-    dense.map { ($0.row.hash, $0.row.chain, $0.row.isChainStated) }
+  /// The hash and the chain of each entry behind ``foldedThrough``, whether the remote states the chain there, and whether
+  /// the entry was given up.
+  package var links: [(hash: ContentHash, chain: LogChain?, isStated: Bool, isGivenUp: Bool)] {
+    dense.map { ($0.row.hash, $0.row.chain, $0.row.isChainStated, $0.row.isQuarantined) }
   }
 }

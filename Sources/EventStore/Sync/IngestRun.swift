@@ -64,12 +64,12 @@ struct IngestRun {
           }
         }
         guard let report else {
-          try await RebuildRun(core).finish()
+          try await RebuildRun(core).finish(given.first?.zone)
           continue
         }
-        if report.foldedBeside > 0, !isMoreToCome { try await RebuildRun(core).finish() }
+        if report.foldedBeside > 0, !isMoreToCome { try await RebuildRun(core).finish(given.first?.zone) }
         // What fails here is told by ``LocalStore/finishRenewal()``.
-        if !isMoreToCome { _ = try? await Compaction.finish(core) }
+        if !isMoreToCome { _ = try? await Compaction.finish(core, in: given.first?.zone) }
         return report
       } catch let reached as FoldBoundReached {
         if reached.segments > 0 { given = given.prefix(reached.segments) } else { isTooMuch = true }
@@ -92,7 +92,7 @@ struct IngestRun {
       try ingest.acknowledge(acknowledgement, &report)
       return report
     }
-    guard (try? await Compaction.finish(core)) ?? false else { return report }
+    guard (try? await Compaction.finish(core, in: acknowledgement.zone)) ?? false else { return report }
     report.snapshotDueBytes = try core.read { source in
       // The zone may have gone since.
       guard let row = try source.readView.zones.find(acknowledgement.zone)?.row, row.state != .none else {

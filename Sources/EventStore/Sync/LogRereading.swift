@@ -28,11 +28,7 @@ struct LogRereading {
     let before = try storage.lanes.rereading(of: number)
     let first = max(1, min(offset, token.offset + 1))
     if let origin = try storage.zones.origin(of: number), first <= origin.offset {
-      throw StoreError(
-        .retired,
-        "the log of zone “\(zone)” is to be read again from offset \(first), and the store begins with a "
-          + "snapshot at offset \(origin.offset)",
-        hint: "what the store has is kept. Let a new store read the zone from the remote")
+      throw StoreError.readAgainBeforeOrigin(zone, from: first, origin.offset)
     }
     let isParted = isParted || before?.isParted ?? false
     if isParted { try limitBases(of: number, token.incarnation, to: first - 1) }

@@ -259,9 +259,10 @@ struct RemoteIngest {
       hint: "two stores wrote under one identity: one is a copy or an old backup of the other")
   }
 
-  /// The same for a transaction that the store knows by a snapshot alone.
+  /// The same for a transaction that the store knows by a snapshot alone, which has the hash of the entry that has it first.
   ///
-  /// - Throws: ``StoreError`` with a ``StoreError/neededOffset`` if the segment that has it first is to be read again.
+  /// - Throws: ``StoreError`` with a ``StoreError/neededOffset`` if that entry is to be read again; `retired` if the segment
+  ///   repeats a part of it alone, and the remote does not have it any more.
   func compareRetired(
     _ header: TransactionHeader, _ body: RawSpan, _ replica: ReplicaNumber, _ log: LogPrefix,
     _ segment: RemoteSegment
@@ -269,14 +270,46 @@ struct RemoteIngest {
     let place = try storage.placements.placement(
       of: replica, header.epoch, header.sequence, in: log.zone, log.incarnation)
     guard let place, place.offset < segment.offset else { return }
-    guard let bytes = segment.earlier[header.sequence] else {
+    func fork() -> StoreError {
+      segment.invalid(
+        .fork, .fork, "the remote has other bytes for transaction \(header.id) than at offset \(place.offset)"
+      )
+    }
+    if let bytes = segment.earlier[header.sequence] {
+      var reader = ByteReader(bytes.span.bytes)
+      let known = try TransactionHeader.read(from: &reader, in: segment.zone)
+      if known == header, equalBytes(bytes.span.bytes.extracting(reader.position...), body) { return }
+      throw fork()
+    }
+    let whole = try wholeEntry(at: place.offset, in: segment, log)
+    if let whole {
+      // The others of the entry were compared with its first one here.
+      if header.sequence > place.first { return }
+      let stated = try [false, true].map { try segment.transactions(whole.indices, statingOwner: $0) }
+      if stated.contains(where: { SegmentHeader.contentHash(of: $0) == whole.hash }) { return }
+    }
+    guard segment.goneEntries.contains(place.offset) else {
       throw StoreError.needed(place.offset, segment.zone)
     }
-    var reader = ByteReader(bytes.span.bytes)
-    let known = try TransactionHeader.read(from: &reader, in: segment.zone)
-    if known == header, equalBytes(bytes.span.bytes.extracting(reader.position...), body) { return }
-    throw segment.invalid(
-      .fork, .fork, "the remote has other bytes for transaction \(header.id) than at offset \(place.offset)")
+    if whole != nil { throw fork() }
+    throw StoreError(
+      .retired,
+      "a segment of zone “\(segment.zone)” repeats a part of the entry at offset \(place.offset), which the remote does not "
+        + "have any more: whether it is the same, this store cannot tell",
+      hint:
+        "a store that has the whole history can. Sync one, and sync again here once it has made a snapshot")
+  }
+
+  /// The indices of the transactions of a segment that an earlier entry has too, and that entry's hash; nil if the segment
+  /// does not repeat all of it.
+  private func wholeEntry(
+    at offset: UInt64, in segment: RemoteSegment, _ log: LogPrefix
+  ) throws -> (indices: ClosedRange<Int>, hash: ContentHash)? {
+    let first = try rules.lane(of: segment).first
+    guard let row = try storage.segments.row(at: offset, in: log.zone, log.incarnation), row.first >= first,
+      row.last - first < segment.transactions.count
+    else { return nil }
+    return (Int(row.first - first)...Int(row.last - first), row.hash)
   }
 
   /// A stored transaction, and its effective timestamp before a segment with it was placed.
@@ -344,9 +377,7 @@ struct RemoteIngest {
 
   /// Throws unless a segment is the one that an offset is known for.
   static func checkIsSame(_ segment: SegmentRow, as known: SegmentRow, at offset: UInt64) throws {
-    guard known.hash == segment.hash, known.replica == segment.replica, known.epoch == segment.epoch,
-      known.first == segment.first, known.last == segment.last
-    else {
+    guard segment.isSame(as: known) else {
       throw StoreError(
         .mismatch, "the remote has another segment at offset \(offset) than before",
         hint:

@@ -34,6 +34,8 @@ package struct RemoteSegment: Sendable {
   /// The bytes of transactions of its writer that are in earlier segments, by their sequences: those that the store knows
   /// by a snapshot alone, and that the segment repeats. See `StoreError.neededOffset`.
   package var earlier: [UInt64: [UInt8]] = [:]
+  /// The offsets of earlier entries that it repeats, and that the remote does not have any more.
+  package var goneEntries: Set<UInt64> = []
   /// Why it is invalid for everyone, where that was found when it was unpacked. It has no transactions then.
   package var rejection: SegmentRejection?
   /// Whether it stands for an entry that was given up at the remote: it has no transactions, and the
@@ -69,6 +71,23 @@ package struct RemoteSegment: Sendable {
     segment.isQuarantined = true
     segment.statement = tombstone
     return segment
+  }
+}
+
+extension RemoteSegment {
+  /// Transactions as a segment of an earlier program has them, or a later one: the header states the zone's owner, or not.
+  func transactions(_ indices: ClosedRange<Int>, statingOwner: Bool) throws(FormatError) -> [[UInt8]] {
+    var restated: [[UInt8]] = []
+    for bytes in transactions[indices] {
+      var reader = ByteReader(bytes.span.bytes)
+      var header = try TransactionHeader.read(from: &reader, in: zone)
+      header.statesOwner = statingOwner
+      var writer = ByteWriter()
+      header.encode(into: &writer)
+      writer.append(bytes.span.bytes.extracting(reader.position...))
+      restated.append(writer.bytes)
+    }
+    return restated
   }
 }
 

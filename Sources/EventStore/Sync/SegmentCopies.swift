@@ -25,6 +25,10 @@ extension ReadTransaction {
         of: replica, segment.epoch, segment.sequences.lowerBound - 1, in: number, incarnation)
       place = max(place, before?.offset ?? 0)
     }
+    // What the zone's snapshot has is not shipped, and what it stands for may be gone.
+    if let origin = try view.zones.origin(of: number), origin.incarnation == incarnation {
+      place = max(place, origin.offset)
+    }
     if place > 0 { try move(&token, to: place, of: number, incarnation) }
     return token
   }

@@ -14,8 +14,10 @@ struct IndexTable<Source: TableReading>: TableView {
     while isThere {
       let index = try cursor.withEntry { key, row -> StoredIndex? in
         guard key.byteCount == IndexEntry.prefixBytes, try key.bigEndian32(at: 0) == 0 else { return nil }
-        let number = try key.bigEndian32(at: 2) & 0xffff
-        return try StoredIndex(CheckedRow.content(of: row, under: key), IndexNumber(number))
+        let number = IndexNumber(try key.bigEndian32(at: 2) & 0xffff)
+        return try tables.readIndexes.index(number, of: row) {
+          try StoredIndex(CheckedRow.content(of: row, under: key), number)
+        }
       }
       guard let index else { break }
       found.append(index)

@@ -51,6 +51,12 @@ struct SegmentRow: Hashable, Sendable {
     first == 0 && last == 0 && replica.rawValue == 0 && epoch == 0 && receivedMilliseconds == nil
   }
 
+  /// Whether it is the same segment, whatever else is known of it.
+  func isSame(as other: SegmentRow) -> Bool {
+    hash == other.hash && replica == other.replica && epoch == other.epoch && first == other.first
+      && last == other.last
+  }
+
   /// Whether the entry was given up. A segment's sequences count from 1.
   var isQuarantined: Bool { first == 0 }
 

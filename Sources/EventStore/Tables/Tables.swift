@@ -45,6 +45,8 @@ struct Tables: Sendable {
   let meta: Table
   /// Nil in a store of a former version that is open for reading alone.
   let indexes: Table?
+  /// What the rows of indexes say.
+  let readIndexes = ReadIndexes()
 
   /// Their names in the order of the properties, for counts and sizes.
   static let names = [

@@ -93,6 +93,8 @@ package struct FoldOutcome: Hashable, Sendable {
   var problem: SyncFailure?
   /// The offset of the snapshot with which the zone has begun; the log after it is to be read.
   var beganAt: UInt64?
+  /// The first offset at which the log has something else than the store had read; nil if it did not part.
+  var partedAt: UInt64?
   /// Whether the problem is that the segment has other content under sequences of this store.
   var isForked = false
 
@@ -113,6 +115,14 @@ extension FoldOutcome {
     if let moved = more.token { token = moved }
     segments += count
     bytes += byteCount
+  }
+
+  /// Goes on where a snapshot ends.
+  mutating func begin(again began: FoldOutcome) {
+    add(began.report, segments: began.segments, bytes: began.bytes)
+    (token, problem, isForked) = (began.token, began.problem, began.isForked)
+    (beganAt, partedAt) = (began.beganAt, began.partedAt)
+    changes.forget()
   }
 
   /// Adds what segments change, if any of their transactions was new.

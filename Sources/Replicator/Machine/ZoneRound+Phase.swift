@@ -40,7 +40,8 @@ extension ZoneRound {
     case fetching(Pass)
     /// The log has something else than the store has read, or nothing, from an offset on.
     case puttingBack(Pass, from: UInt64)
-    case parting(Pass, from: UInt64)
+    /// The log is read again from there on.
+    case parting(Pass)
     case folding(Pass)
     case preparing(Pass)
     /// The assets that the segment names go before it.

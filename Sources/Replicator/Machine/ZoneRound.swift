@@ -107,15 +107,11 @@ struct ZoneRound: Sendable {
     case (.adopting, .deletedMeanwhile(let incarnation)): return deleteAtRemote(incarnation)
     case (.fetching(let pass), .fetched(let outcome)): return didFetch(outcome, pass)
     case (.fetching(let pass), .folded(let outcome)), (.folding(let pass), .folded(let outcome)),
-      (.preparing(let pass), .folded(let outcome)):
+      (.preparing(let pass), .folded(let outcome)), (.parting(let pass), .folded(let outcome)):
       return didFold(outcome, pass)
     case (.puttingBack(let pass, let offset), .putBack(let count, let isAllowed)):
       report.putBack += count
       return count > 0 ? fetch(pass) : part(pass, from: offset, isLost: isAllowed)
-    case (.parting(var pass, let offset), .folded(let outcome)):
-      report.partedAt = min(report.partedAt ?? .max, offset)
-      pass.forgetShipped()
-      return didFold(outcome, pass)
     case (.preparing(let pass), .prepared(nil, _)): return endPass(pass)
     case (.preparing(let pass), .prepared(let segment?, let named)):
       assets.wait(for: named)
@@ -198,6 +194,7 @@ struct ZoneRound: Sendable {
     var pass = pass
     pass.move(to: outcome.token)
     if outcome.beganAt != nil { pass.hasMore = true }
+    if outcome.partedAt != nil { pass.forgetShipped() }
     report.add(outcome)
     // It may be what lets the user write again.
     if outcome.segments > 0, held?.errorCode == .readOnly { held = nil }
@@ -210,7 +207,7 @@ struct ZoneRound: Sendable {
 
   /// - Parameter isLost: whether what was at the offset cannot be put back.
   private mutating func part(_ pass: Pass, from offset: UInt64, isLost: Bool) -> ZoneEffect {
-    enter(.parting(pass, from: offset), .part(pass.token.incarnation, from: offset, isLost: isLost))
+    enter(.parting(pass), .part(pass.token.incarnation, from: offset, isLost: isLost))
   }
 
   // MARK: Shipping

@@ -76,7 +76,15 @@ extension EffectRunner {
     }
     _ = askedRejections.take(of: zone, incarnation)
     _ = try await store.part(zone, from: offset)
+    return try await readParted(zone, from: offset)
+  }
+
+  /// Reads a log that has parted to its end.
+  ///
+  /// - Parameter offset: the first one at which it has something else than this store had read.
+  func readParted(_ zone: ZoneID, from offset: UInt64) async throws -> FoldOutcome {
     var outcome = try await readOn(zone)
+    outcome.partedAt = offset
     // What transactions had seen is another: that changes more than what the segments say.
     outcome.changes.forget()
     return outcome

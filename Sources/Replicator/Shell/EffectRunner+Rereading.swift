@@ -58,7 +58,7 @@ extension EffectRunner {
   private func endRereading(_ zone: ZoneID, before fate: ZoneFate) async throws -> Int {
     guard !fate.discardsLog, fate != .revoked, try store.isRereading(zone) else { return 0 }
     let removed = try await store.endRereading(zone)
-    try await store.finishRenewal()
+    try await store.finishRenewal(of: zone)
     return removed
   }
 
@@ -80,6 +80,13 @@ extension EffectRunner {
   ) async throws -> FoldOutcome {
     let asked = askedRejections.take(of: zone, token.incarnation)
     var outcome = try await foldPage(segments, after: token, isMoreToCome: isMoreToCome)
+    // A store that has what this one has not any more says in a snapshot what follows.
+    if outcome.problem?.errorCode == .init(StoreError.Code.retired),
+      let began = try await begin(zone, token.incarnation, isExpired: true, after: outcome.token.offset)
+    {
+      outcome.begin(again: began)
+      return outcome
+    }
     guard outcome.report.rejected > 0 else {
       if let asked { askedRejections.note(asked, of: zone, token.incarnation) }
       return outcome
@@ -216,7 +223,7 @@ extension EffectRunner {
         let removed = try await store.endRereading(zone)
         outcome.report.removed += removed
         if removed > 0 { outcome.changes.forget() }
-        try await store.finishRenewal()
+        try await store.finishRenewal(of: zone)
         return outcome
       }
       let folded = try await foldPage(segments, after: token, isMoreToCome: hasMore)
@@ -242,7 +249,7 @@ extension EffectRunner {
     guard try await store.yieldLane(of: segment.zone, to: segment) else {
       return try await renewLane(of: segment.zone, contestedBy: segment)
     }
-    try await store.finishRenewal()
+    try await store.finishRenewal(of: segment.zone)
     return true
   }
 }

@@ -6,16 +6,18 @@ extension EffectRunner {
   /// Lets a zone begin with the newest snapshot of its log that can be read. What is wrong with snapshots holds up
   /// nothing: the log says the same.
   ///
-  /// - Parameter isExpired: whether the log begins after what was read of it; else nothing was read.
+  /// - Parameters:
+  ///   - isExpired: whether the log cannot be read on from where it was read to; else nothing was read.
+  ///   - offset: of snapshots after it.
   /// - Returns: nil if it has begun with none: the log is to be read.
   func begin(
-    _ zone: ZoneID, _ incarnation: IncarnationID, isExpired: Bool = false
+    _ zone: ZoneID, _ incarnation: IncarnationID, isExpired: Bool = false, after offset: UInt64 = 0
   ) async throws -> FoldOutcome? {
     // Who knows the log reads it again: what is here is kept.
     guard try !store.isRereading(zone), try isExpired || !store.hasSegmentsAhead(in: zone) else { return nil }
     var refusal: StoreError?
     do {
-      for snapshot in try await remote.snapshots(of: zone, incarnation) ?? [] {
+      for snapshot in try await remote.snapshots(of: zone, incarnation) ?? [] where snapshot.offset > offset {
         do {
           if let outcome = try await begin(zone, with: snapshot) { return outcome }
         } catch {
@@ -44,13 +46,14 @@ extension EffectRunner {
         chain: manifest.chain), bytesMax: 1)
     guard case .segments = end else { return nil }
     let remote = remote
-    try await store.begin(zone, with: manifest) { index in
+    let parting = try await store.begin(zone, with: manifest) { index in
       if let part = try await remote.snapshotPart(at: index, of: snapshot) { return part }
       throw StoreError(
         .damaged, "a snapshot of zone “\(zone)” lacks its part \(index)", hint: "the log is read instead")
     }
     guard let token = try store.read({ try $0.changeToken(of: zone) }) else { return nil }
     var outcome = FoldOutcome(token: token)
+    if let parting { outcome = try await readParted(zone, from: parting) }
     outcome.beganAt = manifest.offset
     return outcome
   }

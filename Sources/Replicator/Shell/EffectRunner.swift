@@ -97,7 +97,7 @@ package struct EffectRunner: Sendable {
         return .folded(try await fold(segments, of: zone, after: token, isMoreToCome: isMoreToCome))
       case .prepare:
         // A log may end before the page that was to follow.
-        try await store.finishRenewal()
+        try await store.finishRenewal(of: zone)
         if try store.isRereading(zone) { return .folded(try await readOn(zone)) }
         guard let (segment, named) = try await prepare(zone) else { return .prepared(nil) }
         return .prepared(segment, naming: named)
@@ -156,7 +156,7 @@ package struct EffectRunner: Sendable {
 
   /// The next segment to ship and the assets that it names; its cut is stored. Nil if nothing is pending.
   private func prepare(_ zone: ZoneID) async throws -> (PackedSegment, [AssetReference])? {
-    if try await store.letGoOfClosedLanes(of: zone) > 0 { try await store.finishRenewal() }
+    if try await store.letGoOfClosedLanes(of: zone) > 0 { try await store.finishRenewal(of: zone) }
     if try store.isOwnLaneClosed(of: zone) { try await renewLane(of: zone) }
     try await takeOverFormerLanes(of: zone)
     for _ in 0..<Self.cutsMax {
@@ -204,7 +204,7 @@ package struct EffectRunner: Sendable {
   @discardableResult
   func renewLane(of zone: ZoneID, contestedBy segment: RemoteSegment? = nil) async throws -> Bool {
     guard try await store.renewLane(of: zone, contestedBy: segment) != nil else { return false }
-    try await store.finishRenewal()
+    try await store.finishRenewal(of: zone)
     return true
   }
 
@@ -214,7 +214,7 @@ package struct EffectRunner: Sendable {
   @discardableResult
   func takeOverFormerLanes(of zone: ZoneID) async throws -> Bool {
     guard try await store.takeOverFormerLanes(of: zone) > 0 else { return false }
-    try await store.finishRenewal()
+    try await store.finishRenewal(of: zone)
     return true
   }
 
@@ -227,7 +227,7 @@ package struct EffectRunner: Sendable {
     var outcome = FoldOutcome(token: token)
     try await foldInBatches(segments, after: token, &outcome)
     // Segments that were too much for one commit are folded beside the records, all of them at once.
-    if !isMoreToCome || outcome.problem != nil { try await store.finishRenewal() }
+    if !isMoreToCome || outcome.problem != nil { try await store.finishRenewal(of: token.zone) }
     return outcome
   }
 
@@ -277,11 +277,17 @@ package struct EffectRunner: Sendable {
   /// - Returns: whether the next one can be folded.
   private func foldOne(_ part: FoldBatch.Part, _ outcome: inout FoldOutcome) async throws -> Bool {
     let segment = part.segment
+    var part = part
     do {
-      return try await foldOrReject(part, &outcome)
-    } catch let error as StoreError {
-      if let offset = error.neededOffset { return try await foldOne(compared(part, with: offset), &outcome) }
-      var error = error
+      while true {
+        do {
+          return try await foldOrReject(part, &outcome)
+        } catch let error as StoreError {
+          guard let offset = error.neededOffset else { throw error }
+          part = try await compared(part, with: offset)
+        }
+      }
+    } catch var error as StoreError {
       if error.code == .fork {
         let known = try store.read { try $0.reissuedBranches(in: segment.zone) }
         let isSettled = try await settleFork(segment, &error)
@@ -319,30 +325,29 @@ package struct EffectRunner: Sendable {
     return try await takeOverFormerLanes(of: segment.zone)
   }
 
-  /// A segment with the transactions of an earlier entry, which it repeats.
-  ///
-  /// - Throws: `StoreError` `retired` if the remote does not have that any more.
+  /// A segment with the transactions of an earlier entry, which it repeats; or with a note that the remote does not have that
+  /// any more.
   private func compared(_ part: FoldBatch.Part, with offset: UInt64) async throws -> FoldBatch.Part {
     let zone = part.segment.zone
-    let place = try store.read { try $0.changeToken(of: zone, before: offset) }
-    guard let (token, hash) = place,
-      case .segments(let stored, _) = try await remote.segments(after: token, bytesMax: 1),
-      let first = stored.first
-    else {
-      throw StoreError(
-        .retired,
-        "a segment of zone “\(zone)” repeats what is at offset \(offset), which the remote does not have",
-        hint: "restore the remote")
+    guard let (token, hash) = try store.read({ try $0.changeToken(of: zone, before: offset) }) else {
+      return FoldBatch.noting(gone: offset, in: part)
     }
-    let found = try FoldBatch.Part(first, at: offset, of: token)
-    let known = part.segment.earlier.count
-    let compared = try FoldBatch.adding(found, to: part)
-    guard found.header?.contentHash == hash, compared.segment.earlier.count > known else {
-      throw RemoteError(
-        .mismatch, "the entry at offset \(offset) of zone “\(zone)” is not the one that was there",
-        hint: "the remote was changed: check it with `replay remote`", offset: offset)
+    do {
+      guard case .segments(let stored, _) = try await remote.segments(after: token, bytesMax: 1),
+        let first = stored.first
+      else { return FoldBatch.noting(gone: offset, in: part) }
+      let found = try FoldBatch.Part(first, at: offset, of: token)
+      let known = part.segment.earlier.count
+      let compared = try FoldBatch.adding(found, to: part)
+      guard found.header?.contentHash == hash, compared.segment.earlier.count > known else {
+        throw RemoteError(
+          .mismatch, "the entry at offset \(offset) of zone “\(zone)” is not the one that was there",
+          hint: "the remote was changed: check it with `replay remote`", offset: offset)
+      }
+      return compared
+    } catch let error as RemoteError where error.code == .expired {
+      return FoldBatch.noting(gone: offset, in: part)
     }
-    return compared
   }
 
   private func foldOrReject(_ part: FoldBatch.Part, _ outcome: inout FoldOutcome) async throws -> Bool {

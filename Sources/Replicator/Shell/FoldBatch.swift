@@ -49,6 +49,13 @@ struct FoldBatch {
     return part
   }
 
+  /// The segment with a note that the remote does not have an entry any more that it repeats.
+  static func noting(gone offset: UInt64, in part: Part) -> Part {
+    var part = part
+    part.segment.goneEntries.insert(offset)
+    return part
+  }
+
   private(set) var parts: [Part] = []
   private(set) var unpackedBytes = 0
   private(set) var steps = 0

@@ -34,6 +34,8 @@ package struct AuditedLog: Sendable {
   package var unreadable: [UInt64] = []
   /// Entries that were given up.
   package internal(set) var tombstones: [LogTombstone] = []
+  /// The offsets of those for which the snapshot stands that it begins with.
+  private var formerTombstones: [UInt64] = []
   /// The offsets of amendments that put an entry back.
   package internal(set) var repairs: [UInt64] = []
   /// What readers leave out: segments that they reject by the rules of a log, and entries after the end of a
@@ -71,7 +73,7 @@ package struct AuditedLog: Sendable {
       ChainLink($0, at: offset, stated: stated, after: chains.last ?? .start(of: incarnation))
     }
     let before = statedOffsets.last ?? 0
-    if let last = tombstones.last, last.offset > before { link?.adopt(stated) }
+    if let last = lastTombstone(through: offset), last > before { link?.adopt(stated) }
     statedOffsets.append(stated == nil ? before : offset)
     chains.append(link?.chain)
     return link?.continues ?? true
@@ -84,7 +86,9 @@ package struct AuditedLog: Sendable {
     for (index, link) in head.links.enumerated() {
       hashes.append(link.hash)
       chains.append(link.chain)
-      statedOffsets.append(link.isStated ? skipped + UInt64(index) + 1 : statedOffsets.last ?? 0)
+      let offset = skipped + UInt64(index) + 1
+      statedOffsets.append(link.isStated ? offset : statedOffsets.last ?? 0)
+      if link.isGivenUp { formerTombstones.append(offset) }
     }
     isReadable = false
   }
@@ -96,10 +100,13 @@ package struct AuditedLog: Sendable {
   ///   - offset: behind ``skipped``.
   ///   - floor: what is at or below counts as not given up.
   func isGivenUp(before offset: UInt64, floor: UInt64) -> Bool {
-    guard let tombstone = tombstones.last(where: { $0.offset <= offset }), tombstone.offset > floor else {
-      return false
-    }
-    return tombstone.offset >= statedOffsets[Int(offset - skipped) - 1]
+    guard let last = lastTombstone(through: offset), last > floor else { return false }
+    return last >= statedOffsets[Int(offset - skipped) - 1]
+  }
+
+  /// The offset of the last entry up to one that was given up; nil if none was.
+  func lastTombstone(through offset: UInt64) -> UInt64? {
+    tombstones.last { $0.offset <= offset }?.offset ?? formerTombstones.last { $0 <= offset }
   }
 
   /// The hash of the entry at an offset; nil if it is not known.

@@ -91,7 +91,7 @@ struct LaneRules {
     guard first - 1 <= lane.last else {
       // If an entry in between cannot be read, that is the problem, and is reported.
       if let unreadable = log.unreadable.last, unreadable > lane.lastOffset { return nil }
-      let isGivenUp = log.tombstones.contains { lane.lastOffset < $0.offset && $0.offset < offset }
+      let isGivenUp = log.lastTombstone(through: offset - 1).map { $0 > lane.lastOffset } ?? false
       return "it begins at sequence \(first), and "
         + (lane.last == 0 ? "its writer has none before it" : "\(lane.last) was the last")
         + (isGivenUp ? ": an entry in between was given up" : "")

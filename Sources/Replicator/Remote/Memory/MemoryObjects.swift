@@ -6,28 +6,28 @@ internal import Synchronization
 package final class MemoryObjects: ObjectStore {
   struct State {
     var objects: [ObjectName: [UInt8]] = [:] {
-      didSet { ends = nil }
+      didSet { offsets = nil }
     }
-    /// The offset of the last object of each log, and of the list of zones for nil; nil if it is not known.
-    var ends: [IncarnationID?: UInt64]?
+    /// The offsets of the entries of each log, and of the list of zones for nil, in order; nil if they are not known.
+    private var offsets: [IncarnationID?: [UInt64]]?
 
-    /// Puts a new object.
-    mutating func put(_ name: ObjectName, _ bytes: [UInt8]) {
-      let known = ends
+    /// Puts an object, or removes it.
+    mutating func set(_ name: ObjectName, to bytes: [UInt8]?) {
+      var known = offsets.take()
       objects[name] = bytes
-      ends = known
-      if let offset = name.offset { ends?[name.incarnation, default: 0].raise(to: offset) }
+      if let offset = name.offset {
+        known?[name.incarnation, default: []].setContains(offset, bytes != nil)
+      }
+      offsets = known
     }
 
-    /// The ends, read from the objects where they are not known.
-    mutating func findEnds() -> [IncarnationID?: UInt64] {
-      if let ends { return ends }
-      var found: [IncarnationID?: UInt64] = [:]
-      for name in objects.keys {
-        if let offset = name.offset { found[name.incarnation, default: 0].raise(to: offset) }
-      }
-      ends = found
-      return found
+    /// The offsets of a log's entries, read from the objects where they are not known.
+    mutating func offsets(of log: IncarnationID?) -> [UInt64] {
+      if let offsets { return offsets[log] ?? [] }
+      let found = Dictionary(grouping: objects.keys.filter { $0.offset != nil }, by: \.incarnation)
+        .mapValues { $0.compactMap(\.offset).sorted() }
+      offsets = found
+      return found[log] ?? []
     }
   }
 
@@ -55,7 +55,7 @@ package final class MemoryObjects: ObjectStore {
   package func putIfAbsent(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
     let isPut = state.withLock { state in
       guard state.objects[name] == nil else { return false }
-      state.put(name, bytes)
+      state.set(name, to: bytes)
       return true
     }
     if isPut { feed.tell(put: name) }
@@ -71,7 +71,7 @@ package final class MemoryObjects: ObjectStore {
   }
 
   package func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {
-    state.withLock { $0.put(name, bytes) }
+    state.withLock { $0.set(name, to: bytes) }
     feed.tell(put: name)
   }
 
@@ -80,11 +80,11 @@ package final class MemoryObjects: ObjectStore {
 
   package func nextEntry(after name: ObjectName) async throws(RemoteError) -> ObjectName? {
     guard let offset = name.offset else { return nil }
-    return state.withLock { state in
-      guard let end = state.findEnds()[name.incarnation], offset < end else { return nil }
-      return (offset + 1...end).lazy.map { ObjectName.entry($0, of: name.incarnation) }
-        .first { state.objects[$0] != nil }
+    let next = state.withLock { state in
+      let offsets = state.offsets(of: name.incarnation)
+      return offsets[offsets.prefixCount { $0 <= offset }...].first
     }
+    return next.map { .entry($0, of: name.incarnation) }
   }
 
   package func list() async throws(RemoteError) -> [ObjectEntry] {
@@ -94,7 +94,7 @@ package final class MemoryObjects: ObjectStore {
   }
 
   package func delete(_ name: ObjectName) async throws(RemoteError) {
-    state.withLock { $0.objects[name] = nil }
+    state.withLock { $0.set(name, to: nil) }
   }
 
   /// Removes the assets and the snapshots of a log.
@@ -108,15 +108,15 @@ package final class MemoryObjects: ObjectStore {
 
   /// Replaces an object, or removes it.
   func replace(_ name: ObjectName, with bytes: [UInt8]?) {
-    state.withLock { $0.objects[name] = bytes }
+    state.withLock { $0.set(name, to: bytes) }
   }
 
   /// The last offset of logs, and of the list of zones.
   func ends(of logs: [IncarnationID]) -> (list: UInt64, logs: [(incarnation: IncarnationID, offset: UInt64)])
   {
     state.withLock { state in
-      let ends = state.findEnds()
-      return (ends[nil] ?? 0, logs.compactMap { log in ends[log].map { (log, $0) } })
+      let list = state.offsets(of: nil).last ?? 0
+      return (list, logs.compactMap { log in state.offsets(of: log).last.map { (log, $0) } })
     }
   }
 
@@ -128,6 +128,12 @@ package final class MemoryObjects: ObjectStore {
   private func object(_ name: ObjectName) -> [UInt8]? { state.withLock { $0.objects[name] } }
 }
 
-extension UInt64 {
-  fileprivate mutating func raise(to other: UInt64) { self = Swift.max(self, other) }
+extension [UInt64] {
+  /// Adds a number to an array in order, or removes it.
+  fileprivate mutating func setContains(_ number: UInt64, _ contains: Bool) {
+    let index = prefixCount { $0 < number }
+    let isThere = index < count && self[index] == number
+    if contains, !isThere { insert(number, at: index) }
+    if !contains, isThere { remove(at: index) }
+  }
 }

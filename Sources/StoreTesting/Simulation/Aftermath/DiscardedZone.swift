@@ -40,8 +40,12 @@ struct DiscardedZone: AftermathEvent {
         try syncAlone(device)
         try checkIsThere(zone, device)
       }
-      // The first device makes the zone again from what it has.
-      let start = choices.next(below: devices.count)
+      // The first device makes the zone again from what it has. If that ends before the snapshot that another begins with, the
+      // other one cannot send what it has: it says so for ever.
+      let furthest = try devices.lazy.compactMap { try $0.store?.origin(of: zone)?.offset }.max() ?? 0
+      let able = try devices.indices.filter { try (token(of: zone, devices[$0])?.offset ?? 0) >= furthest }
+      guard !able.isEmpty else { return }
+      let start = able[choices.next(below: able.count)]
       let order = Array(devices[start...] + devices[..<start])
       if fate == .purged {
         try attachAgain(zone, order)

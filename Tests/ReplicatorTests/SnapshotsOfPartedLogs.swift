@@ -1,0 +1,177 @@
+import OperationFormat
+import StoreTesting
+import Testing
+
+@testable import EventStore
+@testable import Replicator
+
+@Suite("Logs that begin with a snapshot, and are not what a store has read")
+struct SnapshotsOfPartedLogs {
+  private let scratch = TemporaryDirectory()
+
+  private func device(_ name: String, _ seed: UInt64) throws -> Device {
+    try Device(in: scratch.path, name, seed: seed)
+  }
+
+  /// One round that makes a snapshot, or none.
+  @discardableResult
+  private func sync(_ device: Device, _ place: RemotePlace, makes: Bool = false) async throws -> ZoneReport {
+    let replicator = device.replicator(place.remote) {
+      $0.policy.snapshotBytesMin = makes ? 1 : 1 << 40
+    }
+    let report = try await replicator.syncOnce()
+    return try #require(report.zones.first { $0.zone == zone })
+  }
+
+  /// Lets the log begin with the snapshot at its end, which a device makes.
+  private func trim(_ place: RemotePlace, by device: Device) async throws {
+    let incarnation = try #require(try device.store.syncState().zones.first?.token).incarnation
+    let manifest = try device.store.makeSnapshot(of: zone)
+    let snapshot = RemoteSnapshot(
+      of: zone, incarnation, at: manifest.offset, by: device.store.identity.replica)
+    for index in manifest.parts.indices {
+      try await place.remote.putSnapshotPart(
+        device.store.snapshotPart(index, of: manifest), at: index, of: snapshot)
+    }
+    try await place.remote.finishSnapshot(manifest, of: snapshot)
+    #expect(try await place.remote.trim(to: snapshot, manifest) == manifest.offset)
+  }
+
+  private func expectEqual(_ devices: [Device], _ place: RemotePlace) async throws {
+    for _ in 0..<3 { for device in devices { try await sync(device, place) } }
+    let digests = try devices[0].digests()
+    for device in devices {
+      #expect(try device.digests() == digests && device.pending() == 0)
+      let found = try device.store.verify()
+      #expect(found.isSound, "\(found)")
+      #expect(try await [.inSync, .unchanged].contains(sync(device, place).status))
+    }
+    let remote = try #require(place.remote as? any LogOfObjects)
+    let audit = try await RemoteAudit(of: remote, objects: try await place.objects.list())
+    #expect(audit.problems.isEmpty && audit.logs[0].consequences.isEmpty, "\(audit)")
+  }
+
+  @Test(
+    "What a store has sent, and the log has lost before a snapshot was made of it, is sent again",
+    arguments: [false, true], [RemotePlace.Kind.memory, .folder])
+  func parted(isCompacted: Bool, kind: RemotePlace.Kind) async throws {
+    let place = try await RemotePlace(kind, in: scratch.path)
+    let devices = try [device("one", 1), device("two", 2), device("behind", 3)]
+    let (one, two, behind) = (devices[0], devices[1], devices[2])
+    for (index, device) in devices.enumerated() {
+      try await device.write(index)
+      try await sync(device, place)
+    }
+    for device in devices { try await sync(device, place) }
+    let copy = try await place.copy()
+    // Its last work is lost. It has seen another's of the lost part, too.
+    try await two.write(10)
+    try await sync(two, place)
+    try await sync(behind, place)
+    try await behind.write(11)
+    #expect(try await sync(behind, place).sent == 1)
+    try await place.restore(copy)
+    for number in 20..<30 {
+      try await one.write(number)
+      try await sync(one, place)
+    }
+    if isCompacted {
+      try await one.store.compact(zone, keeping: CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0))
+      try await sync(one, place)
+    }
+    try await trim(place, by: one)
+    try await behind.write(12)
+    let report = try await sync(behind, place)
+    #expect(report.beganAt != nil && report.partedAt == 4 && report.sent == 3, "\(report)")
+    try await expectEqual(devices, place)
+    let new = try device("new", 4)
+    try await sync(new, place)
+    try await expectEqual(devices + [new], place)
+    #expect(try new.recordNames().count == 3 + 3 + 10 + 1)
+    for device in devices + [new] { device.store.close() }
+  }
+
+  /// Two devices, of which the second has begun with a snapshot, and a segment that repeats what that stands for.
+  private func repeated(
+    _ place: RemotePlace, _ segments: (inout SegmentMaker) throws -> [PackedSegment]
+  ) async throws -> [Device] {
+    let (one, new) = try (device("one", 1), device("new", 2))
+    try await one.write(1)
+    try await sync(one, place)
+    let incarnation = try #require(try one.store.syncState().zones.first?.token).incarnation
+    var maker = SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: 70))
+    let made = try segments(&maker)
+    try await append(made[0], place, incarnation)
+    try await sync(one, place)
+    try await trim(place, by: one)
+    #expect(try await sync(new, place).beganAt == 2)
+    for segment in made.dropFirst() { try await append(segment, place, incarnation) }
+    try await sync(one, place)
+    return [one, new]
+  }
+
+  private func append(_ segment: PackedSegment, _ place: RemotePlace, _ incarnation: IncarnationID)
+    async throws
+  {
+    let offsets = try await place.copy().keys.filter { $0.incarnation == incarnation }.compactMap(\.offset)
+    let last = try #require(offsets.max())
+    try await place.replace(
+      .entry(of: incarnation, last + 1),
+      with: SegmentEnvelope.encode(
+        offset: last + 1, receivedMilliseconds: nil, chain: nil, segment: segment.bytes.span.bytes))
+  }
+
+  @Test(
+    "An entry that a snapshot stands for comes again: it is known, with more behind it or not",
+    arguments: [3, 5])
+  func same(transactions: Int) async throws {
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try await repeated(place) { maker in
+      var again = maker
+      return [try maker.next(transactions: 3), try again.next(transactions: transactions)]
+    }
+    #expect(try await sync(devices[1], place).status == .inSync)
+    try await expectEqual(devices, place)
+    for device in devices { device.store.close() }
+  }
+
+  @Test("It comes again with other bytes: all leave it out")
+  func other() async throws {
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try await repeated(place) { maker in
+      let fork = try maker.fork(9)
+      return [try maker.next(), fork]
+    }
+    #expect(try await sync(devices[1], place).rejectedSegments == 1)
+    let rejected = try devices.map { device in try device.store.read { try $0.rejectedSegments(in: zone) } }
+    #expect(rejected[0] == rejected[1] && rejected[0].map(\.offset) == [3])
+    #expect(try devices[0].digests() == devices[1].digests())
+    for device in devices { device.store.close() }
+  }
+
+  @Test("A part of it comes again: who cannot compare it waits for a snapshot of one that can")
+  func part() async throws {
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try await repeated(place) { maker in
+      var again = maker
+      return [try maker.next(transactions: 3), try again.next(transactions: 2)]
+    }
+    let (one, new) = (devices[0], devices[1])
+    let before = try new.digests()
+    for _ in 0..<2 {
+      let report = try await sync(new, place)
+      guard case .parked(3, let failure) = report.status else {
+        Issue.record("\(report)")
+        return
+      }
+      #expect(failure.code == "retired")
+    }
+    #expect(try new.digests() == before)
+    try await one.write(2)
+    try await sync(one, place, makes: true)
+    let report = try await sync(new, place)
+    #expect(report.status == .inSync && report.beganAt == 4, "\(report)")
+    try await expectEqual(devices, place)
+    for device in devices { device.store.close() }
+  }
+}
