@@ -32,7 +32,9 @@ struct LogRereading {
         .retired,
         "the log of zone “\(zone)” is to be read again from offset \(first), and the store begins with a "
           + "snapshot at offset \(origin.offset)",
-        hint: "what the store has is kept. Let a new store read the zone from the remote")
+        hint:
+          "what the store has is kept. Let a new store sync the zone; `replay export STORE --records -o FILE` writes the "
+          + "records of this one, and `replay import` brings into the new one what that lacks")
     }
     let isParted = isParted || before?.isParted ?? false
     if isParted { try limitBases(of: number, token.incarnation, to: first - 1) }

@@ -332,7 +332,9 @@ package struct EffectRunner: Sendable {
       throw StoreError(
         .retired,
         "a segment of zone “\(zone)” repeats what is at offset \(offset), which the remote does not have",
-        hint: "restore the remote")
+        hint:
+          "restore the remote; or let a new store sync the zone, and import into it the records of this one: "
+          + "`replay export STORE --records -o FILE`")
     }
     let found = try FoldBatch.Part(first, at: offset, of: token)
     let known = part.segment.earlier.count
