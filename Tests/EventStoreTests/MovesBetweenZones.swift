@@ -18,6 +18,38 @@ struct MovesBetweenZones {
     return store
   }
 
+  @Test("a change through the old place says where the record is now, or what became of it")
+  func changesOfOldPlace() async throws {
+    let store = try await makeStore()
+    let (record, copy) = (record, copy)
+    try await store.write { tx in
+      try tx.create(record, type: "note")
+      try tx.move(record, to: copy.zone)
+    }
+    let calls: [@Sendable (inout WriteTransaction) throws -> Void] = [
+      { try $0.set("title", of: record, to: "x") }, { try $0.delete(record) },
+      { try $0.add(1, to: "votes", of: record) }, { try $0.insertText("x", at: 0, in: "body", of: record) },
+      { try $0.removeText(0..<1, from: "body", of: record) },
+      { try $0.move(record, to: ZoneID(name: "third")) },
+    ]
+    try await store.makeZone(ZoneID(name: "third"))
+    for call in calls {
+      let error = await #expect(throws: StoreError.self) { try await store.write(call) }
+      #expect(
+        error?.code == .recordUnknown && error?.message.contains("it is \(copy) now") == true
+          && error?.hint.contains("current") == true && error?.hint.contains("create") == false, "\(error!)")
+    }
+    try await store.write { try $0.delete(copy) }
+    for call in calls {
+      let error = await #expect(throws: StoreError.self) { try await store.write(call) }
+      #expect(error?.message.contains("to \(copy), and was deleted there") == true, "\(error!)")
+    }
+    let never = await #expect(throws: StoreError.self) {
+      try await store.write { try $0.delete(note("never")) }
+    }
+    #expect(never?.hint.contains("create it") == true)
+  }
+
   /// Every kind of cell, some of them with the same name.
   private static func fill(_ record: RecordID, _ tx: inout WriteTransaction) throws {
     try tx.create(record, type: "note", fields: ["title": "Hello", "large": large, "gone": 1])

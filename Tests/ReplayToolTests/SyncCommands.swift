@@ -94,9 +94,11 @@ struct SyncCommands {
       let told = await tool(2).run("sync", path(other), "--remote", remote + first)
       #expect(told.output.contains("the remote has a zone of that name"), "\(told)")
       #expect(!told.output.contains("it is only here"), "\(told)")
-      let option = Display.option("--attach", name)
-      #expect(told.output.contains("\(option): that joins the two"), "\(told)")
+      let command = HintPlaces(store: path(other)).of(name).zoneCommand("attach")
+      #expect(told.output.contains("\(command) joins the two"), "\(told)")
     }
+    #expect(HintPlaces(store: "s").of("-z").zoneCommand("attach") == "`replay zone attach s -- -z`")
+    #expect(await tool(2).run("zone", "attach", path("b2"), "--", "z@3").exit == 0)
     #expect(Display.option("--attach", "-z") == "--attach=-z")
     #expect(Display.option("--zone", "it's here") == #"--zone 'it'\''s here'"#)
     let joined = await tool(2).run("sync", path("b1"), "--remote", remote + "a1", "--attach=-z")
@@ -180,7 +182,9 @@ struct SyncCommands {
     #expect(all.exit == 0 && all.lines.count == 5)
     #expect(all.lines[0].contains("sent 2 transactions") && all.lines[1].contains("sent nothing"))
     #expect(all.lines[2].hasPrefix("own") && all.lines[2].contains("local"))
-    #expect(all.lines[3] == "  it is only here. Sync it from now on with --attach own")
+    #expect(
+      all.lines[3]
+        == "  it is only here. `replay zone attach \(path("a")) own` lets it be synced from now on")
     let second = await tool(2).run(
       "sync", path("b"), "--remote", remote, "--create-store", "--zone", "lists")
     #expect(second.exit == 0 && second.lines.count == 2 && second.lines[0].hasPrefix("lists"))
@@ -192,7 +196,40 @@ struct SyncCommands {
       "sync", path("a"), "--remote", remote, "--create-remote", "--create-store")
     #expect(result.exit == 0)
     #expect(
-      result.output == "no zones: attach one with --attach, or let another store ship one first\n")
+      result.output == "no zones: neither the store nor the remote has one yet\n")
+  }
+
+  @Test("zones that the remote offers are listed, with the command that fetches one")
+  func offered() async throws {
+    try await makeStore("a", zones: ["notes", "lists"], seed: 10)
+    let made = await tool().run(
+      "sync", path("a"), "--remote", remote, "--create-remote", "--attach", "notes", "--attach", "lists")
+    #expect(made.exit == 0, "\(made)")
+    let told = await tool(2).run("sync", path("b"), "--remote", remote, "--create-store", "--attached")
+    #expect(
+      told.exit == 0
+        && told.output == """
+          no zone of the remote is synced here
+          lists  offered
+          notes  offered
+          Offered zones are at the remote, and not here. `replay zone attach \(path("b")) ZONE` lets the next sync fetch one
+
+          """,
+      "\(told)")
+    let json = await tool(2).run("sync", path("b"), "--remote", remote, "--attached", "--json")
+    #expect(json.output.contains(#""offered":["lists","notes"]"#), "\(json)")
+    let evicted = await tool(2).run("zone", "evict", path("b"), "notes")
+    #expect(
+      evicted.exit == 2
+        && evicted.errors.contains(
+          "the remote offers it: `replay zone attach \(path("b")) notes` lets the next sync fetch it"),
+      "\(evicted)")
+    let unknown = await tool(2).run("zone", "evict", path("b"), "nope")
+    #expect(unknown.errors.contains("its remote offers lists, notes"), "\(unknown)")
+    #expect(await tool(2).run("zone", "attach", path("b"), "notes").exit == 0)
+    let fetched = await tool(2).run("sync", path("b"), "--remote", remote, "--attached")
+    #expect(
+      fetched.output.contains("received 2") && fetched.output.contains("\nlists  offered\n"), "\(fetched)")
   }
 
   @Test("the same as data")

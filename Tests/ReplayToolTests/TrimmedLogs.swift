@@ -1,4 +1,5 @@
 import EventStore
+import Foundation
 import OperationFormat
 import Replicator
 import StoreTesting
@@ -45,20 +46,26 @@ struct TrimmedLogs {
   @Test("says what would go and why no more does, does it, and a store that is behind continues")
   func trims() async throws {
     try await makeRemote()
-    let young = await run("trim", "folder:\(folder)", "--older-than", "36525")
-    #expect(young.exit == 0 && young.output.contains("nothing would go; more stays, because it is not older"))
-    let plan = await run("trim", "folder:\(folder)", "--older-than", "0")
+    let young = await run("trim", "folder:\(folder)", "--older-than", "36525d")
+    #expect(
+      young.exit == 0
+        && young.output.contains("nothing would go; more stays, because it is not older than 36525d"),
+      "\(young)")
+    let plan = await run("trim", "folder:\(folder)", "--older-than", "0s")
     #expect(plan.exit == 0, "\(plan.errors)")
     #expect(
       plan.output.contains("7 files would go") && plan.output.contains("--write does it"), "\(plan.output)")
     let before = await run("remote", "folder:\(folder)")
     #expect(before.exit == 0 && before.output.contains("snapshots     at offset 12, 8"), "\(before.output)")
-    let done = await run("trim", "folder:\(folder)", "--older-than", "0", "--write", "--json")
+    let done = await run("trim", "folder:\(folder)", "--older-than", "0min", "--write", "--json")
     #expect(done.exit == 0 && done.output.contains("\"begins\":8"), "\(done.output)")
     let after = await run("remote", "folder:\(folder)")
     #expect(after.exit == 0 && after.output.contains("begins        at offset 8"), "\(after.output)")
-    let again = await run("trim", "folder:\(folder)", "--older-than", "0", "--write")
-    #expect(again.exit == 0 && again.output.contains("nothing went"), "\(again.output)")
+    let again = await run("trim", "folder:\(folder)", "--older-than", "0h", "--write")
+    #expect(
+      again.exit == 0
+        && again.output.contains("nothing went; the log begins at offset 8, as late as its snapshots allow"),
+      "\(again.output)")
     for name in ["behind", "new"] {
       let read = await run("sync", path(name), "--remote", "folder:\(folder)", "--create-store")
       #expect(read.exit == 0, "\(read.errors)\(read.output)")
@@ -72,7 +79,43 @@ struct TrimmedLogs {
     let still = await run("sync", path("behind"), "--remote", "folder:\(folder)")
     #expect(still.exit == 0)
     let log = await run("log", path("behind"))
-    #expect(log.exit == 0 && log.output.contains("was retired"), "\(log.output)")
+    #expect(
+      log.exit == 0
+        && log.output.contains("with the snapshot at offset 8: this store does not have what was before"),
+      "\(log.output)")
+    // A store that has read nothing else begins at the log's start, and does not know when that was written.
+    let begun = await run("log", path("new"))
+    #expect(begun.output.contains("the history of notes begins "), "\(begun.output)")
+    for arguments in [["notes:0 0 0", "title"], ["notes:0 0 0"], ["notes:0 0 0", "--existence"]] {
+      let why = await Tool(seed: 1).run(["explain", path("new")] + arguments)
+      #expect(why.exit == 0 && !why.output.contains("1970"), "\(why.output)\(why.errors)")
+      #expect(!why.output.contains("retired"), "\(why.output)")
+    }
+    let export = await run("export", path("new"))
+    #expect(
+      export.errors.contains("begins with a snapshot") && export.errors.contains("--records"), "\(export)")
+  }
+
+  @Test("an empty log is not damaged, and directories of snapshots that went are not foreign")
+  func empty() async throws {
+    let remote = try await FolderRemote.create(directory: folder)
+    let incarnation = try await remote.createZone(zone, proposing: IncarnationID(rawValue: 7))
+    let trim = await run("trim", "folder:\(folder)")
+    #expect(trim.exit == 0 && trim.output == "notes  nothing would go; the log is empty\n", "\(trim)")
+    let log = "\(folder)/logs/\(incarnation)"
+    for directory in [
+      "snapshots-0000000000000004/\(ReplicaID(rawValue: 5))", "snapshots/names", "snapshots/floors",
+    ] {
+      try FileManager.default.createDirectory(
+        atPath: "\(log)/\(directory)", withIntermediateDirectories: true)
+    }
+    let shown = await run("remote", "folder:\(folder)")
+    #expect(shown.exit == 0 && !shown.output.contains("foreign"), "\(shown)")
+    try FileManager.default.createDirectory(
+      atPath: "\(log)/snapshots-0000000000000004/other", withIntermediateDirectories: true)
+    let foreign = await run("remote", "folder:\(folder)")
+    #expect(
+      foreign.output.contains("foreign  logs/\(incarnation)/snapshots-0000000000000004/other/"), "\(foreign)")
   }
 
   @Test("refuses what it cannot read")
@@ -80,7 +123,7 @@ struct TrimmedLogs {
     let missing = await run("trim", "folder:\(folder)")
     #expect(missing.exit == 4 && missing.errors.contains("hint:"))
     _ = try await FolderRemote.create(directory: folder)
-    for arguments in [["--older-than", "99999999"], ["--zone", "none"]] {
+    for arguments in [["--older-than", "90"], ["--older-than", "soon"], ["--zone", "none"]] {
       let wrong = await Tool(seed: 1).run(["trim", "folder:\(folder)"] + arguments)
       #expect(wrong.exit != 0 && wrong.errors.contains("hint:"), "\(wrong.errors)")
     }

@@ -48,7 +48,10 @@ struct ZoneCommands {
     let detached = await run("zone", "detach", path("bob"), "food", "--json")
     #expect(detached.output == #"{"attachment":"local","changed":true,"zone":"food"}"# + "\n")
     let refused = await run("zone", "evict", path("bob"), "food")
-    #expect(refused.exit != 0 && refused.errors.contains("sync first"), "\(refused.errors)")
+    #expect(
+      refused.exit == 1 && refused.errors.contains("zone “food” is not synced")
+        && refused.errors.contains("`replay zone attach \(path("bob")) food`, then sync first"),
+      "\(refused.errors)")
     _ = await run("zone", "attach", path("bob"), "food")
     _ = await run("sync", path("bob"), "--remote", folder, "--attached")
     let evicted = await run("zone", "evict", path("bob"), "food")

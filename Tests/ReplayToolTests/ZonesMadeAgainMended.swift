@@ -96,7 +96,7 @@ struct ZonesMadeAgainMended {
     #expect(ended.output.contains("notes  paused") && !ended.output.contains("parked"), "\(ended)")
     #expect(
       ended.output.contains(
-        "it was deleted at the remote, but is kept here because some of it was never sent"))
+        "it was deleted at the remote: everything here is kept, and nothing is sent or received"))
   }
 
   @Test("an entry is given up in the given log, and in no other", arguments: [2, 4] as [UInt64])

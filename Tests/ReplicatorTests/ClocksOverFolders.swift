@@ -424,6 +424,9 @@ struct ClocksOverFolders {
         == "this device's clock is 62 minutes ahead of the remote's")
     #expect(
       "\(ClockOffset(milliseconds: 1_999))" == "this device's clock is 1999 milliseconds behind the remote's")
+    // To the nearest: 61 minutes and 40 seconds are 62 minutes.
+    #expect("\(ClockOffset(milliseconds: -3_700_000))".contains("62 minutes ahead"))
+    #expect("\(ClockOffset(milliseconds: .min))".contains("years"))
     #expect(!ClockOffset(milliseconds: 60_000).isNotable && ClockOffset(milliseconds: -60_001).isNotable)
   }
 }

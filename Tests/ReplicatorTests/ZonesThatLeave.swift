@@ -311,6 +311,29 @@ struct ZonesThatLeave {
     #expect(try devices[1].store.verify().problems.isEmpty)
   }
 
+  @Test("A round of zones attaches those that the remote offers, and refuses a name that neither side has")
+  func namedZones() async throws {
+    let devices = try devices(2)
+    try await devices[0].set("title", of: "first", to: 1)
+    try await devices[0].sync(remote)
+    let replicator = devices[1].replicator(remote, zones: .attached)
+    for zones: Set<ZoneID> in [["nothing"], ["nothing", zone]] {
+      let error = await #expect(throws: StoreError.self) { try await replicator.syncOnce(zones: zones) }
+      #expect(error?.code == .zoneUnknown && error?.message.contains("has a zone “nothing”") == true)
+    }
+    // The other one was fetched, and stays attached.
+    #expect(try devices[1].store.read { try $0.zones(.attached) } == [zone])
+    #expect(try await replicator.syncOnce(zones: [zone]).isInSync)
+    #expect(try await replicator.syncOnce(zones: []).isInSync)
+    try await devices[1].store.write { try $0.createZone("here") }
+    #expect(try await replicator.syncOnce(zones: ["here"]).zones.map(\.status) == [.local])
+    // One that goes in the round is known; later it is not.
+    try await devices[0].store.write { try $0.deleteZone(zone) }
+    try await devices[0].sync(remote)
+    #expect(try await replicator.syncOnce(zones: [zone]).zones.map(\.status) == [.removed])
+    await #expect(throws: StoreError.self) { try await replicator.syncOnce(zones: [zone]) }
+  }
+
   @Test("What is written to an evicted zone before it is fetched again is sent beside what was there")
   func writtenBeforeFetched() async throws {
     let devices = try devices(2)

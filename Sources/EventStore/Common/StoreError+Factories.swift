@@ -50,8 +50,8 @@ extension StoreError {
       "the log of zone “\(zone)” is to be read again from offset \(offset), and the store begins with a "
         + "snapshot at offset \(origin)",
       hint:
-        "what the store has is kept. Let a new store read the zone from the remote, and bring what that lacks there: "
-        + "`replay export STORE --records`, then `replay import`")
+        "what the store has is kept. Let a new store sync the zone; `replay export STORE --records -o FILE` writes the "
+        + "records of this one, and `replay import` brings into the new one what that lacks")
   }
 
   static func closed(_ directory: String) -> StoreError {
@@ -79,6 +79,25 @@ extension StoreError {
     StoreError(
       .recordUnknown, "there is no record \(record), or it was deleted",
       hint: "check its name, or create it; one that was deleted would start without its fields")
+  }
+
+  /// The record was moved away from where it is named.
+  static func moved(_ record: RecordID, _ place: RecordPlace) -> StoreError {
+    let message = "the record \(record) was moved"
+    return switch place {
+    case .here(let found):
+      StoreError(
+        .recordUnknown, "\(message): it is \(found) now",
+        hint: "name it as it is now: `current(_:)` says where a record is that has moved")
+    case .elsewhere(let found):
+      StoreError(
+        .recordUnknown, "\(message) to \(found), which this store does not have",
+        hint: "attach that zone and sync it, then name the record there")
+    case .nowhere(let found):
+      StoreError(
+        .recordUnknown, "\(message) to \(found), and was deleted there",
+        hint: "check its name; one that is created here is another record")
+    }
   }
 
   static func unknown(_ record: RecordID, asOneOf types: [Name], _ type: Name) -> StoreError {

@@ -31,10 +31,10 @@ private struct LogExporter: ~Copyable {
         hint: "run `replay sync` until the zone is in sync, and export then")
     }
     for (number, id) in zones {
-      guard let origin = try view.zones.origin(of: number) else { continue }
+      guard try view.zones.origin(of: number) != nil else { continue }
       throw StoreError(
         .retired,
-        "the log of zone “\(id)” begins at position \(origin.position): what was before was retired",
+        "the log of zone “\(id)” begins with a snapshot: this store does not have what was before",
         hint: "copy the store with `replay backup`, or export the records with `replay export --records`")
     }
     guard try body(.header(read.identity)) else { return }

@@ -226,7 +226,7 @@ extension StoreError {
     if isRetired {
       return StoreError(
         .retired,
-        "the log's entry at position \(position) is not there any more: the history of its zone was retired",
+        "the log's entry at position \(position) is not there any more: a snapshot stands for it",
         hint: "ask for a later position; `replay info` says where the history of each zone begins")
     }
     return StoreError(

@@ -11,14 +11,25 @@ struct ZoneEventTable<Source: TableReading>: TableView {
 
   /// The event at an offset; nil if it is not known.
   func event(at offset: UInt64) throws -> ZoneEvent? {
-    try transaction.withCheckedValue(of: .zoneEvent(offset), in: tables.incarnations) { row in
-      var reader = ByteReader(row)
-      let kind = ZoneEvent.Kind(rawValue: try reader.readUInt8("event.kind"))
-      let incarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("event.incarnation"))
-      return ZoneEvent(
-        kind: kind, zone: try ZoneID(interned: row.extracting(reader.position...)),
-        incarnation: try incarnations.identity(of: incarnation))
+    try transaction.withCheckedValue(of: .zoneEvent(offset), in: tables.incarnations) { try event($0) }
+  }
+
+  /// Calls a closure with each event that is known, in the order of the list.
+  func forEach(_ body: (ZoneEvent) throws -> Void) throws {
+    let prefix = TableKey.zoneEvent(0).span.extracting(..<1).bytes
+    try transaction.forEachEntry(in: tables.incarnations, under: prefix) { key, row in
+      try body(try event(CheckedRow.content(of: row, under: key)))
+      return true
     }
+  }
+
+  private func event(_ row: RawSpan) throws -> ZoneEvent {
+    var reader = ByteReader(row)
+    let kind = ZoneEvent.Kind(rawValue: try reader.readUInt8("event.kind"))
+    let incarnation = IncarnationNumber(rawValue: try reader.readUInt32Varint("event.incarnation"))
+    return ZoneEvent(
+      kind: kind, zone: try ZoneID(interned: row.extracting(reader.position...)),
+      incarnation: try incarnations.identity(of: incarnation))
   }
 
   /// The events after an offset, up to another one; nil if one of them is not known.

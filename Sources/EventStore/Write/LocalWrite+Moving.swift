@@ -7,7 +7,7 @@ extension LocalWrite {
     let source = try draft(for: record.zone)
     let target = try draft(for: zone)
     let reader = try reader()
-    guard let content = try reader.content(of: record, for: zone) else { throw StoreError.unknown(record) }
+    guard let content = try reader.content(of: record, for: zone) else { throw try unknown(record) }
     guard try !reader.contains(copy) else {
       throw StoreError(
         .recordExists, "the record \(copy) is there already",
@@ -16,6 +16,12 @@ extension LocalWrite {
     }
     try record.name.withBytes { try move($0, record, copy, content, from: source, to: target) }
     return copy
+  }
+
+  /// The error of a call that names a record which is not there. If it has moved, it says where it is.
+  func unknown(_ record: RecordID) throws -> StoreError {
+    let place = try ForwardingReader(reader().view).place(of: record)
+    return place.record == record ? .unknown(record) : .moved(record, place)
   }
 
   /// - Parameter content: the visible content of the record.

@@ -22,7 +22,7 @@ extension LocalWrite {
   func delete(_ record: RecordID) throws {
     let draft = try draft(for: record.zone)
     try record.name.withBytes { bytes in
-      guard try aliveType(of: bytes, in: draft) != nil else { throw StoreError.unknown(record) }
+      guard try aliveType(of: bytes, in: draft) != nil else { throw try unknown(record) }
       try applyDelete(bytes, in: draft)
     }
   }
@@ -66,7 +66,7 @@ extension LocalWrite {
     let draft = try draft(for: record.zone)
     let name = record.name.rawValue.utf8Span.span
     guard try applyChange(field, of: name.bytes, kind, operand: operand, in: draft) else {
-      throw StoreError.unknown(record)
+      throw try unknown(record)
     }
     if !assets.isEmpty { draft.content.assets += assets }
   }

@@ -15,7 +15,7 @@ extension LocalWrite {
     let found = try markingUnexpectedFailure {
       try record.name.withBytes { name in try units(of: field, kind, of: name, in: draft).map(changes) }
     }
-    guard let found else { throw StoreError.unknown(record) }
+    guard let found else { throw try unknown(record) }
     for change in found { try self.change(field, of: record, change) }
   }
 
@@ -25,7 +25,7 @@ extension LocalWrite {
     try markingUnexpectedFailure {
       try record.name.withBytes { name in
         guard try insert(text, at: index, field, of: name, in: draft) else {
-          throw StoreError.unknown(record)
+          throw try unknown(record)
         }
       }
     }

@@ -37,12 +37,17 @@ extension LocalWrite {
   /// Removes the copy of a zone here, which the remote has too.
   func evictZone(_ zone: ZoneID) throws {
     let (number, row) = try markingUnexpectedFailure { try storage.zones.visible(zone) }
+    guard row.status == .attached else {
+      throw StoreError(
+        .unsettled, "zone “\(zone)” is not synced, so that the remote may not have all of it",
+        hint: "attach it and sync it first; one that is needed nowhere any more is deleted with `deleteZone`")
+    }
     try markingUnexpectedFailure {
       try store.fold.flush()
       guard try !hasOperations(in: number) && storage.zones.isWholeAtRemote(number, row) else {
         throw StoreError(
           .unsettled, "zone “\(zone)” cannot be removed here only: the remote does not have all of it",
-          hint: "sync first; a zone that is not synced is deleted with `deleteZone`")
+          hint: "sync first, until nothing waits to be sent")
       }
     }
     try markingFailure {

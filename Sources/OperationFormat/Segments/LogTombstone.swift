@@ -50,6 +50,11 @@ package struct LogTombstone: Hashable, Sendable {
     self.note = note
   }
 
+  /// Whether it stands for the seal of a closed log that was opened again: then nothing was given up.
+  package var passesSeal: Bool {
+    incarnation.map { self == LogTombstone(passingSealOf: $0, at: offset) } ?? false
+  }
+
   /// The tombstone of a closed log's seal, with which the log continues: every store makes the same bytes.
   package init(passingSealOf incarnation: IncarnationID, at offset: UInt64) {
     let seal = LogSeal(offset: offset, kind: .deleted).encode()

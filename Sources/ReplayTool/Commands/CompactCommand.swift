@@ -7,7 +7,7 @@ struct CompactCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "compact", abstract: "Lets all stores drop what the records of a zone do not need any more.",
     discussion: """
-      Without --write it only says what would go, and who holds it up.
+      Without --write it only says what would go, and who holds the floor back.
 
       A floor is an offset of a zone's remote log. Of a record that nobody has changed since, stays what it shows: values \
       that lost a conflict go, and so do deleted records, removed elements of lists and characters of texts, and the single \
@@ -61,20 +61,21 @@ struct CompactCommand: StoreCommand {
     let synced = try opened.information().zones.filter { $0.token != nil }.map(\.id)
     let chosen = zone.isEmpty ? synced : try zone.map(Inputs.zone)
     var lines: [JSON] = []
+    var hasNext = false
     for zone in chosen {
       let plan =
         try write
         ? await opened.compact(zone, keeping: policy) : opened.compactionPlan(of: zone, keeping: policy)
-      if store.json { lines.append(json(plan)) } else { try console.output.line(text(plan)) }
+      hasNext = hasNext || plan.next != nil
+      if store.json { lines.append(json(plan)) } else { try console.output.line(text(plan, opened)) }
     }
     if store.json {
       try console.output.line(.object(["written": .bool(write), "zones": .array(lines)]))
     } else if chosen.isEmpty {
       try console.output.line("no zone was ever synced: nothing is compacted")
-    } else if write {
-      try console.output.line("sync the store: the floors work once they are in the log")
-    } else {
-      try console.output.line("--write does it")
+    } else if hasNext {
+      try console.output.line(
+        write ? "sync the store: the floors work once they are in the log" : "--write does it")
     }
     return nil
   }
@@ -99,7 +100,7 @@ struct CompactCommand: StoreCommand {
     ])
   }
 
-  private func text(_ plan: CompactionPlan) -> String {
+  private func text(_ plan: CompactionPlan, _ opened: LocalStore) throws -> String {
     var gone = [(plan.records, "deleted record"), (plan.values, "lost value")].filter { $0.0 > 0 }
       .map { Display.count($0.0, $0.1) }
     if plan.units > 0 {
@@ -108,9 +109,12 @@ struct CompactCommand: StoreCommand {
     }
     var text = "\(Display.zone(plan.zone))  "
     if let next = plan.next {
-      text +=
-        (write ? "named the floor \(Display.count(next))" : "the floor would be \(Display.count(next))")
-        + (gone.isEmpty ? "; nothing is to go but stamps" : ", and go: \(gone.joined(separator: ", "))")
+      let goes =
+        gone.isEmpty
+        ? "only who wrote what is there, and when, goes" : "these go: \(gone.joined(separator: ", "))"
+      let offset = Display.count(next)
+      text += write ? "named the floor \(offset)" : "the floor would be \(offset)"
+      text += ", and \(goes)"
     } else {
       text += plan.floor > 0 ? "stays at the floor \(Display.count(plan.floor))" : "nothing can be compacted"
     }
@@ -118,9 +122,21 @@ struct CompactCommand: StoreCommand {
     case .age: text += "; what comes next is younger than \(olderThan)"
     case .unsent: text += "; something that waits to be sent has not seen more"
     case .writers(let replicas):
-      text += "; these writers have not seen more: " + replicas.map { "\($0)" }.joined(separator: ", ")
+      let (peers, own) = (try opened.read { try $0.peers(of: plan.zone) }, opened.identity.replica)
+      let writers = replicas.map { replica in
+        replica == own ? "this store" : Self.text(replica, peers.first { $0.id == replica })
+      }
+      text += "; held back by writers that have not seen more: " + writers.joined(separator: ", ")
     case nil: break
     }
     return text
+  }
+
+  /// `ann on replica 9c1f03aa, who wrote last at 2026-01-31T09:05:00.000Z`.
+  private static func text(_ replica: ReplicaID, _ peer: Peer?) -> String {
+    let author = peer?.author.map { "\(Display.plain($0)) on " } ?? ""
+    let last = peer.flatMap { $0.wroteMilliseconds > 0 ? $0.wroteMilliseconds : nil }
+    return "\(author)replica \(Display.short(replica))"
+      + (last.map { " (wrote last at \(CalendarTime.text(milliseconds: $0)))" } ?? "")
   }
 }

@@ -20,14 +20,26 @@ struct DiscardOfRemote {
     let remote = FolderRemote(objects, isReadOnly: !writes)
     _ = try await remote.identity()
     let discard = RemoteDiscard(remote, isReset: isReset)
-    let listed = try await objects.list()
-    guard let log = try await discard.plan(zone, IncarnationID(name), listed) else {
+    guard let log = try await plan(discard, zone, try await objects.list()) else {
       throw ToolError(
         "zoneUnknown", "the remote has no open or \(word) log of the zone “\(Display.zone(zone))”",
         hint: "run the command without \(option) to see the remote's zones", exit: .input)
     }
     if writes { try await discard.run(log) }
     try json ? console.output.line(self.json(log)) : print(log, console.output)
+  }
+
+  /// - Throws: ``ToolError`` also if the zone was deleted: then the user has named the wrong one.
+  private func plan(
+    _ discard: RemoteDiscard, _ zone: ZoneID, _ listed: [ObjectEntry]
+  ) async throws -> RemoteDiscard.Log? {
+    do throws(RemoteError) {
+      return try await discard.plan(zone, IncarnationID(name), listed)
+    } catch {
+      let isUnknown = error.code == .zoneUnknown
+      throw isUnknown
+        ? ToolError(error.code.rawValue, error.message, hint: error.hint, exit: .input) : ToolError(error)
+    }
   }
 
   private func print(_ log: RemoteDiscard.Log, _ output: Output) throws {

@@ -13,12 +13,12 @@ struct InfoCommand: StoreCommand {
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let opened = try store.openForReading(console)
     defer { opened.close() }
-    let information = try opened.information()
+    let (information, pauses) = (try opened.information(), try opened.read { try $0.pauses() })
     let wall = console.wallMilliseconds()
     if store.json {
-      try console.output.line(information.json(wallMilliseconds: wall))
+      try console.output.line(information.json(wallMilliseconds: wall, pauses))
     } else {
-      try InfoPage(output: console.output, directory: store.directory).print(
+      try InfoPage(output: console.output, directory: store.directory, pauses: pauses).print(
         information, wallMilliseconds: wall)
     }
     return nil
@@ -29,6 +29,7 @@ struct InfoCommand: StoreCommand {
 private struct InfoPage {
   let output: Output
   let directory: String
+  let pauses: [ZoneID: PausedZone]
 
   func print(_ information: StoreInformation, wallMilliseconds: Int64) throws {
     var columns = Columns(output)
@@ -92,6 +93,9 @@ private struct InfoPage {
     try row("pending", Display.count(zone.pending), zone.pending > 0 ? .warning : .plain)
     try row("conflicts", Display.count(zone.conflicts), zone.conflicts > 0 ? .warning : .plain)
     try row("attachment", "\(zone.attachment)")
+    if let pause = pauses[zone.id] {
+      try row("paused", "\(pause.message). \(pause.hint(HintPlaces(store: directory)))", .warning)
+    }
     try row(
       "token",
       zone.changeToken.map { "offset \($0.offset) of incarnation \($0.incarnation)" } ?? "never synced")
@@ -104,7 +108,7 @@ private struct InfoPage {
     if let origin = zone.origin {
       try row(
         "begins",
-        "\(Display.begin(origin)), with a snapshot at offset \(origin.offset): what was before was retired"
+        "\(Display.begin(origin)), with the snapshot at offset \(origin.offset): \(Display.notBeforeSnapshot)"
       )
     }
     if let floor = zone.floor {
@@ -186,17 +190,17 @@ private struct InfoPage {
 }
 
 extension StoreInformation {
-  fileprivate func json(wallMilliseconds: Int64) -> JSON {
-    .object([
+  fileprivate func json(wallMilliseconds: Int64, _ pauses: [ZoneID: PausedZone]) -> JSON {
+    .members([
       "replica": .text(identity.replica), "epoch": .number(identity.epoch),
       "formerReplicas": .array(formerReplicas.map { .text($0) }),
       "format": .number(formatVersion), "fileBytes": .number(fileBytes),
-      "clock": .text(clock), "clockTime": .string(Display.time(clock)),
+      "clock": .text(clock), "clockTime": Display.knownTime(clock).map { .string($0) },
       "wallMilliseconds": .number(wallMilliseconds),
       "firstPosition": .number(firstPosition.rawValue),
       "lastPosition": .number(lastPosition.rawValue),
       "isFoldingAgain": .bool(isFoldingAgain),
-      "zones": .array(zones.map(\.json)),
+      "zones": .array(zones.map { $0.json(pauses[$0.id]) }),
       "assets": .object([
         "count": .number(assets.count), "bytes": .number(assets.bytes),
         "missing": .number(assets.missing),
@@ -211,9 +215,10 @@ extension StoreInformation {
 }
 
 extension StoreInformation.Zone {
-  fileprivate var json: JSON {
+  fileprivate func json(_ pause: PausedZone?) -> JSON {
     .members([
-      "zone": .text(id), "records": .number(records), "hiddenRecords": .number(hiddenRecords),
+      "paused": pause.map { .string($0.word) }, "zone": .text(id), "records": .number(records),
+      "hiddenRecords": .number(hiddenRecords),
       "transactions": .number(transactions), "pending": .number(pending),
       "conflicts": .number(conflicts), "attachment": .string("\(attachment)"),
       "token": token?.json,

@@ -7,8 +7,9 @@ struct LogCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "log", abstract: "Lists transactions in the order in which the store received them.",
     discussion: """
-      A line has: position, time, replica, author, zone, label, count of operations. Last, where the history of a zone begins \
-      of which a part was retired. Filters by time use the printed time. A \
+      A line has: position, time, replica, author, zone, label, count of operations; of a transaction that lets the zone be \
+      compacted, the floor that it names. Last, where the history of a zone begins that begins with a snapshot: this store \
+      does not have what was before, since it was retired or never read. Filters by time use the printed time. A \
       replica's epoch follows after a dot if it is not 0: it distinguishes copies of one store.
 
       Example: replay log notes.store --record shopping:milk --operations
@@ -75,26 +76,26 @@ struct LogCommand: StoreCommand {
     return nil
   }
 
-  /// Says where the history of zones begins of which a part was retired.
+  /// Says where the history of zones begins that begin with a snapshot.
   private func printBegins(
     _ transaction: borrowing ReadTransaction, _ filter: LogFilter.Resolved, _ output: Output
   ) throws {
     for zone in try transaction.zones() where filter.zone == nil || filter.zone == zone {
-      guard let origin = try transaction.historyBegin(of: zone), origin.position > filter.after else {
-        continue
-      }
+      guard let origin = try transaction.historyBegin(of: zone),
+        filter.after == .start || origin.position > filter.after
+      else { continue }
       if store.json {
         try output.line(
           .members([
             "zone": .text(zone), "retiredThrough": .number(origin.position.rawValue),
+            "snapshot": .number(origin.offset),
             "time": origin.arrivedMilliseconds.map { .string(CalendarTime.text(milliseconds: $0)) },
           ]))
       } else {
-        let time = origin.arrivedMilliseconds.map { " (\(CalendarTime.text(milliseconds: $0)))" } ?? ""
         try output.line(
           output.styled(
-            "the history of \(Display.zone(zone)) up to position \(origin.position)\(time) was retired",
-            .quiet))
+            "the history of \(Display.zone(zone)) begins \(Display.begin(origin)), with the snapshot at offset "
+              + "\(origin.offset): \(Display.notBeforeSnapshot)", .quiet))
       }
     }
   }
@@ -171,12 +172,17 @@ private struct LogPage {
         .init(transaction.author.map { Display.plain($0) } ?? "-"),
         .init(Display.zone(transaction.zone)),
         .init(transaction.label.map { Display.plain($0, limit: Self.labelCharactersMax) } ?? "-"),
-        .init(Display.count(transaction.operations.count, "operation"), .quiet),
+        .init(Self.content(transaction), .quiet),
       ],
       below: showsOperations ? transaction.operations.map { "    " + OperationText.line($0) } : [])
   }
 
   mutating func flush() throws { try columns.flush() }
+
+  private static func content(_ transaction: LogTransaction) -> String {
+    if case .compact(let floor)? = transaction.operations.first { return "compacts up to offset \(floor)" }
+    return Display.count(transaction.operations.count, "operation")
+  }
 
   private static func json(_ entry: LogEntry, _ showsOperations: Bool) -> JSON {
     var members = entry.jsonMembers

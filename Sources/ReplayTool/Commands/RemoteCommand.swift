@@ -27,7 +27,8 @@ struct RemoteCommand: ReplayCommand {
 
       --purge discards what the remote has of a zone: its log, snapshots and assets. Stores keep what they have, pause the zone \
       and say so; one that attaches it again, or whose app wants it, sends all that it has. So first let a store read the log to \
-      its end, or keep a backup. Without --write it only says what would go.
+      its end, or keep a backup. Without --write it only says what would go. The log of a zone that was deleted is not purged: \
+      stores that were away still read it, and one that brings the zone back continues it. So purge before you delete.
 
       --reset discards the same, and asks the stores to send everything again: each does so on its own when it syncs. It is \
       for a zone that is to be made anew there, such as one whose log is damaged beyond repair. A zone that was purged is not \

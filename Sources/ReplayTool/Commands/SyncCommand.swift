@@ -46,7 +46,9 @@ struct SyncCommand: StoreCommand {
 
   @Option(
     name: .long,
-    help: ArgumentHelp("Sync this local zone from now on; may be given more than once.", valueName: "zone"))
+    help: ArgumentHelp(
+      "Sync this zone from now on, as `replay zone attach` does; may be given more than once.",
+      valueName: "zone"))
   var attach: [String] = []
 
   @Option(
@@ -125,8 +127,13 @@ struct SyncCommand: StoreCommand {
       try await opened.leaveRemote()
     }
     if !toAttach.isEmpty {
-      try opened.read { try Inputs.check(toAttach, in: $0, orOffered: true) }
-      try await opened.write { tx in for zone in toAttach { try tx.attachZone(zone) } }
+      let pauses = try opened.read {
+        try Inputs.check(toAttach, in: $0, orOffered: true)
+        return try $0.pauses()
+      }
+      try await opened.write { tx in
+        for zone in toAttach { try tx.attachZone(zone, pausedBy: pauses[zone]) }
+      }
     }
     for place in reread { try await place.begin(opened, log) }
     for (zone, answer) in closed {
@@ -136,7 +143,8 @@ struct SyncCommand: StoreCommand {
         throw ToolError(
           "zoneUnknown",
           "zone “\(Display.zone(zone))” was never synced: the remote has not refused anything of it",
-          hint: "sync it first", exit: .input)
+          hint: "attach it and sync it first: `replay zone attach STORE \(Display.zone(zone).argument)`",
+          exit: .input)
       }
       guard try await opened.settleClosedLanes(of: zone, answer) == 0 else { continue }
       throw ToolError(
@@ -149,7 +157,9 @@ struct SyncCommand: StoreCommand {
       store: opened, remote: log,
       zones: attached ? .attached : chosen.isEmpty ? .all : .only(Set(chosen)),
       configuration: configuration)
-    let page = SyncPage(output: console.output, printsJSON: store.json, places: places)
+    let page = SyncPage(
+      output: console.output, printsJSON: store.json, places: places, listsOffered: attached,
+      offered: { try opened.read { try $0.zones(.offered) } })
     // The round may have received a new zone of the remote. A zone in the report is known, even if it was
     // deleted since.
     let check: @Sendable (SyncReport) throws -> Void = { report in

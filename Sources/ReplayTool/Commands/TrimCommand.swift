@@ -22,7 +22,7 @@ struct TrimCommand: ReplayCommand {
 
       Examples:
         replay trim folder:/mnt/team/lists
-        replay trim folder:/mnt/team/lists --older-than 90 --write
+        replay trim folder:/mnt/team/lists --older-than 90d --write
       """)
 
   @Argument(help: ArgumentHelp("The remote: folder:DIRECTORY.", valueName: "remote"))
@@ -31,8 +31,10 @@ struct TrimCommand: ReplayCommand {
   @Option(name: .long, help: "Only this zone.")
   var zone: String?
 
-  @Option(name: .long, help: ArgumentHelp("How old entries must be to go, in days.", valueName: "days"))
-  var olderThan: UInt64 = 30
+  @Option(
+    name: .long,
+    help: ArgumentHelp("How old entries must be to go, as 30d, 12h or 90min.", valueName: "age"))
+  var olderThan = "30d"
 
   @Flag(name: .long, help: "Do it.")
   var write = false
@@ -46,15 +48,9 @@ struct TrimCommand: ReplayCommand {
     write ? "what was removed is not needed; the next run continues" : "nothing was changed; run it again"
   }
 
-  /// The most days that can be asked for: a century.
-  private static let daysMax: UInt64 = 36_525
-
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let zone = try zone.map { try Inputs.zone($0) }
-    guard olderThan <= Self.daysMax else {
-      throw ToolError.input(
-        "usage", "--older-than \(olderThan) is more than a century", hint: "give a number of days, as 30")
-    }
+    let age = UInt64(try Inputs.age(olderThan))
     let objects = FolderObjects(
       directory: try RemoteAddress(address).directory, makeRandom: console.makeRandom)
     let remote = FolderRemote(objects, isReadOnly: !write)
@@ -71,8 +67,7 @@ struct TrimCommand: ReplayCommand {
     }
     let trim = RemoteTrim(remote)
     let policy = LogFloorChoice(
-      now: UInt64(max(0, SystemEnvironment.wallMilliseconds())), olderThanMilliseconds: olderThan * 86_400_000
-    )
+      now: UInt64(max(0, SystemEnvironment.wallMilliseconds())), olderThanMilliseconds: age)
     let logs = trim.plan(audit, listed, policy)
     progress.end()
     if write {
@@ -114,7 +109,7 @@ struct TrimCommand: ReplayCommand {
         : "\(Display.count(log.objects, "file")) \(write ? "went" : "would go"), "
           + "\(Display.count(log.bytes, "byte")); the log \(write ? "begins" : "would begin") at offset "
           + "\(Display.count(log.offset))"
-      try output.line("\(Display.zone(log.zone))  \(removed)" + (log.limit.map { "; \(text($0))" } ?? ""))
+      try output.line("\(Display.zone(log.zone))  \(removed)\(reason(log).map { "; \($0)" } ?? "")")
     }
     if !write, logs.contains(where: { $0.objects > 0 }) { try output.line("--write does it") }
   }
@@ -125,6 +120,7 @@ struct TrimCommand: ReplayCommand {
     case .choice(.age): "age"
     case .choice(.writers): "writers"
     case .damage: "damage"
+    case .empty: "empty"
     }
   }
 
@@ -132,17 +128,26 @@ struct TrimCommand: ReplayCommand {
     if case .choice(.writers(let replicas))? = limit { replicas } else { nil }
   }
 
+  /// Why no more of a log goes; nil if all goes that may.
+  private func reason(_ log: RemoteTrim.Log) -> String? {
+    if let limit = log.limit { return text(limit) }
+    return log.objects > 0
+      ? nil
+      : "the log begins at offset \(Display.count(log.first)), as late as its snapshots allow: stores make others as it grows"
+  }
+
   private func text(_ limit: RemoteTrim.Limit) -> String {
     switch limit {
     case .choice(.snapshots):
       "more stays, because the log has fewer than two snapshots that can be read: stores make one as it grows"
     case .choice(.age):
-      "more stays, because it is not older than \(Display.count(olderThan, "day"))"
+      "more stays, because it is not older than \(olderThan)"
     case .choice(.writers(let replicas)):
       "more stays, because these writers were there since, and have not seen it: "
         + replicas.map { "\($0)" }.joined(separator: ", ")
     case .damage:
       "all stays, because the log is damaged: `replay remote \(address.argument)` says what is wrong"
+    case .empty: "the log is empty"
     }
   }
 }

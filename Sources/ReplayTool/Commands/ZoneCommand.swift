@@ -1,6 +1,7 @@
 import ArgumentParser
 import EventStore
 import OperationFormat
+import Replicator
 
 /// `replay zone`: which zones a store syncs.
 struct ZoneCommand: AsyncParsableCommand {
@@ -10,6 +11,9 @@ struct ZoneCommand: AsyncParsableCommand {
       attach lets a zone be synced: a local one, one that the remote offers, or one that was detached before. detach ends the \
       sync of a zone, and keeps it here as a local one. evict removes the copy of a zone here, and leaves it at the remote. \
       delete removes it everywhere.
+
+      A zone is paused if its log at the remote has ended, because another store deleted it or the remote discarded it, and \
+      something here was never sent. attach brings it back for everybody, detach keeps it here as a local one, delete removes it.
 
       Examples:
         replay zone list notes.store
@@ -28,7 +32,8 @@ struct ZoneListCommand: StoreCommand {
     commandName: "list", abstract: "Lists the zones of a store, and those that its remote offers.",
     discussion: """
       For each zone: its attachment, and how many transactions wait to be sent. local: only here. attached: synced. offered: at \
-      the remote, and not here. deleting: deleted here, and the remote does not know yet.
+      the remote, and not here. deleting: deleted here, and the remote does not know yet. A zone whose log at the remote has \
+      ended is paused: the line says why, and what to do.
 
       Example: replay zone list notes.store
       """)
@@ -38,21 +43,24 @@ struct ZoneListCommand: StoreCommand {
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let opened = try store.openForReading(console)
     defer { opened.close() }
-    let zones = try opened.syncState().zones
+    let (zones, pauses) = try opened.read { (try $0.syncState().zones, try $0.pauses()) }
     var columns = Columns(console.output)
     for zone in zones {
+      let pause = zone.attachment == .attached ? pauses[zone.zone] : nil
       if store.json {
         try console.output.line(
-          .object([
+          .members([
             "zone": .text(zone.zone), "attachment": .string("\(zone.attachment)"),
-            "pending": .number(zone.pending),
+            "pending": .number(zone.pending), "paused": pause.map { .string($0.word) },
           ]))
       } else {
         let waits = zone.attachment == .attached && zone.pending > 0
-        try columns.add([
-          .init(Display.zone(zone.zone)), .init("\(zone.attachment)", .quiet),
-          .init(waits ? "\(Display.count(zone.pending, "transaction")) to send" : ""),
-        ])
+        try columns.add(
+          [
+            .init(Display.zone(zone.zone)), .init("\(zone.attachment)", .quiet),
+            .init(waits ? "\(Display.count(zone.pending, "transaction")) to send" : ""),
+            .init(pause == nil ? "" : "paused", .warning),
+          ], below: pause.map { ["  \($0.message). \($0.hint(places))"] } ?? [])
       }
     }
     try columns.flush()
@@ -67,7 +75,8 @@ struct ZoneAttachCommand: StoreCommand {
     commandName: "attach", abstract: "Lets zones be synced from now on.",
     discussion: """
       The next sync sends a local zone with its whole history, and fetches one that the remote offers. A zone that was \
-      detached continues; if its log was deleted at the remote since, the next sync makes it again there, for everybody.
+      detached continues; if its log was deleted at the remote since, the next sync makes it again there, for everybody. So it \
+      does with a zone that is paused.
 
       Example: replay zone attach notes.store shopping
       """)
@@ -78,7 +87,7 @@ struct ZoneAttachCommand: StoreCommand {
   var zones: [String]
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
-    try await store.change(zones, .attached, console) { try $0.attachZone($1) }
+    try await store.change(zones, .attached, console) { try $0.attachZone($1, pausedBy: $2) }
   }
 }
 
@@ -98,7 +107,7 @@ struct ZoneDetachCommand: StoreCommand {
   var zones: [String]
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
-    try await store.change(zones, .local, console) { try $0.detachZone($1) }
+    try await store.change(zones, .local, console) { tx, zone, _ in try tx.detachZone(zone) }
   }
 }
 
@@ -119,7 +128,7 @@ struct ZoneEvictCommand: StoreCommand {
   var zones: [String]
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
-    let exit = try await store.change(zones, .offered, console) { try $0.evictZone($1) }
+    let exit = try await store.change(zones, .offered, console) { tx, zone, _ in try tx.evictZone(zone) }
     let opened = try store.openForWriting(console, creates: false)
     defer { opened.close() }
     _ = try await opened.reclaim { _ in if console.isInterrupted() { throw Interrupted() } }
@@ -144,7 +153,7 @@ struct ZoneDeleteCommand: StoreCommand {
   var zones: [String]
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
-    try await store.change(zones, nil, console) { try $0.deleteZone($1) }
+    try await store.change(zones, nil, console) { tx, zone, _ in try tx.deleteZone(zone) }
   }
 }
 
@@ -152,28 +161,60 @@ extension StoreOptions {
   /// Changes zones in one commit, and prints what they are then: nil if they are deleted.
   fileprivate func change(
     _ names: [String], _ attachment: ZoneAttachment?, _ console: Console,
-    _ body: @escaping @Sendable (inout WriteTransaction, ZoneID) throws -> Void
+    _ body: @escaping @Sendable (inout WriteTransaction, ZoneID, PausedZone?) throws -> Void
   ) async throws -> ToolError.Exit? {
     let zones = try names.map(Inputs.zone)
     let opened = try openForWriting(console, creates: false)
     defer { opened.close() }
-    try opened.read { try Inputs.check(zones, in: $0, orOffered: attachment == .attached) }
-    let before = try opened.syncState().zones
-    try await opened.write { transaction in for zone in zones { try body(&transaction, zone) } }
+    let (before, pauses) = try opened.read {
+      try Inputs.check(zones, in: $0, orOffered: attachment == .attached)
+      return (try $0.syncState().zones, try $0.pauses())
+    }
+    func was(_ zone: ZoneID) -> ZoneAttachment? {
+      before.first { $0.zone == zone && $0.attachment != .deleting }?.attachment
+    }
+    if attachment == .offered, let zone = zones.first(where: { was($0) == .local }) {
+      throw notEvicted(zone)
+    }
+    try await opened.write { tx in for zone in zones { try body(&tx, zone, pauses[zone]) } }
     for zone in zones {
-      let was = before.first { $0.zone == zone && $0.attachment != .deleting }?.attachment
-      if json {
-        try console.output.line(
-          .members([
-            "zone": .text(zone), "attachment": attachment.map { .string("\($0)") },
-            "changed": .bool(was != attachment),
-          ]))
-      } else {
-        let change = was.map { $0 == attachment ? " already" : ", and was \($0)" } ?? ""
-        try console.output.line(
-          "\(Display.zone(zone)) is \(attachment.map { "\($0)" } ?? "deleted")\(change)")
-      }
+      try print(zone, was(zone), attachment, pauses[zone], console.output)
     }
     return nil
+  }
+
+  /// Prints what a zone is, and what it was.
+  private func print(
+    _ zone: ZoneID, _ was: ZoneAttachment?, _ attachment: ZoneAttachment?, _ pause: PausedZone?,
+    _ output: Output
+  ) throws {
+    let isResumed = attachment == .attached && pause?.fate.mayBeBroughtBack ?? false
+    if json {
+      return try output.line(
+        .members([
+          "zone": .text(zone), "attachment": attachment.map { .string("\($0)") },
+          "changed": .bool(was != attachment || isResumed), "wasPaused": pause.map { .string($0.word) },
+        ]))
+    }
+    let change: String
+    if let pause, isResumed {
+      change =
+        ", and was paused, because \(pause.fate.endReason). The next sync makes it again there, for everybody"
+    } else if was == attachment {
+      change = " already" + (pause.map { ", and paused: \($0.message). \($0.fate.pauseHint)" } ?? "")
+    } else {
+      change = was.map { ", and was \($0)\(pause == nil ? "" : " and paused")" } ?? ""
+    }
+    try output.line(
+      "\(Display.zone(zone)) is \(attachment.map { "\($0)" } ?? "deleted")\(change)")
+  }
+
+  private func notEvicted(_ zone: ZoneID) -> ToolError {
+    let places = HintPlaces(store: directory).of(zone)
+    return ToolError(
+      "unsettled",
+      "zone “\(Display.zone(zone))” is not synced: the copy here may be the only one, and is not removed",
+      hint: "\(places.zoneCommand("attach")), then sync first; then it can be evicted. "
+        + "\(places.zoneCommand("delete")) removes it for good")
   }
 }

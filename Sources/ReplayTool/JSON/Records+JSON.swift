@@ -5,7 +5,7 @@ extension CellHead {
     var members = content.jsonMembers
     members["operation"] = .text(operation)
     members["timestamp"] = .text(timestamp)
-    members["time"] = .string(Display.time(timestamp))
+    members["time"] = Display.knownTime(timestamp).map { .string($0) }
     return .object(members)
   }
 }

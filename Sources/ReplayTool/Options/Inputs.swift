@@ -90,12 +90,20 @@ enum Inputs {
   static func check(_ zone: ZoneID, in transaction: borrowing ReadTransaction) throws {
     // The list of all zones is read only for the message.
     guard try !transaction.hasZone(zone) else { return }
-    let zones = try transaction.zones()
-    throw ToolError(
-      "zoneUnknown", "the store has no zone “\(Display.zone(zone))”",
-      hint: zones.isEmpty
-        ? "the store has no zones yet" : "it has \(Display.list(zones.map { Display.zone($0) }, max: 8))",
-      exit: .input)
+    let (zones, offered) = (try transaction.zones(), try transaction.zones(.offered))
+    let hint: String
+    if offered.contains(zone) {
+      let command = HintPlaces().of(zone).zoneCommand("attach")
+      hint = "the remote offers it: \(command) lets the next sync fetch it"
+    } else if !zones.isEmpty {
+      hint = "it has \(Display.list(zones.map { Display.zone($0) }, max: 8))"
+    } else if !offered.isEmpty {
+      hint =
+        "it has no zones, and its remote offers \(Display.list(offered.map { Display.zone($0) }, max: 8))"
+    } else {
+      hint = "the store has no zones yet"
+    }
+    throw ToolError("zoneUnknown", "the store has no zone “\(Display.zone(zone))”", hint: hint, exit: .input)
   }
 
   /// Throws unless the store has the zones, or its remote offers them where those count.

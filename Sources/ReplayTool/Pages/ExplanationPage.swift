@@ -118,7 +118,7 @@ struct ExplanationPage {
 
   /// “set by ann on replica 9c1f03aa at 2026-01-31T09:05:00.000Z (position 12, “Buy milk”)”.
   ///
-  /// Of what was retired, the author, the label and the position are not known any more.
+  /// Of what a snapshot stands for, the author, the label and the position are not known.
   private func maker(_ one: Explanation.ExplainedHead) -> String {
     let id = one.head.operation.transaction
     let by = one.entry?.transaction.author.map { " by \(Display.plain($0))" } ?? ""
@@ -133,11 +133,12 @@ struct ExplanationPage {
     let floor = explanation.compactedThrough.map { " up to offset \($0)" } ?? ""
     let unknown =
       id.sequence == 0
-      ? "compacted\(floor): by which transaction is not known" : "its history was retired"
+      ? "compacted\(floor): by which transaction is not known"
+      : "the zone begins with a snapshot here: its transaction is not in the log"
     let place = one.entry.map { "position \($0.position)\(label)" } ?? unknown
     let timestamp = one.entry?.transaction.timestamp ?? one.head.timestamp
     // Runs of texts have no time of their own.
-    let time = timestamp.rawValue == 0 ? "" : " at \(Display.time(timestamp))"
+    let time = Display.knownTime(timestamp).map { " at \($0)" } ?? " at an unknown time"
     return
       "\(verb(of: one.head.content, one.entry))\(by) on replica \(Display.short(id.replica))\(epoch)\(here)"
       + "\(time) (\(place))"
@@ -183,6 +184,9 @@ struct ExplanationPage {
   /// each.
   private func sight(_ head: Explanation.ExplainedHead) throws -> [String] {
     if head.head.operation.transaction.sequence == 0 { return [] }
+    if head.entry == nil, head.placement == nil {
+      return head.base.map { ["It had seen \(seen($0))."] } ?? []
+    }
     var lines = ["It had seen \(seen(head.base)); \(place(head))."]
     guard let transaction = head.entry?.transaction else { return lines }
     if let parent = transaction.parent {
@@ -303,7 +307,7 @@ struct ExplanationPage {
         .init(maker?.author.map { Display.plain($0) } ?? "-"),
         .init(Display.writer(head.head.operation.transaction), .quiet),
         .init(Display.time(maker?.timestamp ?? head.head.timestamp), .quiet),
-        .init(head.entry.map { "position \($0.position)" } ?? "retired", .quiet),
+        .init(head.entry.map { "position \($0.position)" } ?? "not in the log", .quiet),
       ])
     }
     try columns.flush()
@@ -372,13 +376,15 @@ struct ExplanationPage {
     if let position = explanation.retiredThrough {
       try output.line()
       try output.line(
-        "The history of the zone up to position \(position) was retired: what was before, this store does not know."
+        "The history of the zone begins with a snapshot"
+          + (position > .start ? ", after position \(position)" : "") + ": \(Display.notBeforeSnapshot)."
       )
     }
     if let offset = explanation.compactedThrough {
       try output.line()
       try output.line(
-        "The zone is compacted up to offset \(offset) of its remote log: what was replaced, removed or lost up to there is gone."
+        "The zone is compacted up to offset \(offset) of its remote log: what lost or was removed up to there is gone from "
+          + "the records. What the log still has of it is shown above."
       )
     }
     guard let origin = explanation.movedFrom else { return }

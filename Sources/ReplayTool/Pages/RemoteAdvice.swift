@@ -70,7 +70,7 @@ struct RemoteAdvice {
           + "replacement: until then, others may leave out what it sends.")
       break
     }
-    for log in audit.logs where log.fate == nil && !log.consequences.isEmpty && log.tombstones.isEmpty {
+    for log in audit.logs where log.fate == nil && !log.consequences.isEmpty && log.givenUp.isEmpty {
       lines.append(
         "What is left out of \(log.zone) breaks a rule of the log, and every reader rejects it. The store that "
           + "wrote it sends its contents again when it syncs. If that store is in sync and has nothing to send, "
@@ -122,7 +122,7 @@ struct RemoteAdvice {
   private func places(_ audit: RemoteAudit, _ givenUp: EntryPlace?) -> [(zone: ZoneID, offset: UInt64)] {
     audit.logs.compactMap { log in
       guard log.fate == nil else { return nil }
-      let tombstones = log.tombstones.map(\.offset)
+      let tombstones = log.givenUp.map(\.offset)
       let isNew = givenUp?.log?.incarnation == log.incarnation && tombstones.contains(givenUp?.offset ?? 0)
       guard isNew || !log.consequences.isEmpty, let first = tombstones.min() else { return nil }
       return (log.zone, log.consequences.isEmpty ? givenUp?.offset ?? first : first)

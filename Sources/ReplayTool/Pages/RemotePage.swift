@@ -77,7 +77,12 @@ struct RemotePage {
         + (writer.closedAt.map { "; closed at offset \($0): readers take nothing of it from there on" } ?? "")
       try columns.add([.init(index == 0 ? "writers" : "", .quiet), .init(text)])
     }
-    for tombstone in log.tombstones {
+    for offset in log.passedSeals {
+      try columns.add([
+        .init("made again", .quiet), .init("at offset \(offset): the log had ended there, and continues"),
+      ])
+    }
+    for tombstone in log.givenUp {
       try columns.add([
         .init("given up", .quiet), .init("offset \(tombstone.offset), \(SegmentPage.text(tombstone))"),
       ])
@@ -197,7 +202,8 @@ extension RemoteAudit {
         "unreadable": .array(log.unreadable.map { .number($0) }),
         "putBack": .array(log.repairs.map { .number($0) }),
         "givenUp": .array(
-          log.tombstones.map { .object(["offset": .number($0.offset), "tombstone": $0.json]) }),
+          log.givenUp.map { .object(["offset": .number($0.offset), "tombstone": $0.json]) }),
+        "madeAgain": .array(log.passedSeals.map { .number($0) }),
         "leftOut": .array(
           log.consequences.map { .object(["place": .string($0.place), "message": .string($0.message)]) }),
         "writers": .array(

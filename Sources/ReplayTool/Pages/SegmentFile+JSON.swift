@@ -16,7 +16,8 @@ extension SegmentFile {
     }
     if let tombstone {
       members["offset"] = .number(tombstone.offset)
-      members["givenUp"] = tombstone.json
+      members["givenUp"] = tombstone.passesSeal ? nil : tombstone.json
+      members["madeAgain"] = tombstone.passesSeal ? .bool(true) : nil
     }
     if let header {
       members["header"] = header.json

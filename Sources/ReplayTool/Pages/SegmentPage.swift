@@ -26,7 +26,7 @@ struct SegmentPage {
     }
     if let tombstone = file.tombstone {
       try row("place", "offset \(tombstone.offset)")
-      try row("given up", Self.text(tombstone))
+      try row(tombstone.passesSeal ? "made again" : "given up", Self.text(tombstone))
     }
     if let header = file.header { try printHeader(header, row) }
     try columns.flush()
@@ -43,6 +43,7 @@ struct SegmentPage {
   }
 
   static func text(_ tombstone: LogTombstone) -> String {
+    if tombstone.passesSeal { return "the log had ended there, and continues" }
     let what = tombstone.content.map { "\(Display.count($0.byteCount, "byte")) that nobody could read" }
     let note = tombstone.note.isEmpty ? "" : ": \(Display.quoted(tombstone.note))"
     let time = CalendarTime.text(milliseconds: tombstone.milliseconds)

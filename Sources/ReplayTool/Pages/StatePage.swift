@@ -125,7 +125,7 @@ struct StatePage {
     }
     let gone = Self.end(existence)
     let what = gone.map { HeadText.content($0, limit: nil) } ?? "deleted"
-    let state = what + (gone.map { " at \(Display.time($0.timestamp))" } ?? "")
+    let state = what + (gone.flatMap { Display.knownTime($0.timestamp) }.map { " at \($0)" } ?? "")
     try heading(id, missing.map { "hidden with \(Display.record($0))" } ?? state, isHidden: true)
     try print(fields)
   }

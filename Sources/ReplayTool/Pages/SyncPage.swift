@@ -7,10 +7,14 @@ struct SyncPage: Sendable {
   let printsJSON: Bool
   /// The words that replace placeholders in hints.
   var places = HintPlaces()
+  /// Whether zones that the remote offers are listed.
+  var listsOffered = false
+  /// Reads them.
+  var offered: @Sendable () throws -> [ZoneID] = { [] }
 
   /// Prints a round.
   func print(_ report: SyncReport) throws {
-    if printsJSON { return try output.line(report.json(places)) }
+    if printsJSON { return try output.line(report.json(places, offered: try offered())) }
     if let failure = report.failure { try output.line(Self.problem(failure, places)) }
     for problem in report.listProblems {
       try output.line(
@@ -33,8 +37,17 @@ struct SyncPage: Sendable {
         ], below: below(zone).map { "  " + $0 })
     }
     try columns.flush()
+    let offered = try listsOffered ? self.offered() : []
     if report.zones.isEmpty, report.failure == nil {
-      try output.line("no zones: attach one with --attach, or let another store ship one first")
+      try output.line(
+        offered.isEmpty
+          ? "no zones: neither the store nor the remote has one yet" : "no zone of the remote is synced here")
+    }
+    for zone in offered { try output.line("\(Display.zone(zone))  \(output.styled("offered", .quiet))") }
+    if !offered.isEmpty {
+      let command = places.zoneCommand("attach")
+      try output.line(
+        "Offered zones are at the remote, and not here. \(command) lets the next sync fetch one")
     }
   }
 
@@ -54,7 +67,11 @@ struct SyncPage: Sendable {
   private func below(_ zone: ZoneReport) -> [String] {
     var lines = Self.explanation(of: zone, places).map { ["\($0.message). \($0.hint)"] } ?? []
     if let offset = zone.beganAt { lines.append("began with the snapshot at offset \(offset)") }
-    if zone.putBack > 0 {
+    if let fate = zone.reopened {
+      let count = zone.putBack > 0 ? ": put back \(Display.count(zone.putBack, "segment"))" : ""
+      lines.append(
+        "made again at the remote, for everybody, since \(Self.formerEnd(fate))\(count)")
+    } else if zone.putBack > 0 {
       lines.append("put back \(Display.count(zone.putBack, "segment")) that the remote had lost")
     }
     if let offset = zone.partedAt {
@@ -88,6 +105,15 @@ struct SyncPage: Sendable {
     let rest = zone.assetProblemCount - min(zone.assetProblems.count, Self.assetProblemsMax)
     if rest > 0 { lines.append("and \(Display.count(rest, "asset")) more that did not move") }
     return lines
+  }
+
+  /// What had ended the log of a zone that was made again.
+  private static func formerEnd(_ fate: ZoneFate) -> String {
+    switch fate {
+    case .deleted: "it had been deleted there"
+    case .purged, .reset: "the remote had discarded it"
+    case .revoked: "this account might not read it"
+    }
   }
 
   private static let assetProblemsMax = 10
@@ -141,33 +167,24 @@ struct SyncPage: Sendable {
   fileprivate static func explanation(of zone: ZoneReport, _ places: HintPlaces) -> (
     message: String, hint: String
   )? {
-    let name = Display.zone(zone.zone)
     let places = places.of(zone.zone)
-    let export =
-      "`replay export \(places.fill("STORE")) --records \(Display.option("--zone", name))` exports what is here"
     switch zone.status {
     case .inSync, .unchanged, .removed: return nil
     case .local:
-      let attach = "Sync it from now on with \(Display.option("--attach", name))"
+      let attach = places.zoneCommand("attach")
+      if zone.wasSynced {
+        return ("it is not synced any more: it was detached", "\(attach) lets it continue where it was")
+      }
       return zone.isAtRemote
-        ? ("it is not synced, and the remote has a zone of that name", "\(attach): that joins the two")
-        : ("it is only here", attach)
+        ? ("it is not synced, and the remote has a zone of that name", "\(attach) joins the two")
+        : ("it is only here", "\(attach) lets it be synced from now on")
     case .unfinished: return ("there is more to do", "Sync again")
     case .parked(_, let failure): return parked(failure, zone, places)
     case .failed(let failure):
       return ("\(Display.plain(failure.message)) (\(failure.code))", Display.plain(places.fill(failure.hint)))
-    case .paused(.deleted):
-      return ("it was deleted at the remote, but is kept here because some of it was never sent", export)
-    case .paused(.purged): return ("the remote discarded it: everything here is kept", export)
-    case .paused(.revoked):
-      return (
-        "this account may not read it any more: it is kept here because some of it was never sent", export
-      )
-    case .paused(.reset):
-      return (
-        "the remote discarded it, and asks for everything again: everything here is kept, and nothing was sent",
-        "Sync with a store that may send it. \(export)"
-      )
+    case .paused(let fate):
+      let pause = PausedZone(zone.zone, fate)
+      return (pause.message, pause.hint(places))
     case .forked:
       return (
         "another store has this one's identity, and sent other changes under it: nothing is sent. One of "
@@ -205,11 +222,12 @@ struct SyncPage: Sendable {
 }
 
 extension SyncReport {
-  func json(_ places: HintPlaces = HintPlaces()) -> JSON {
+  /// - Parameter offered: the zones that the remote has, and that are not here.
+  func json(_ places: HintPlaces = HintPlaces(), offered: [ZoneID] = []) -> JSON {
     .members([
       "isInSync": .bool(isInSync), "failure": failure.map { $0.json(places) },
       "clockOffsetMilliseconds": clockOffset.map { .number($0.milliseconds) },
-      "createdZones": .array(createdZones.map { .text($0) }),
+      "createdZones": .array(createdZones.map { .text($0) }), "offered": .array(offered.map { .text($0) }),
       "listProblems": .array(
         listProblems.map {
           .object(["offset": .number($0.offset), "failure": $0.failure.json(places)])
@@ -229,6 +247,7 @@ extension ZoneReport {
       "bytesReceived": .number(bytesReceived), "conflicts": .number(conflicts),
       "rejectedSegments": .number(rejectedSegments), "forks": .number(forks),
       "removedTransactions": .number(removedTransactions), "putBack": .number(putBack),
+      "madeAgainAfter": reopened.map { .string(RemotePage.text($0)) },
       "partedAt": partedAt.map { .number($0) }, "beganAt": beganAt.map { .number($0) },
       "sentAssets": .number(sentAssets), "assetBytesSent": .number(assetBytesSent),
       "receivedAssets": .number(receivedAssets), "assetBytesReceived": .number(assetBytesReceived),

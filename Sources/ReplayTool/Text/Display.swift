@@ -69,15 +69,25 @@ enum Display {
   /// `9c1f03aa.0.12`: replica, epoch, sequence.
   static func short(_ id: TransactionID) -> String { "\(short(id.replica)).\(id.epoch).\(id.sequence)" }
 
-  static func time(_ timestamp: Timestamp) -> String {
-    CalendarTime.text(milliseconds: timestamp.milliseconds)
+  /// When something was made, or `unknown time`: where a snapshot stands for the transaction that made it, the store may
+  /// not know.
+  static func time(_ timestamp: Timestamp) -> String { knownTime(timestamp) ?? "unknown time" }
+
+  /// When something was made; nil if it is not known.
+  static func knownTime(_ timestamp: Timestamp) -> String? {
+    timestamp.rawValue == 0 ? nil : CalendarTime.text(milliseconds: timestamp.milliseconds)
   }
 
-  /// `at position 12, arrived 2026-01-31T09:05:00.000Z`: where the history of a zone begins, of which a part was retired.
+  /// `at position 12, 2026-01-31T09:05:00.000Z`: where the history of a zone begins that begins with a snapshot.
   static func begin(_ origin: StoreInformation.Origin) -> String {
-    "at position \(origin.position)"
+    guard origin.position > .start else { return "at the log's start" }
+    return "at position \(origin.position)"
       + (origin.arrivedMilliseconds.map { ", \(CalendarTime.text(milliseconds: $0))" } ?? "")
   }
+
+  /// What a store does not know that begins a zone with a snapshot: its log had what was before and was retired, or never
+  /// had it.
+  static let notBeforeSnapshot = "this store does not have what was before"
 
   /// A number with separated thousands: `1,234,567`.
   static func count(_ number: some BinaryInteger) -> String {

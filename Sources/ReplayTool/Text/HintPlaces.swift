@@ -1,7 +1,7 @@
 import EventStore
 
 /// The store and the remote of a command, and the zone that a hint is about. Hints contain commands with the
-/// placeholders STORE, REMOTE and ZONE@OFFSET.
+/// placeholders STORE, REMOTE, ZONE and ZONE@OFFSET.
 struct HintPlaces: Sendable {
   var store: String?
   var remote: String?
@@ -17,7 +17,15 @@ struct HintPlaces: Sendable {
       guard let zone else { return String(match.output.0) }
       return Display.option(String(match.output.1), "\(zone)\(match.output.2 ?? "")")
     }
+    .replacing(#/(replay zone [a-z]+ .+?) ZONE\b/#) { match in
+      guard let zone else { return String(match.output.0) }
+      // A name must not look like an option.
+      return "\(match.output.1) \(zone.hasPrefix("-") ? "-- " : "")\(zone.argument)"
+    }
   }
+
+  /// A command of `replay zone` for the zone, in backticks.
+  func zoneCommand(_ verb: String) -> String { "`\(fill("replay zone \(verb) STORE ZONE"))`" }
 
   /// The same, for hints about a zone.
   func of(_ zone: ZoneID) -> HintPlaces { of(Display.zone(zone)) }

@@ -88,7 +88,7 @@ struct ZoneRound: Sendable {
     }
     switch (state.attachment, state.token) {
     case (.local, let token):
-      report.isAtRemote = token != nil
+      (report.isAtRemote, report.wasSynced) = (token != nil, token.map { $0.offset > 0 } ?? false)
       return finish(.local)
     case (.deleting, let token?): return deleteAtRemote(token.incarnation)
     case (.deleting, nil): return end(.failed(.deletionWithoutLog))
@@ -139,7 +139,9 @@ struct ZoneRound: Sendable {
     case (.downloading(let incarnation, let asset), .downloaded(let transfer)):
       return assets.didDownload(asset, transfer, &report) ? findAsset(incarnation) : finish(.unfinished)
     case (.recutting(let pass), .forgotCut): return beginPass(pass)
-    case (.reopening(let pass, _), .reopened): return beginPass(pass)
+    case (.reopening(let pass, let fate), .reopened):
+      report.reopened = fate
+      return beginPass(pass)
     case (.withdrawing(let fate, let answer), .withdrawn(let isDone)):
       return end(!isDone ? .paused(fate) : answer == .detach ? .local : .removed)
     case (.deletingAtRemote(let incarnation), .deletedAtRemote):

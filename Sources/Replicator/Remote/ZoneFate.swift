@@ -55,3 +55,48 @@ extension ZoneFate {
     }
   }
 }
+
+extension ZoneFate {
+  /// What an event in the list of zones says; nil if it ends no log.
+  package init?(_ event: ZoneEvent.Kind) {
+    switch event {
+    case .deleted: self = .deleted
+    case .purged: self = .purged
+    case .revoked: self = .revoked
+    case .reset: self = .reset
+    default: return nil
+    }
+  }
+
+  /// Whether this store may make the log of a paused zone again.
+  package var mayBeBroughtBack: Bool {
+    switch self {
+    case .deleted, .purged: true
+    case .revoked, .reset: false
+    }
+  }
+
+  /// What ended the log of a zone, of “it”.
+  package var endReason: String {
+    switch self {
+    case .deleted: "it was deleted at the remote"
+    case .purged: "the remote discarded it"
+    case .revoked: "this account may not read it any more"
+    case .reset: "the remote discarded it, and asks for everything again"
+    }
+  }
+
+  /// Why a zone is paused, of “it”.
+  package var pauseMessage: String {
+    "\(endReason): everything here is kept, and nothing is sent or received"
+  }
+
+  /// What the user of a paused zone may choose. Pages and commands name the same choices.
+  package var pauseHint: String {
+    switch self {
+    case .deleted, .purged: "Bring it back for everybody, keep it on this device only, or delete it"
+    case .revoked: "Ask its owner for access, keep it on this device only, or delete it here"
+    case .reset: "Sync with a store that may send it, keep it on this device only, or delete it"
+    }
+  }
+}

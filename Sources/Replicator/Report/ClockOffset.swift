@@ -44,13 +44,15 @@ public struct ClockOffset: Hashable, Sendable, CustomStringConvertible {
       + "ahead lets its own win"
   }
 
-  /// A time in the greatest unit of which there are at least two.
+  /// A time in the greatest unit of which there are at least two, rounded to the nearest.
   private static func text(_ milliseconds: UInt64) -> String {
     let units: [(String, UInt64)] = [
       ("years", 31_557_600_000), ("days", 86_400_000), ("hours", 3_600_000), ("minutes", 60_000),
       ("seconds", 1_000),
     ]
-    for (name, size) in units where milliseconds >= 2 * size { return "\(milliseconds / size) \(name)" }
+    for (name, size) in units where milliseconds >= 2 * size {
+      return "\((milliseconds + size / 2) / size) \(name)"
+    }
     return "\(milliseconds) milliseconds"
   }
 }

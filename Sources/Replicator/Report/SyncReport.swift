@@ -118,6 +118,10 @@ public struct ZoneReport: Hashable, Sendable {
   package var shippingFailure: SyncFailure?
   /// Whether the remote has a zone of the name of a local one.
   package var isAtRemote = false
+  /// Whether a local zone was synced before, and was detached.
+  package var wasSynced = false
+  /// What had ended the zone's log, which this store has opened again; nil if it has not.
+  package var reopened: ZoneFate?
 
   var changes = ReceivedChanges()
 

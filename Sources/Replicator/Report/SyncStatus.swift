@@ -81,10 +81,8 @@ public struct SyncProblem: Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch reason {
     case .failed(let failure), .parked(_, let failure): failure.description
-    case .paused(.revoked):
-      "this account may not read the zone “\(zone?.description ?? "")” any more. Ask its owner, or copy what you wrote"
-    case .paused:
-      "the remote has the zone “\(zone?.description ?? "")” no more. Copy what is needed into a new one, then delete it"
+    case .paused(let fate):
+      "the zone “\(zone?.description ?? "")” is paused: \(fate.pauseMessage). \(fate.pauseHint)"
     case .list(let problem): problem.description
     }
   }

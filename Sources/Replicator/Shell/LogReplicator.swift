@@ -39,11 +39,12 @@ public final class LogReplicator: Sendable {
   ///
   /// - Parameters:
   ///   - steps: which halves of it.
-  ///   - zones: the only zones of this round, such as the one that the user has opened; nil for those of the replicator.
+  ///   - zones: the only zones of this round, such as the one that the user has opened; nil for those of the replicator. To
+  ///     name a zone that the remote offers attaches it: it is fetched, and is synced from then on.
   /// - Returns: what it did in each zone. If a zone could not be synced, its status says why; the others went
   ///   on.
-  /// - Throws: ``SyncFailure`` if the remote or the store as a whole failed; `CancellationError`. What was
-  ///   done before is kept, and the next round continues.
+  /// - Throws: ``SyncFailure`` if the remote or the store as a whole failed; `StoreError` `zoneUnknown` if neither side has
+  ///   a zone of `zones`; `CancellationError`. What was done before is kept, and the next round continues.
   @discardableResult
   public func syncOnce(_ steps: SyncSteps = .all, zones: Set<ZoneID>? = nil) async throws -> SyncReport {
     let last = Latest()
@@ -51,7 +52,18 @@ public final class LogReplicator: Sendable {
     try Task.checkCancellation()
     guard let report = last.report else { throw CancellationError() }
     if let failure = report.failure { throw failure }
+    // An event that cannot be read may name the zone: then the report says so.
+    if let zones, report.listProblems.isEmpty {
+      let unknown = zones.subtracting(report.zones.lazy.map(\.zone)).sorted()
+      if let zone = unknown.first { throw unknownZone(zone) }
+    }
     return report
+  }
+
+  private func unknownZone(_ zone: ZoneID) -> StoreError {
+    StoreError(
+      .zoneUnknown, "neither the store nor \(remote.name) has a zone “\(zone)”",
+      hint: "check its name. If another device has just made it, sync again when that has sent it")
   }
 
   /// Syncs until the task is cancelled or the store is closed: at once, after each commit here, when the remote

@@ -44,7 +44,7 @@ struct PastFold {
     let begin = try source.readView.zones.historyBegin()
     guard position >= begin else {
       throw StoreError(
-        .retired, "the history of the store before position \(begin) was retired",
+        .retired, "the store has no history before position \(begin): a zone begins with a snapshot there",
         hint: "ask for position \(begin) or a later one")
     }
   }

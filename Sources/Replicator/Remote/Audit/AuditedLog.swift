@@ -32,10 +32,14 @@ package struct AuditedLog: Sendable {
   var isReadable = true
   /// The offsets of entries that cannot be read, or are missing.
   package var unreadable: [UInt64] = []
-  /// Entries that were given up.
+  /// Entries that were given up, and seals after which the log continues.
   package internal(set) var tombstones: [LogTombstone] = []
   /// The offsets of those for which the snapshot stands that it begins with.
   private var formerTombstones: [UInt64] = []
+  /// Entries that were given up.
+  package var givenUp: [LogTombstone] { tombstones.filter { !$0.passesSeal } }
+  /// The offsets of seals after which the log continues: the zone was made again.
+  package var passedSeals: [UInt64] { tombstones.filter(\.passesSeal).map(\.offset) }
   /// The offsets of amendments that put an entry back.
   package internal(set) var repairs: [UInt64] = []
   /// What readers leave out: segments that they reject by the rules of a log, and entries after the end of a

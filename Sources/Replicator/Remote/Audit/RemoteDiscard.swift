@@ -29,6 +29,7 @@ package struct RemoteDiscard: Sendable {
   ///   - incarnation: its log, if the user names that; a zone may have had several.
   ///   - objects: what was listed before.
   /// - Returns: nil if there is no such log.
+  /// - Throws: ``RemoteError`` `zoneUnknown` if the only such logs were deleted.
   package func plan(
     _ zone: ZoneID, _ incarnation: IncarnationID?, _ objects: [ObjectEntry]
   ) async throws(RemoteError) -> Log? {
@@ -39,15 +40,27 @@ package struct RemoteDiscard: Sendable {
     }
     let fate: ZoneFate = isReset ? .reset : .purged
     let named = listed.logs.filter { $0.incarnation == incarnation }
-    let lives = (named.isEmpty ? listed.logs.filter { $0.zone == zone } : named)
-      .filter { $0.fate == nil || $0.fate == fate }
-    guard let log = lives.last(where: { $0.fate == nil }) ?? lives.last else { return nil }
+    let all = named.isEmpty ? listed.logs.filter { $0.zone == zone } : named
+    let lives = all.filter { $0.fate == nil || $0.fate == fate }
+    guard let log = lives.last(where: { $0.fate == nil }) ?? lives.last else {
+      if all.contains(where: { $0.fate == .deleted }) { throw deleted(zone) }
+      return nil
+    }
     var plan = Log(zone: log.zone, incarnation: log.incarnation, isContinued: log.fate == fate)
     let found = objects.filter { $0.name?.incarnation == log.incarnation }
     let names = found.compactMap(\.name)
     plan.objects = plan.isContinued ? AuditedLog.leftObjects(names) : UInt64(names.count)
     plan.bytes = plan.objects > 0 ? found.reduce(0) { $0 &+ ($1.bytes ?? 0) } : 0
     return plan
+  }
+
+  /// A deleted log is kept: its seal promises stores what was before it.
+  private func deleted(_ zone: ZoneID) -> RemoteError {
+    RemoteError(
+      .zoneUnknown, "the zone “\(zone)” was deleted, and its log is kept",
+      hint:
+        "a store that was away reads it to its end, and one that brings the zone back continues it. A zone of which "
+        + "nothing is to stay is purged first, and then deleted in the stores")
   }
 
   /// Does it. If it is cut short, the next run continues.

@@ -10,6 +10,8 @@ package struct RemoteTrim: Sendable {
     case choice(LogFloorChoice.Limit)
     /// The log is damaged: it is repaired first.
     case damage
+    /// The log has no entries.
+    case empty
   }
 
   /// What is to be done about a log.
@@ -47,10 +49,13 @@ package struct RemoteTrim: Sendable {
 
   private func plan(_ log: AuditedLog, _ objects: [ObjectEntry], _ policy: LogFloorChoice) -> Log {
     var plan = Log(zone: log.zone, incarnation: log.incarnation, first: log.first, offset: log.first)
-    let isDamaged = !log.unreadable.isEmpty || log.end < log.first || !log.isBeginRead
+    let isEmpty = log.first == 1 && log.end == 0
+    let isDamaged = !log.unreadable.isEmpty || log.end < log.first && !isEmpty || !log.isBeginRead
     let snapshots = isDamaged ? [] : snapshots(of: log)
     if isDamaged {
       plan.limit = .damage
+    } else if isEmpty {
+      plan.limit = .empty
     } else {
       let (last, limit) = policy.lastOffset(
         among: snapshots.map { ($0.name.offset, $0.manifest.floor) }, of: log.outline)

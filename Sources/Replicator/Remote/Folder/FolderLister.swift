@@ -94,8 +94,8 @@ struct FolderLister {
         default: throw error
         }
       }
-      // An empty directory of the remote is no finding: a full disk leaves one.
-      if depth <= 3 || ObjectName.isAssetFolder(path) { return }
+      // An empty directory of the remote is no finding: a full disk leaves one, and so does a snapshot that went.
+      if depth <= 3 || ObjectName.isFolderBesideLog(path) { return }
     }
     if entries.count == count { entries.append(ObjectEntry(path: path + "/", bytes: nil)) }
   }

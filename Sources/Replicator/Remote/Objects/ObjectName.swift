@@ -167,9 +167,11 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Whether a path below a remote's place is the directory of an asset.
-  static func isAssetFolder(_ path: String) -> Bool {
-    ObjectName(path: "\(path)/manifest")?.isOfAsset ?? false
+  /// Whether a path below a remote's place is a directory of objects beside a log: of an asset, of a snapshot, or of the
+  /// names of snapshots.
+  static func isFolderBesideLog(_ path: String) -> Bool {
+    let names = ["manifest", place(of: 1)[1]]
+    return names.contains { ObjectName(path: "\(path)/\($0)")?.isBesideLog ?? false }
   }
 
   /// Whether the components name a part of an asset.

@@ -5,7 +5,9 @@ extension RemoteError {
   static func nameTaken(_ zone: ZoneID, _ remote: String) -> RemoteError {
     RemoteError(
       .nameTaken, "\(remote) has another zone “\(zone)”, which was made since",
-      hint: "keep this one as a local zone, or move its records to a zone with another name")
+      hint:
+        "keep this one as a local zone (`detachZone`, or `replay zone detach STORE ZONE`), or move its records to a "
+        + "zone of another name")
   }
 
   /// There is no marker.
