@@ -1,3 +1,4 @@
+import LMDB
 import OperationFormat
 import StoreTesting
 import Testing

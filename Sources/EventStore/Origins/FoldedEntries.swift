@@ -54,8 +54,8 @@ struct FoldedEntries: Sendable {
 
   /// Removes all of it, of every zone.
   ///
-  /// - Throws: ``StoreError`` `damaged` if a snapshot cannot be read with which a zone begins, or the store lacks the place of a
-  ///   transaction that the snapshot has.
+  /// - Throws: ``StoreError`` `damaged` if a snapshot cannot be read with which a zone begins, or the store lacks the place
+  ///   of a transaction that the snapshot has.
   static func removeAll(_ core: StoreCore) async throws {
     while let (zone, content) = try core.read({ try $0.readView.lanes.firstFolding() }) {
       let files = core.snapshots
@@ -146,8 +146,8 @@ struct FoldedEntries: Sendable {
 }
 
 extension LaneTable {
-  /// The content of the snapshot that a zone begins with, while the store still knows entries that it does not name; nil if there
-  /// are none.
+  /// The content of the snapshot that a zone begins with, while the store may know entries that it does not name; nil if
+  /// there are none.
   func foldingContent(of zone: ZoneNumber) throws -> ContentHash? {
     try transaction.withCheckedValue(of: .rows(.foldedEntries, of: zone), in: tables.replicas) { row in
       var reader = ByteReader(row)
@@ -177,8 +177,9 @@ extension LaneTable where Source == TableStorage {
 }
 
 extension PlacementTable where Source == TableStorage {
-  /// Gives the sequences of a lane that follow a placed one, up to the last of an entry at or below a floor, the places that they
-  /// have in a store that knows no entry of the lane in between: see ``SegmentTable/placeFolded(before:in:_:at:)``.
+  /// Gives the sequences of a lane that follow a placed one, up to the last of an entry at or below a floor, the places
+  /// that they have in a store that knows no entry of the lane in between: see
+  /// ``SegmentTable/placeFolded(before:in:_:at:)``.
   ///
   /// - Parameters:
   ///   - placed: the last sequence of the entry before; 0 if there is none.

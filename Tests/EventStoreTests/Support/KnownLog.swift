@@ -3,8 +3,8 @@ import OperationFormat
 @testable import EventStore
 
 extension LocalStore {
-  /// All that the store's tables say of the log of a zone that begins with a snapshot, as text with identities in place of numbers:
-  /// entries, places, and of each lane that has places what is kept of it. Nothing of what waits to be sent.
+  /// All that the store's tables say of the log of a zone that begins with a snapshot, as text with identities in place of
+  /// numbers: entries, places, and of each lane that has places what is kept of it. Nothing of what waits to be sent.
   func knownLog(_ zone: ZoneID = noteZone) throws -> [String] {
     try read { tx in
       let view = tx.readView
