@@ -64,10 +64,11 @@ struct PlacementVerification {
       return
     }
     _ = try source.readView.zones.cut(of: number)
-    // What is being read again has no rows from the token on.
+    // What is being read again has no rows from the token on; and not every entry has one at or below a floor.
     let isRereading = try source.readView.lanes.rereading(of: number) != nil
     if let base = row.base, !isRereading,
-      case .some(nil) = try Self.readSegment(at: base.offset, in: number, base.incarnation, source)
+      case .some(nil) = try Self.readSegment(at: base.offset, in: number, base.incarnation, source),
+      try base.offset > source.readView.lanes.countedFloor(of: number, base.incarnation, before: .max)
     {
       report.add(.placement, id, "the base is at offset \(base.offset), where no segment is")
     }

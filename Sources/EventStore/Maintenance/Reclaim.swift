@@ -82,6 +82,7 @@ extension Reclaim {
       report.transactions += step.transactions
       try progress(report)
     }
+    try await FoldedEntries.removeAll(core)
     try StoreError.translating { try core.removeUnneededSnapshots() }
     (report.assets, report.assetBytes) = try await AssetCollection(core).collect()
     return report

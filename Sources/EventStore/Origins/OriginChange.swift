@@ -4,8 +4,9 @@ import OperationFormat
 /// Lets the records of a zone begin with a snapshot: in place of what the log has up to there.
 ///
 /// The snapshot is loaded into a new state first, then one commit makes it the origin, and what the log has besides is folded
-/// into that state before it counts. The entries that the snapshot has are taken out of the log last, in steps. If it is cut
-/// short before the commit, nothing has changed; after it, the next opening or sync continues.
+/// into that state before it counts. The entries that the snapshot has are taken out of the log last, in steps; and then what
+/// the store knows of entries that the snapshot does not name. If it is cut short before the commit, nothing has changed;
+/// after it, the next opening or sync continues.
 struct OriginChange {
   let core: StoreCore
   let zone: ZoneID
@@ -20,6 +21,19 @@ struct OriginChange {
   ///   `full`.
   @discardableResult
   func run(_ progress: (_ done: UInt64, _ total: UInt64) throws -> Void) async throws -> UInt64? {
+    let parting = try await commit(progress)
+    try await RebuildRun(core).finish(zone)
+    try await RetiredEntries.removeAll(core)
+    try await FoldedEntries.removeAll(core)
+    try core.removeUnneededSnapshots()
+    return parting
+  }
+
+  /// Makes the snapshot the origin. What the log and the tables have besides is left as it is.
+  ///
+  /// - Returns, Throws: as ``run(_:)``.
+  @discardableResult
+  func commit(_ progress: (_ done: UInt64, _ total: UInt64) throws -> Void) async throws -> UInt64? {
     let (zone, manifest, files) = (zone, manifest, core.snapshots)
     let number = try core.read { try $0.readView.zones.visible(zone).number }
     let head = try SnapshotHead(manifest) { try files.part($0, of: manifest) }
@@ -29,9 +43,8 @@ struct OriginChange {
     }
     let load = SnapshotLoad(core, number, manifest)
     let loaded = try await load.run(progress)
-    let parting: UInt64?
     do {
-      parting = try await core.perform { store in
+      return try await core.perform { store in
         try OriginCommit(store: store, zone: zone, manifest: manifest, head: head, files: files)
           .run(loaded)
       }
@@ -39,10 +52,6 @@ struct OriginChange {
       await load.discard(loaded.state)
       throw error
     }
-    try await RebuildRun(core).finish(zone)
-    try await RetiredEntries.removeAll(core)
-    try core.removeUnneededSnapshots()
-    return parting
   }
 }
 
@@ -90,6 +99,7 @@ private struct OriginCommit {
     if let floor = manifest.floor {
       try storage.lanes.countFloor(floor, at: manifest.offset, of: number, incarnation)
     }
+    try storage.lanes.setFolding(manifest.content, of: number)
     storage.forgetSequences()
     storage.forgetPlacements()
     try ZoneCatalog(store).removeShippedCut(number, incarnation)

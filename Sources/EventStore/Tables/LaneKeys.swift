@@ -22,6 +22,7 @@ import OperationFormat
 // | 15, lane | `ReissuedLane` | what the lane was before this store issued it again |
 // | 16, lane, last sequence (8) | varint ×2 | from a first sequence on, when they were received: `FormerReceiveTimes` |
 // | 17, zone (4), incarnation (4), offset (8) | varint | the floor that counts from the entry there on |
+// | 18, zone (4) | content hash (32) | of the zone's origin, while the store knows entries that it does not name: `FoldedEntries` |
 
 /// The kinds of rows of `replicas` that belong to a zone: the first byte of their keys.
 enum LaneRowKind: UInt8, CaseIterable {
@@ -43,6 +44,8 @@ enum LaneRowKind: UInt8, CaseIterable {
   case reissuedLanes = 15
   case formerTimes = 16
   case countedFloors = 17
+  /// Kept until the work is done.
+  case foldedEntries = 18
 }
 
 extension TableKey {
