@@ -91,6 +91,7 @@ extension LocalStore {
   /// - Parameter fetch: gives a part as it is stored.
   /// - Returns: the first offset at which the store had read another log; nil if it had not. Then the log is to be read to its
   ///   end, as ``part(_:from:)`` says.
+  @discardableResult
   package func begin(
     _ zone: ZoneID, with manifest: SnapshotManifest, fetch: @escaping @Sendable (Int) async throws -> [UInt8],
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
