@@ -29,6 +29,10 @@ struct RemoteWriter {
       try await Rounds.beside(
         store: arguments[1], folder: arguments[2], writer: arguments[3], count: Int(arguments[4])!)
     case "import": try await Rounds.importAsset(store: arguments[1], file: arguments[2])
+    case "first":
+      try await Rounds.first(
+        store: arguments[1], folder: arguments[2], interruptions: Int(arguments[3])!,
+        pageBytesMax: Int(arguments[4])!)
     case "write": try await Rounds.write(store: arguments[1], count: Int(arguments[2])!)
     default: preconditionFailure("no such part: \(arguments.first ?? "none")")
     }

@@ -78,6 +78,16 @@ enum Rounds {
     store.close()
   }
 
+  /// Performs the first sync of a new store, which is interrupted: see ``FirstSync``.
+  static func first(store directory: String, folder: String, interruptions: Int, pageBytesMax: Int)
+    async throws
+  {
+    let store = try open(directory, seed: 1)
+    try await FirstSync.run(
+      store: store, folder: folder, interruptions: interruptions, pageBytesMax: pageBytesMax)
+    store.close()
+  }
+
   /// Imports a file without referring to it.
   static func importAsset(store directory: String, file: String) async throws {
     let store = try open(directory, seed: 0)

@@ -56,7 +56,7 @@ struct ClocksOverFolders {
   }
 
   /// Devices whose clocks show these times at first.
-  private func peers(_ walls: Int64...) async throws -> [Peer] {
+  func peers(_ walls: Int64...) async throws -> [Peer] {
     try await objects(99).create(RemoteID(rawValue: 9))
     return try walls.enumerated().map { index, wall in
       let clock = Clock(wall)
@@ -68,7 +68,7 @@ struct ClocksOverFolders {
   }
 
   /// Time passes, on all clocks.
-  private func pass(_ milliseconds: Int64, _ peers: [Peer]) {
+  func pass(_ milliseconds: Int64, _ peers: [Peer]) {
     place.milliseconds += milliseconds
     for peer in peers { peer.clock.milliseconds += milliseconds }
   }

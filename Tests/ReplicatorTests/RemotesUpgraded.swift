@@ -77,6 +77,31 @@ struct RemotesUpgraded {
     for device in devices + [newcomer] { device.store.close() }
   }
 
+  @Test("Stopped before any change of the remote, it continues, and everybody reads it meanwhile")
+  func everyChange() async throws {
+    let (place, devices, token) = try await world(.memory)
+    var stops = 0
+    while true {
+      let objects = FailingObjects(place.objects, after: 1)
+      do {
+        _ = try await RemoteUpgrade(RemoteOfObjects(objects), writes: true).run()
+        break
+      } catch let error as RemoteError where error.code == .unreachable {
+        stops += 1
+      }
+      let newcomer = try Device(in: scratch.path, "n\(stops)", seed: UInt64(stops + 10))
+      try await settle(devices + [newcomer], place.remote)
+      #expect(try newcomer.digests() == devices[0].digests())
+      newcomer.store.close()
+    }
+    // A change at least for each entry, and the last run has the last one.
+    #expect(stops >= 5, "\(stops)")
+    let known = try (1...6).map { try devices[0].store.place(at: $0, of: zone, token.incarnation)?.chain }
+    #expect(try await chains(token, place) == known)
+    try await expectAgreement(devices, place.remote)
+    for device in devices { device.store.close() }
+  }
+
   @Test(
     "What follows an entry that nobody can read, or that was given up, stays as it is",
     arguments: RemotePlace.Kind.allCases, [false, true])
