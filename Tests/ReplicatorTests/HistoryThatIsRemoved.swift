@@ -160,12 +160,12 @@ struct HistoryThatIsRemoved {
 
   @Test(
     "show the same after each step, whatever history went, when and where",
-    arguments: WideTests.choose(1...60, otherwise: 1...2))
+    arguments: WideTests.choose(1...60, otherwise: 1...1))
   func sameAtEachStep(seed: UInt64) async throws {
     var random = SeededRandom(seed: seed)
     var worlds = [try await world(removes: true), try await world(removes: false)]
     var removed = Removed()
-    for step in 0..<150 {
+    for step in 0..<WideTests.choose(150, otherwise: 50) {
       let index = random.next(below: 3)
       switch random.next(below: 10) {
       case 0..<5:

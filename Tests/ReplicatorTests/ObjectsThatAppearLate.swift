@@ -52,7 +52,7 @@ struct ObjectsThatAppearLate {
 
   @Test(
     "hide nothing for good, and nobody goes past what is missing", .serialized,
-    arguments: WideTests.choose(0..<200, otherwise: 0..<6), [false, true])
+    arguments: WideTests.choose(0..<200, otherwise: 0..<2), [false, true])
   func random(seed: UInt64, hidesObjects: Bool) async throws {
     var random = SeededRandom(seed: seed)
     let time = Mutex<Int64>(1_000_000)

@@ -82,7 +82,7 @@ struct SmallSchedulesOfThree {
   }
 
   #if DEBUG
-    static let (stride, strideOfTwo) = WideTests.choose((1, 1), otherwise: (23, 5))
+    static let (stride, strideOfTwo) = WideTests.choose((1, 1), otherwise: (97, 11))
     static let syncs = 2
   #else
     static let (stride, strideOfTwo) = (1, 1)
