@@ -48,7 +48,7 @@ struct HistoriesRetired {
     #expect(log.output.contains("the history of notes begins at position 7, 20"), "\(log.output)")
     #expect(log.output.contains("with the snapshot at offset 7: this store does not have what was before"))
     let lines = await run("log", path, "--json")
-    #expect(lines.output.contains("\"retiredThrough\":7,\"time\":\"20"), "\(lines.output)")
+    #expect(lines.output.contains("\"retiredThrough\":7,\"snapshot\":7,\"time\":\"20"), "\(lines.output)")
     let why = await run("explain", path, "notes:0", "title")
     #expect(
       why.output.contains(

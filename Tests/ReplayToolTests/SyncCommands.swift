@@ -301,8 +301,9 @@ struct SyncCommands {
   func pausedAndForked() throws {
     let zone = ZoneID(name: "notes")
     for (status, words) in [
-      (ZoneStatus.paused(.deleted), "replay export STORE --records --zone notes"),
-      (.paused(.purged), "replay export STORE --records --zone notes"),
+      (ZoneStatus.paused(.deleted), "`replay zone attach STORE notes`, `replay zone detach STORE notes` or"),
+      (.paused(.purged), "`replay zone delete STORE notes`"),
+      (.paused(.revoked), "Ask its owner for access"),
       (.paused(.reset), "Sync with a store that may send it"),
       (.forked(offset: 3), "takes another epoch"),
     ] {

@@ -81,7 +81,7 @@ struct TrimmedLogs {
     let log = await run("log", path("behind"))
     #expect(
       log.exit == 0
-        && log.output.contains("with the snapshot at offset 8: this store does not have what was before"),
+        && log.output.contains("with the snapshot at offset 12: this store does not have what was before"),
       "\(log.output)")
     // A store that has read nothing else begins at the log's start, and does not know when that was written.
     let begun = await run("log", path("new"))

@@ -81,25 +81,6 @@ extension StoreError {
       hint: "check its name, or create it; one that was deleted would start without its fields")
   }
 
-  /// The record was moved away from where it is named.
-  static func moved(_ record: RecordID, _ place: RecordPlace) -> StoreError {
-    let message = "the record \(record) was moved"
-    return switch place {
-    case .here(let found):
-      StoreError(
-        .recordUnknown, "\(message): it is \(found) now",
-        hint: "name it as it is now: `current(_:)` says where a record is that has moved")
-    case .elsewhere(let found):
-      StoreError(
-        .recordUnknown, "\(message) to \(found), which this store does not have",
-        hint: "attach that zone and sync it, then name the record there")
-    case .nowhere(let found):
-      StoreError(
-        .recordUnknown, "\(message) to \(found), and was deleted there",
-        hint: "check its name; one that is created here is another record")
-    }
-  }
-
   static func unknown(_ record: RecordID, asOneOf types: [Name], _ type: Name) -> StoreError {
     let wanted = types.map { "“\($0)”" }.joined(separator: " or ")
     return StoreError(

@@ -19,13 +19,16 @@ extension ReadTransaction {
       if try view.zones.isGone(token.incarnation) { paused[zone] = .deleted }
     }
     guard !zones.isEmpty else { return [:] }
+    let deleted = Set(paused.keys)
     try view.zoneEvents.forEach { event in
       guard let zone = zones[event.incarnation] else { return }
       switch event.kind {
       // An account that got its rights back reads the log's beginning once more.
       case .created: if paused[zone] == .revoked { paused[zone] = nil }
       case .reopened: paused[zone] = nil
-      case .deleted, .purged, .revoked, .reset: paused[zone] = event.kind
+      // The store knows at once that a deleted log is open again, also before it has read that in the list.
+      case .deleted: paused[zone] = deleted.contains(zone) ? .deleted : nil
+      case .purged, .revoked, .reset: paused[zone] = event.kind
       default: break
       }
     }

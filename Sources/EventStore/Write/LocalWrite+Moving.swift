@@ -72,3 +72,24 @@ extension LocalWrite {
       steps: draft.encoder.steps + steps)
   }
 }
+
+extension StoreError {
+  /// The record was moved away from where it is named.
+  fileprivate static func moved(_ record: RecordID, _ place: RecordPlace) -> StoreError {
+    let message = "the record \(record) was moved"
+    return switch place {
+    case .here(let found):
+      StoreError(
+        .recordUnknown, "\(message): it is \(found) now",
+        hint: "name it as it is now: `current(_:)` says where a record is that has moved")
+    case .elsewhere(let found):
+      StoreError(
+        .recordUnknown, "\(message) to \(found), which this store does not have",
+        hint: "attach that zone and sync it, then name the record there")
+    case .nowhere(let found):
+      StoreError(
+        .recordUnknown, "\(message) to \(found), and was deleted there",
+        hint: "check its name; one that is created here is another record")
+    }
+  }
+}

@@ -176,6 +176,8 @@ struct SyncCommand: StoreCommand {
     try opened.read { try report.dropSettledConflicts($0) }
     try page.print(report)
     try check(report)
+    // The event that says that a log is open again came after the list was read.
+    if report.zones.contains(where: { $0.reopened != nil }) { _ = try await syncOnce(replicator, console) }
     return report.exit
   }
 
