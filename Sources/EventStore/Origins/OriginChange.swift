@@ -19,7 +19,6 @@ struct OriginChange {
   func run(_ progress: (_ done: UInt64, _ total: UInt64) throws -> Void) async throws {
     try await commit(progress)
     try await RebuildRun(core).finish()
-    try await RetiredEntries.removeAll(core)
     try await FoldedEntries.removeAll(core)
     try core.removeUnneededSnapshots()
   }
