@@ -57,6 +57,8 @@ struct FoldedEntries: Sendable {
   /// - Throws: ``StoreError`` `damaged` if a snapshot cannot be read with which a zone begins, or the store lacks the place
   ///   of a transaction that the snapshot has.
   static func removeAll(_ core: StoreCore) async throws {
+    // The log's transactions count at the places that they have.
+    try await RetiredEntries.removeAll(core)
     while let (zone, content) = try core.read({ try $0.readView.lanes.firstFolding() }) {
       let files = core.snapshots
       let manifest = try files.manifest(of: content)

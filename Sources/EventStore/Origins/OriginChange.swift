@@ -23,7 +23,6 @@ struct OriginChange {
   func run(_ progress: (_ done: UInt64, _ total: UInt64) throws -> Void) async throws -> UInt64? {
     let parting = try await commit(progress)
     try await RebuildRun(core).finish(zone)
-    try await RetiredEntries.removeAll(core)
     try await FoldedEntries.removeAll(core)
     try core.removeUnneededSnapshots()
     return parting

@@ -29,7 +29,8 @@ extension LocalStore {
         try tx.transaction.forEachEntry(
           in: tx.tables.replicas, under: TableKey.rows(kind, of: number).span.bytes
         ) { key, row in
-          lines.append("\(kind) \(try key.bigEndian64(at: key.byteCount - 8)): \(row.bytes.dropLast(4))")
+          let place = kind == .foldedEntries ? 0 : try key.bigEndian64(at: key.byteCount - 8)
+          lines.append("\(kind) \(place): \(row.bytes.dropLast(4))")
           return true
         }
       }
