@@ -366,7 +366,7 @@ struct CompactedZone: AftermathEvent {
         try transaction.createZone(zone)
         try transaction.attachZone(zone)
       }
-      try executor.wait {
+      _ = try executor.wait {
         try await store.begin(zone, with: manifest) { try source.snapshotPart($0, of: manifest) }
       }
     }

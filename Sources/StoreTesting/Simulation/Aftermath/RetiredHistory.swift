@@ -79,7 +79,7 @@ struct RetiredHistory: AftermathEvent {
     try syncAlone(ahead)
     guard let manifest = try agreement.snapshot(of: zone, source) else { return }
     do {
-      try executor.wait {
+      _ = try executor.wait {
         try await store.begin(zone, with: manifest) { try source.snapshotPart($0, of: manifest) }
       }
     } catch let error as StoreError where error.code == .outOfOrder || error.code == .incarnationChanged {
