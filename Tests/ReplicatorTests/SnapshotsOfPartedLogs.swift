@@ -91,6 +91,115 @@ struct SnapshotsOfPartedLogs {
     for device in devices + [new] { device.store.close() }
   }
 
+  @Test(
+    "What the log has lost, and has again at another place before it is trimmed, has that place for all",
+    arguments: [false, true], [false, true])
+  func offeredAgain(isCompacted: Bool, losesOwn: Bool) async throws {
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try [device("one", 1), device("two", 2), device("behind", 3)]
+    let (one, two, behind) = (devices[0], devices[1], devices[2])
+    for (index, device) in devices.enumerated() {
+      try await device.write(index)
+      try await sync(device, place)
+    }
+    for device in devices { try await sync(device, place) }
+    let copy = try await place.copy()
+    try await two.write(10)
+    try await sync(two, place)
+    try await sync(behind, place)
+    if losesOwn {
+      try await behind.set("milk", of: "shared", to: "lost")
+      try await sync(behind, place)
+    }
+    try await place.restore(copy)
+    for number in 20..<30 {
+      try await one.write(number)
+      try await sync(one, place)
+    }
+    if isCompacted {
+      try await one.store.compact(zone, keeping: CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0))
+      try await sync(one, place)
+    }
+    // It comes back before the trim: its work is behind the floor now.
+    #expect(try await sync(two, place).partedAt == 4)
+    try await sync(one, place)
+    try await trim(place, by: one)
+    try await behind.set("milk", of: "shared", to: "later")
+    #expect(try await sync(behind, place).partedAt == 4)
+    try await expectEqual(devices, place)
+    let new = try device("new", 4)
+    try await sync(new, place)
+    try await expectEqual(devices + [new], place)
+    try await behind.set("milk", of: "shared", to: "last")
+    try await expectEqual(devices + [new], place)
+    for device in devices + [new] { device.store.close() }
+  }
+
+  @Test(
+    "A store that had read further than where the log begins now begins with its snapshot", arguments: 1...3)
+  func readFurther(more: Int) async throws {
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try [device("one", 1), device("behind", 3)]
+    let (one, behind) = (devices[0], devices[1])
+    for device in devices { try await device.write(Int(device.seed)) }
+    try await sync(one, place)
+    try await sync(behind, place)
+    try await sync(one, place)
+    let copy = try await place.copy()
+    for number in 10..<20 {
+      try await behind.write(number)
+      try await sync(behind, place)
+    }
+    try await place.restore(copy)
+    // Its token is behind the log's end, at it, or in the log.
+    for number in 20..<20 + 4 * more {
+      try await one.write(number)
+      try await sync(one, place)
+      if number == 22 { try await trim(place, by: one) }
+    }
+    let report = try await sync(behind, place)
+    #expect(report.partedAt == 3 && report.sent == 10, "\(report)")
+    try await expectEqual(devices, place)
+    for device in devices { device.store.close() }
+  }
+
+  @Test("A log that is trimmed once more while what has parted is read to its end is begun with again")
+  func trimmedTwice() async throws {
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try [device("one", 1), device("behind", 3)]
+    let (one, behind) = (devices[0], devices[1])
+    for device in devices { try await device.write(Int(device.seed)) }
+    try await sync(one, place)
+    try await sync(behind, place)
+    try await sync(one, place)
+    let copy = try await place.copy()
+    try await behind.write(10)
+    try await sync(behind, place)
+    try await place.restore(copy)
+    func writeAndTrim(_ numbers: Range<Int>) async throws {
+      for number in numbers {
+        try await one.write(number)
+        try await sync(one, place)
+      }
+      try await trim(place, by: one)
+    }
+    try await writeAndTrim(20..<26)
+    let incarnation = try #require(try one.store.syncState().zones.first?.token).incarnation
+    let snapshots = try #require(try await place.remote.snapshots(of: zone, incarnation))
+    let manifest = try #require(try await place.remote.snapshotManifest(of: snapshots[0]))
+    // It ends right after it has begun with the snapshot.
+    let remote = place.remote
+    let parting = try await behind.store.begin(zone, with: manifest) { index in
+      try #require(try await remote.snapshotPart(at: index, of: snapshots[0]))
+    }
+    #expect(parting == 3)
+    try await writeAndTrim(30..<40)
+    let report = try await sync(behind, place)
+    #expect(report.sent == 1, "\(report)")
+    try await expectEqual(devices, place)
+    for device in devices { device.store.close() }
+  }
+
   /// Two devices, of which the second has begun with a snapshot, and a segment that repeats what that stands for.
   private func repeated(
     _ place: RemotePlace, _ segments: (inout SegmentMaker) throws -> [PackedSegment]

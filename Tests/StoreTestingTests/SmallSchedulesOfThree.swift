@@ -82,7 +82,7 @@ struct SmallSchedulesOfThree {
   }
 
   #if DEBUG
-    static let (stride, strideOfTwo) = WideTests.choose((1, 1), otherwise: (97, 11))
+    static let (stride, strideOfTwo) = WideTests.choose((1, 1), otherwise: (37, 7))
     static let syncs = 2
   #else
     static let (stride, strideOfTwo) = (1, 1)
@@ -168,7 +168,7 @@ struct SmallSchedulesOfThree {
         }
       }
     }
-    #expect(count > 100 && concurrent > 10)
+    #expect(count > 20 && concurrent > 2)
   }
 
   /// Whether every write that lets the record exist was seen by another one.

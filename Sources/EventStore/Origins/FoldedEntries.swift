@@ -53,19 +53,32 @@ struct FoldedEntries: Sendable {
 
   /// Removes all of it, of every zone.
   ///
-  /// - Throws: ``StoreError`` `damaged` if a snapshot cannot be read with which a zone begins, or the store lacks the place
-  ///   of a transaction that the snapshot has.
+  /// It leaves out a zone whose snapshot cannot be read, or whose places are not those that the snapshot has: a verification
+  /// says so. And one whose records are behind its log: what is written meanwhile goes by its places.
   static func removeAll(_ core: StoreCore) async throws {
     // The log's transactions count at the places that they have.
     try await RetiredEntries.removeAll(core)
-    while let (zone, content) = try core.read({ try $0.readView.lanes.firstFolding() }) {
-      let files = core.snapshots
-      let manifest = try files.manifest(of: content)
-      let head = try SnapshotHead(manifest) { try files.part($0, of: manifest) }
-      let entries = FoldedEntries(zone, manifest, head)
-      var left: Progress? = Progress()
-      while let progress = left {
-        left = try await core.perform { try entries.step($0.storage, from: progress) }
+    for (zone, content) in try core.read({ try $0.readView.lanes.folding() }) {
+      do {
+        try await removeAll(of: zone, content, core)
+      } catch let error as StoreError where error.code == .damaged {
+        continue
+      } catch is FormatError {
+        continue
+      }
+    }
+  }
+
+  private static func removeAll(of zone: ZoneNumber, _ content: ContentHash, _ core: StoreCore) async throws {
+    let files = core.snapshots
+    let manifest = try files.manifest(of: content)
+    let head = try SnapshotHead(manifest) { try files.part($0, of: manifest) }
+    let entries = FoldedEntries(zone, manifest, head)
+    var left: Progress? = Progress()
+    while let progress = left {
+      left = try await core.perform { store in
+        guard try store.storage.zoneRow(zone).building == .none else { return nil }
+        return try entries.step(store.storage, from: progress)
       }
     }
   }
@@ -145,15 +158,15 @@ extension LaneTable {
     }
   }
 
-  /// The first zone of which the store still knows such entries.
-  func firstFolding() throws -> (zone: ZoneNumber, content: ContentHash)? {
-    var found: (zone: ZoneNumber, content: ContentHash)?
+  /// The zones of which the store still knows such entries.
+  func folding() throws -> [(zone: ZoneNumber, content: ContentHash)] {
+    var found: [(zone: ZoneNumber, content: ContentHash)] = []
     let prefix = [LaneRowKind.foldedEntries.rawValue]
     try transaction.forEachEntry(in: tables.replicas, under: prefix) { key, row in
       var reader = ByteReader(try CheckedRow.content(of: row, under: key))
       let zone = ZoneNumber(rawValue: try key.bigEndian32(at: 1))
-      found = (zone, try ContentHash.read(from: &reader, "zone.folded"))
-      return false
+      found.append((zone, try ContentHash.read(from: &reader, "zone.folded")))
+      return true
     }
     return found
   }

@@ -145,36 +145,55 @@ private struct OriginCommit {
     return parting
   }
 
-  /// The first offset at which the store has read something else, as far as the snapshot tells: an entry that it names, or
-  /// transactions that its lanes lack. In a log that had the store's entries, they would not.
+  /// The first offset at which the store has read something else, as far as the snapshot tells: an entry that it names, or the
+  /// place of that entry's last transaction; or where transactions are that its lanes lack. In a log that had the store's
+  /// entries, they would not.
   private func parting(_ number: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64? {
-    var parting: UInt64?
+    let token = try storage.zoneRow(number).token?.offset ?? 0
+    var found: [UInt64] = []
+    var placed: [Int: UInt64] = [:]
     for entry in head.entries {
-      guard let known = try storage.segments.row(at: entry.offset, in: number, incarnation) else { continue }
-      if try !isSame(entry, as: known) {
-        parting = entry.offset
-        break
+      let known = try storage.segments.row(at: entry.offset, in: number, incarnation)
+      if let known {
+        if try !isSame(entry, as: known) {
+          found.append(entry.offset)
+        } else if known.rejection != entry.row.rejection {
+          guard entry.offset > token else {
+            throw refuse("the store has taken the entry at offset \(entry.offset) otherwise")
+          }
+          found.append(entry.offset)
+        }
       }
-      guard known.rejection == entry.row.rejection else {
-        throw refuse("the store has taken the entry at offset \(entry.offset) otherwise")
+      guard let lane = entry.lane, entry.row.rejection == nil, entry.row.last > placed[lane] ?? 0 else {
+        continue
       }
+      placed[lane] = entry.row.last
+      let id = head.lanes[lane].id
+      guard let replica = try storage.replicas.number(of: id.replica) else { continue }
+      let place = try storage.placements.placement(
+        of: replica, id.epoch, entry.row.last, in: number, incarnation)
+      if let place, place.offset != entry.offset { found.append(min(place.offset, entry.offset)) }
     }
     var lasts: [Lane: UInt64] = [:]
     for lane in head.lanes {
       guard let replica = try storage.replicas.number(of: lane.id.replica) else { continue }
       lasts[Lane(zone: number, replica: replica, epoch: lane.id.epoch)] = lane.last
     }
-    for found in try storage.lanes.countedLanes(of: number) {
-      let lane = Lane(zone: number, replica: found.replica, epoch: found.epoch)
+    for known in try storage.lanes.countedLanes(of: number) {
+      let lane = Lane(zone: number, replica: known.replica, epoch: known.epoch)
       let last = lasts[lane] ?? 0
       let placed = try storage.placements.lastPlaced(
         lane.replica, lane.epoch, in: number, incarnation, before: manifest.offset + 1)
       guard placed > last else { continue }
       let place = try storage.placements.placement(
         of: lane.replica, lane.epoch, last + 1, in: number, incarnation)
-      parting = min(parting ?? .max, place?.offset ?? .max)
+      if let place { found.append(place.offset) }
     }
-    return parting
+    // The chain may tell what the entries that it names do not.
+    if token >= manifest.offset, try !storage.segments.hasLog(of: manifest, in: number, incarnation) {
+      found.append(manifest.offset)
+    }
+    return found.min()
   }
 
   /// Whether an entry is the one that the store knows.
@@ -187,6 +206,10 @@ private struct OriginCommit {
       row.replica = try storage.replicas.number(of: id.replica) ?? known.replica
       row.epoch = id.epoch
     }
+    if row.isChainStated, known.isChainStated, let chain = row.chain, let other = known.chain, chain != other
+    {
+      return false
+    }
     return row.isSame(as: known)
   }
 
@@ -194,18 +217,19 @@ private struct OriginCommit {
   private func check(
     _ number: ZoneNumber, _ incarnation: IncarnationNumber, before parting: UInt64
   ) throws {
-    if try storage.lanes.rereading(of: number) != nil { throw refuse("its log is being read again") }
+    let row = try storage.zoneRow(number)
+    // One that has parted keeps all that it has, and is read on from the snapshot.
+    if let rereading = try storage.lanes.rereading(of: number),
+      !rereading.isParted || row.token?.offset ?? 0 >= manifest.offset
+    {
+      throw refuse("its log is being read again")
+    }
     if let known = try storage.zones.origin(of: number), known.offset > manifest.offset {
       throw refuse("it begins at offset \(known.offset)")
     }
-    let row = try storage.zoneRow(number)
-    if let token = row.token, token.offset >= manifest.offset,
-      try !storage.segments.hasLog(of: manifest, in: number, incarnation)
-    {
-      throw refuse("the store has read another log")
-    }
-    // What waits to be sent may have been sent, without an answer that came here.
-    for (index, found) in head.lanes.enumerated() {
+    let written = try storage.lanes.writtenHere(in: number, row, store.identity)
+    // What waits to be sent may have been sent, without an answer that came here. Of others' work the log counts.
+    for (index, found) in head.lanes.enumerated() where written.isOwn(found.id.replica) {
       guard let replica = try storage.replicas.number(of: found.id.replica) else { continue }
       let lane = Lane(zone: number, replica: replica, epoch: found.id.epoch)
       let last = try storage.lastSequence(of: replica, lane.epoch, in: number)

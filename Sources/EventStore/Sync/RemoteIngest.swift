@@ -291,7 +291,7 @@ struct RemoteIngest {
     guard segment.goneEntries.contains(place.offset) else {
       throw StoreError.needed(place.offset, segment.zone)
     }
-    if whole != nil { throw fork() }
+    if let whole, try !rules.isBelowFloor(whole.first, of: replica, header.epoch, log) { throw fork() }
     throw StoreError(
       .retired,
       "a segment of zone “\(segment.zone)” repeats a part of the entry at offset \(place.offset), which the remote does not "
@@ -300,16 +300,16 @@ struct RemoteIngest {
         "a store that has the whole history can. Sync one, and sync again here once it has made a snapshot")
   }
 
-  /// The indices of the transactions of a segment that an earlier entry has too, and that entry's hash; nil if the segment
-  /// does not repeat all of it.
+  /// The transactions of a segment that an earlier entry has too: the first one's sequence and their indices; and that
+  /// entry's hash. Nil if the segment does not repeat all of it.
   private func wholeEntry(
     at offset: UInt64, in segment: RemoteSegment, _ log: LogPrefix
-  ) throws -> (indices: ClosedRange<Int>, hash: ContentHash)? {
+  ) throws -> (first: UInt64, indices: ClosedRange<Int>, hash: ContentHash)? {
     let first = try rules.lane(of: segment).first
     guard let row = try storage.segments.row(at: offset, in: log.zone, log.incarnation), row.first >= first,
       row.last - first < segment.transactions.count
     else { return nil }
-    return (Int(row.first - first)...Int(row.last - first), row.hash)
+    return (row.first, Int(row.first - first)...Int(row.last - first), row.hash)
   }
 
   /// A stored transaction, and its effective timestamp before a segment with it was placed.

@@ -94,6 +94,13 @@ struct ZoneSync {
     }
   }
 
+  func isReadingParted(_ zone: ZoneID) throws -> Bool {
+    try core.read { transaction in
+      let (number, _) = try transaction.readView.zones.visible(zone)
+      return try transaction.readView.lanes.rereading(of: number)?.isParted ?? false
+    }
+  }
+
   func hasSegmentsAhead(in zone: ZoneID) throws -> Bool {
     try core.read { transaction in
       let (number, row) = try transaction.readView.zones.visible(zone)

@@ -64,10 +64,17 @@ extension EffectRunner {
     _ zone: ZoneID, _ incarnation: IncarnationID, from offset: UInt64, isLost: Bool
   ) async throws -> FoldOutcome {
     // Up to there it must be the one that was read.
-    guard let before = try place(before: offset, of: zone, incarnation),
-      case .segments(let segments, _) = try await remote.segments(after: before, bytesMax: 1),
-      isLost || !segments.isEmpty
-    else {
+    let before = try place(before: offset, of: zone, incarnation)
+    let next: FetchOutcome?
+    do throws(RemoteError) {
+      if let before { next = try await remote.segments(after: before, bytesMax: 1) } else { next = nil }
+    } catch {
+      // Where the log begins now is behind the parting, or there.
+      guard error.code == .expired else { throw error }
+      if let began = try await begin(zone, incarnation, isExpired: true) { return began }
+      throw error
+    }
+    guard case .segments(let segments, _)? = next, isLost || !segments.isEmpty else {
       throw RemoteError(
         .wentBack, "the log of zone “\(zone)” is not the one that was read, from offset \(offset) on",
         hint:

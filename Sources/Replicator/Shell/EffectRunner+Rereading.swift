@@ -80,9 +80,9 @@ extension EffectRunner {
   ) async throws -> FoldOutcome {
     let asked = askedRejections.take(of: zone, token.incarnation)
     var outcome = try await foldPage(segments, after: token, isMoreToCome: isMoreToCome)
-    // A store that has what this one has not any more says in a snapshot what follows.
+    // A store that has what this one has not any more says in a snapshot what follows. Until then the zone waits.
     if outcome.problem?.errorCode == .init(StoreError.Code.retired),
-      let began = try await begin(zone, token.incarnation, isExpired: true, after: outcome.token.offset)
+      let began = try? await begin(zone, token.incarnation, isExpired: true, after: outcome.token.offset)
     {
       outcome.begin(again: began)
       return outcome

@@ -13,16 +13,35 @@ extension EffectRunner {
   func begin(
     _ zone: ZoneID, _ incarnation: IncarnationID, isExpired: Bool = false, after offset: UInt64 = 0
   ) async throws -> FoldOutcome? {
-    // Who knows the log reads it again: what is here is kept.
-    guard try !store.isRereading(zone), try isExpired || !store.hasSegmentsAhead(in: zone) else { return nil }
+    // Who knows the log reads it again: what is here is kept. One that has parted is read on from a snapshot.
+    guard try isExpired ? !store.isRereading(zone) || store.isReadingParted(zone) : isUnread(zone) else {
+      return nil
+    }
+    guard let (manifest, parting) = try await beginWithNewest(zone, incarnation, isExpired, after: offset),
+      let token = try store.read({ try $0.changeToken(of: zone) })
+    else { return nil }
+    var outcome = FoldOutcome(token: token)
+    if let parting { outcome = try await readParted(zone, from: parting) }
+    outcome.beganAt = manifest.offset
+    return outcome
+  }
+
+  private func isUnread(_ zone: ZoneID) throws -> Bool {
+    try !store.isRereading(zone) && !store.hasSegmentsAhead(in: zone)
+  }
+
+  /// - Returns: the snapshot, and where the log had parted from what was read of it.
+  private func beginWithNewest(
+    _ zone: ZoneID, _ incarnation: IncarnationID, _ isExpired: Bool, after offset: UInt64
+  ) async throws -> (SnapshotManifest, parting: UInt64?)? {
     var refusal: StoreError?
     do {
       for snapshot in try await remote.snapshots(of: zone, incarnation) ?? [] where snapshot.offset > offset {
         do {
-          if let outcome = try await begin(zone, with: snapshot) { return outcome }
+          if let began = try await begin(zone, with: snapshot) { return began }
         } catch {
           if Self.stopsBeginning(error) { throw error }
-          if let error = error as? StoreError, [.outOfOrder, .mismatch].contains(error.code) {
+          if let error = error as? StoreError, [.outOfOrder, .mismatch, .retired].contains(error.code) {
             refusal = refusal ?? error
           }
         }
@@ -35,7 +54,9 @@ extension EffectRunner {
     return nil
   }
 
-  private func begin(_ zone: ZoneID, with snapshot: RemoteSnapshot) async throws -> FoldOutcome? {
+  private func begin(
+    _ zone: ZoneID, with snapshot: RemoteSnapshot
+  ) async throws -> (SnapshotManifest, parting: UInt64?)? {
     guard let manifest = try await remote.snapshotManifest(of: snapshot), manifest.zone.name == zone.name,
       manifest.incarnation == snapshot.incarnation
     else { return nil }
@@ -51,11 +72,7 @@ extension EffectRunner {
       throw StoreError(
         .damaged, "a snapshot of zone “\(zone)” lacks its part \(index)", hint: "the log is read instead")
     }
-    guard let token = try store.read({ try $0.changeToken(of: zone) }) else { return nil }
-    var outcome = FoldOutcome(token: token)
-    if let parting { outcome = try await readParted(zone, from: parting) }
-    outcome.beganAt = manifest.offset
-    return outcome
+    return (manifest, parting)
   }
 
   /// Whether an error concerns more than a snapshot: the log could not be read either.
