@@ -22,7 +22,7 @@ extension SyncFailure {
     "overQuota", "denied", "notARemote", "identityMismatch", "schemeUnknown", "remoteChanged", "newerFormat",
     "newerSegment", "full", "readOnly", "accessDenied", "laneClosed", "unauthenticated", "moved",
     "segmentRefused", "keyUnknown", "signatureMissing", "olderFormat", "notAStore", "alreadyOpen",
-    "nameTaken", "unsupported",
+    "nameTaken", "unsupported", "retired",
   ]
   private static let operatorCodes: Set<String> = [
     "damaged", "damagedSegment", "missingSegment", "wentBack", "zoneUnknown", "mismatch",
