@@ -13,18 +13,18 @@ struct SnapshotsOfPartedLogs {
     try Device(in: scratch.path, name, seed: seed)
   }
 
-  /// One round that makes a snapshot, or none.
+  /// One round that makes no snapshot.
   @discardableResult
-  private func sync(_ device: Device, _ place: RemotePlace, makes: Bool = false) async throws -> ZoneReport {
-    let replicator = device.replicator(place.remote) {
-      $0.policy.snapshotBytesMin = makes ? 1 : 1 << 40
-    }
+  private func sync(_ device: Device, _ place: RemotePlace) async throws -> ZoneReport {
+    let replicator = device.replicator(place.remote) { $0.policy.snapshotBytesMin = 1 << 40 }
     let report = try await replicator.syncOnce()
     return try #require(report.zones.first { $0.zone == zone })
   }
 
-  /// Lets the log begin with the snapshot at its end, which a device makes.
-  private func trim(_ place: RemotePlace, by device: Device) async throws {
+  /// Puts a snapshot of the log's end at the remote.
+  private func putSnapshot(
+    _ place: RemotePlace, by device: Device
+  ) async throws -> (RemoteSnapshot, SnapshotManifest) {
     let incarnation = try #require(try device.store.syncState().zones.first?.token).incarnation
     let manifest = try device.store.makeSnapshot(of: zone)
     let snapshot = RemoteSnapshot(
@@ -34,6 +34,12 @@ struct SnapshotsOfPartedLogs {
         device.store.snapshotPart(index, of: manifest), at: index, of: snapshot)
     }
     try await place.remote.finishSnapshot(manifest, of: snapshot)
+    return (snapshot, manifest)
+  }
+
+  /// Lets the log begin with the snapshot at its end, which a device makes.
+  private func trim(_ place: RemotePlace, by device: Device) async throws {
+    let (snapshot, manifest) = try await putSnapshot(place, by: device)
     #expect(try await place.remote.trim(to: snapshot, manifest) == manifest.offset)
   }
 
@@ -277,7 +283,8 @@ struct SnapshotsOfPartedLogs {
     }
     #expect(try new.digests() == before)
     try await one.write(2)
-    try await sync(one, place, makes: true)
+    try await sync(one, place)
+    _ = try await putSnapshot(place, by: one)
     let report = try await sync(new, place)
     #expect(report.status == .inSync && report.beganAt == 4, "\(report)")
     try await expectEqual(devices, place)
