@@ -20,7 +20,7 @@ extension ReadTransaction {
     }
     guard !zones.isEmpty else { return [:] }
     let deleted = Set(paused.keys)
-    try view.zoneEvents.forEach { event in
+    try view.zoneEvents.forEachEvent { event in
       guard let zone = zones[event.incarnation] else { return }
       switch event.kind {
       // An account that got its rights back reads the log's beginning once more.

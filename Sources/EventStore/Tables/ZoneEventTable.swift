@@ -15,7 +15,7 @@ struct ZoneEventTable<Source: TableReading>: TableView {
   }
 
   /// Calls a closure with each event that is known, in the order of the list.
-  func forEach(_ body: (ZoneEvent) throws -> Void) throws {
+  func forEachEvent(_ body: (ZoneEvent) throws -> Void) throws {
     let prefix = TableKey.zoneEvent(0).span.extracting(..<1).bytes
     try transaction.forEachEntry(in: tables.incarnations, under: prefix) { key, row in
       try body(try event(CheckedRow.content(of: row, under: key)))
