@@ -165,7 +165,7 @@ struct HistoryThatIsRemoved {
     var random = SeededRandom(seed: seed)
     var worlds = [try await world(removes: true), try await world(removes: false)]
     var removed = Removed()
-    for step in 0..<WideTests.choose(150, otherwise: 50) {
+    for step in 0..<150 {
       let index = random.next(below: 3)
       switch random.next(below: 10) {
       case 0..<5:

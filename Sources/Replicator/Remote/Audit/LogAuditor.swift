@@ -90,7 +90,7 @@ struct LogAuditor {
       floor = nil
       log.isFloorLost = true
     }
-    if log.first == 1 { return start }
+    if log.first == 1, floor == nil { return start }
     let reader = SnapshotReader(remote)
     // The snapshot there; else the next one after it, but then nothing says what was between them.
     let snapshots = (try await remote.snapshots(of: log.zone, log.incarnation) ?? [])

@@ -205,6 +205,9 @@ struct LogEntries: Sendable {
     // At the start of a log, also where nothing follows: nobody must begin it again.
     guard next != nil || offset == 1 else { return nil }
     try await checkBegins(by: offset, of: incarnation)
+    if try await floors.standsForEntry(offset, of: incarnation) {
+      throw .expired(.entry(of: incarnation, offset), objects.name, first: offset)
+    }
     if seal != nil { return nil }
     for _ in 0..<Self.foreignMax {
       guard let found = next, found - offset <= ObjectName.entriesInDirectory else { return nil }

@@ -32,6 +32,17 @@ struct LogFloors: Sendable {
     }
   }
 
+  /// Whether a log begins at an offset with a snapshot, and need not have the entry there.
+  func standsForEntry(_ offset: UInt64, of incarnation: IncarnationID) async throws(RemoteError) -> Bool {
+    do throws(RemoteError) {
+      guard let floor = try await floor(of: incarnation) else { return false }
+      return floor.offset == offset && !floor.hasEntry
+    } catch {
+      guard error.isAboutOneObject else { throw error }
+      return false
+    }
+  }
+
   /// Whether a log begins after a token: a snapshot stands for the token's entry too, which need not be there.
   func begins(after token: ChangeToken) async throws(RemoteError) -> Bool {
     guard let floor = try await floor(of: token.incarnation) else { return false }

@@ -40,10 +40,13 @@ struct DiscardedZone: AftermathEvent {
         try syncAlone(device)
         try checkIsThere(zone, device)
       }
-      // The first device makes the zone again from what it has. If that ends before the snapshot that another begins with, the
+      // The first writer makes the zone again from what it has. If that ends before the snapshot that another begins with, the
       // other one cannot send what it has: it says so for ever.
       let furthest = try devices.lazy.compactMap { try $0.store?.origin(of: zone)?.offset }.max() ?? 0
-      let able = try devices.indices.filter { try (token(of: zone, devices[$0])?.offset ?? 0) >= furthest }
+      let able = try devices.indices.filter {
+        let reach = try token(of: zone, devices[$0])?.offset ?? 0
+        return devices[$0].configuration.role == .writer && reach >= furthest
+      }
       guard !able.isEmpty else { return }
       let start = able[choices.next(below: able.count)]
       let order = Array(devices[start...] + devices[..<start])
