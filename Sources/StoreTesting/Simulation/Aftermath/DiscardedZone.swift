@@ -35,20 +35,19 @@ struct DiscardedZone: AftermathEvent {
       }
       let owners = try devices.filter { try isAttached(zone, $0) }
       guard !owners.isEmpty, let incarnation = try token(of: zone, first)?.incarnation else { return }
+      // One that begins with a snapshot beyond what another has cannot continue the log that the other makes again: it says so
+      // for ever.
+      let furthest = try devices.lazy.compactMap { try $0.store?.origin(of: zone)?.offset }.max() ?? 0
+      if try owners.contains(where: { try (token(of: zone, $0)?.offset ?? 0) < furthest }) {
+        try agreement.check(zone, after: "a write")
+      }
       try discard(zone, incarnation, remote, &choices)
       for device in owners where choices.next(below: 2) == 0 {
         try syncAlone(device)
         try checkIsThere(zone, device)
       }
-      // The first writer makes the zone again from what it has. If that ends before the snapshot that another begins with, the
-      // other one cannot send what it has: it says so for ever.
-      let furthest = try devices.lazy.compactMap { try $0.store?.origin(of: zone)?.offset }.max() ?? 0
-      let able = try devices.indices.filter {
-        let reach = try token(of: zone, devices[$0])?.offset ?? 0
-        return devices[$0].configuration.role == .writer && reach >= furthest
-      }
-      guard !able.isEmpty else { return }
-      let start = able[choices.next(below: able.count)]
+      // The first device makes the zone again from what it has.
+      let start = choices.next(below: devices.count)
       let order = Array(devices[start...] + devices[..<start])
       if fate == .purged {
         try attachAgain(zone, order)
