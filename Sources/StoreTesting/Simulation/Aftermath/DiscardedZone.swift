@@ -37,8 +37,7 @@ struct DiscardedZone: AftermathEvent {
       guard !owners.isEmpty, let incarnation = try token(of: zone, first)?.incarnation else { return }
       // One that begins with a snapshot beyond what another has cannot continue the log that the other makes again: it says so
       // for ever.
-      let furthest = try devices.lazy.compactMap { try $0.store?.origin(of: zone)?.offset }.max() ?? 0
-      if try owners.contains(where: { try (token(of: zone, $0)?.offset ?? 0) < furthest }) {
+      if devices.contains(where: { $0.history != .everything }) {
         try agreement.check(zone, after: "a write")
       }
       try discard(zone, incarnation, remote, &choices)
