@@ -213,12 +213,9 @@ struct LogAppender: Sendable {
   private func lastOffset(
     in incarnation: IncarnationID, _ zone: ZoneID
   ) async throws(RemoteError) -> UInt64 {
-    var first = try await entries.floors.first(of: incarnation)
+    var (first, lacksEntry) = try await entries.floors.begin(of: incarnation)
     // A snapshot stands for the entry of a floor too.
-    if try await !entries.exists(incarnation, first) {
-      let isStoodFor = try await first > 1 ? true : entries.floors.standsForEntry(first, of: incarnation)
-      if isStoodFor { first += 1 }
-    }
+    if first > 1 || lacksEntry, try await !entries.exists(incarnation, first) { first += 1 }
     var (taken, step) = (first - 1, UInt64(1))
     while step <= Limits.placeMax - taken, try await isTaken(taken + step, in: incarnation, zone) {
       (taken, step) = (taken + step, step * 2)

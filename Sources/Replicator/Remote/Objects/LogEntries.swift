@@ -204,9 +204,9 @@ struct LogEntries: Sendable {
     if let seal, !seal.isPassed { return .discarded(seal.fate, seal: seal.offset) }
     // At the start of a log, also where nothing follows: nobody must begin it again.
     guard next != nil || offset == 1 else { return nil }
-    try await checkBegins(by: offset, of: incarnation)
-    if try await floors.standsForEntry(offset, of: incarnation) {
-      throw .expired(.entry(of: incarnation, offset), objects.name, first: offset)
+    let begin = try await floors.begin(of: incarnation)
+    if begin.first > offset || begin.first == offset && begin.lacksEntry {
+      throw .expired(.entry(of: incarnation, offset), objects.name, first: begin.first)
     }
     if seal != nil { return nil }
     for _ in 0..<Self.foreignMax {

@@ -18,28 +18,25 @@ struct LogFloors: Sendable {
 
   /// The offset of the first entry that a log may have. Where its floor cannot be read, it is the first that is there.
   func first(of incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
+    try await begin(of: incarnation).first
+  }
+
+  /// The same, and whether the entry there need not be there, since a snapshot stands for it.
+  func begin(
+    of incarnation: IncarnationID
+  ) async throws(RemoteError) -> (first: UInt64, lacksEntry: Bool) {
     do throws(RemoteError) {
-      return try await floor(of: incarnation)?.offset ?? 1
+      guard let floor = try await floor(of: incarnation) else { return (1, false) }
+      return (floor.offset, !floor.hasEntry)
     } catch {
       guard error.isAboutOneObject else { throw error }
-      if try await objects.exists(.entry(of: incarnation, 1)) { return 1 }
+      if try await objects.exists(.entry(of: incarnation, 1)) { return (1, false) }
       guard let first = try await objects.nextEntry(after: .entry(of: incarnation, 1))?.offset else {
         throw RemoteError(
           .expired, "the log was trimmed, and nothing of it is there any more; \(error.message)",
           hint: error.hint)
       }
-      return first
-    }
-  }
-
-  /// Whether a log begins at an offset with a snapshot, and need not have the entry there.
-  func standsForEntry(_ offset: UInt64, of incarnation: IncarnationID) async throws(RemoteError) -> Bool {
-    do throws(RemoteError) {
-      guard let floor = try await floor(of: incarnation) else { return false }
-      return floor.offset == offset && !floor.hasEntry
-    } catch {
-      guard error.isAboutOneObject else { throw error }
-      return false
+      return (first, false)
     }
   }
 
