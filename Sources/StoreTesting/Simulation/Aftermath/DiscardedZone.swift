@@ -37,7 +37,7 @@ struct DiscardedZone: AftermathEvent {
       guard !owners.isEmpty, let incarnation = try token(of: zone, first)?.incarnation else { return }
       // One that begins with a snapshot beyond what another has cannot continue the log that the other makes again: it says so
       // for ever.
-      if devices.contains(where: { $0.history != .everything }) {
+      if try devices.contains(where: { try $0.history != .everything || $0.store?.origin(of: zone) != nil }) {
         try agreement.check(zone, after: "a write")
       }
       try discard(zone, incarnation, remote, &choices)
