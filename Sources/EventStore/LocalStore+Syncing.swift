@@ -311,10 +311,12 @@ extension LocalStore {
   }
 
   /// Whether a zone's log is being read again.
-  package func isRereading(_ zone: ZoneID) throws -> Bool { try ZoneSync(core).isRereading(zone) }
+  package func isRereading(_ zone: ZoneID) throws -> Bool { try ZoneSync(core).rereading(zone) != nil }
 
   /// Whether it is, and has parted from what was read of it.
-  package func isReadingParted(_ zone: ZoneID) throws -> Bool { try ZoneSync(core).isReadingParted(zone) }
+  package func isReadingParted(_ zone: ZoneID) throws -> Bool {
+    try ZoneSync(core).rereading(zone)?.isParted ?? false
+  }
 
   /// Whether the store knows segments behind the token: it shipped them while it could not read those before.
   package func hasSegmentsAhead(in zone: ZoneID) throws -> Bool {

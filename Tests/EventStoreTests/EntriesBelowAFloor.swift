@@ -175,7 +175,7 @@ struct EntriesBelowAFloor {
     close([store, begun])
   }
 
-  @Test("The work that is cut short goes on after any number of steps", arguments: [2, 3, 7])
+  @Test("Work that is cut short continues after any number of steps", arguments: [2, 3, 7])
   func cutShort(rows: Int) async throws {
     var log = RandomLog(seed: 5)
     for _ in 0..<60 { try log.append() }
@@ -304,7 +304,7 @@ private struct RandomLog {
     var lane = lanes[index]
     let next = UInt64(lane.transactions.count) + 1
     if random.next(below: 20) == 0 {
-      // Its writer goes on in another lane.
+      // Its writer continues in another lane.
       let hole = transaction(lane.replica, next + 2, [set("r0", "f", "hole")])
       _ = try remote.append([hole])
       lanes[index] = Lane(replica: nextReplica)

@@ -6,19 +6,10 @@ import Testing
 @testable import Replicator
 
 @Suite("Paused zones on the command line")
-struct PausedZones {
-  private let temporary = TemporaryDirectory()
-  private let random = SharedBits(1)
+struct PausedZones: StoresOfAFolder {
+  let temporary = TemporaryDirectory()
+  let random = SharedBits(1)
   private let zone = ZoneID(name: "notes")
-  private var remote: String { "folder:\(temporary.path)/remote" }
-
-  private func path(_ name: String) -> String { "\(temporary.path)/\(name).store" }
-
-  private func run(_ arguments: String...) async -> Tool.Result { await Tool(random).run(arguments) }
-
-  private func sync(_ name: String, _ arguments: String...) async -> Tool.Result {
-    await Tool(random).run(["sync", path(name), "--remote", remote] + arguments)
-  }
 
   private func write(_ name: String, _ record: Name) async throws {
     let store = try ShoppingStore.open(path(name), TestClock(ShoppingStore.start), random)

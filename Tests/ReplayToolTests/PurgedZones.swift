@@ -5,19 +5,10 @@ import Testing
 @testable import ReplayTool
 
 @Suite("`replay remote --purge` and `--reset`")
-struct PurgedZones {
-  private let temporary = TemporaryDirectory()
-  private let random = SharedBits(1)
+struct PurgedZones: StoresOfAFolder {
+  let temporary = TemporaryDirectory()
+  let random = SharedBits(1)
   private let zone = ZoneID(name: "notes")
-  private var remote: String { "folder:\(temporary.path)/remote" }
-
-  private func path(_ name: String) -> String { "\(temporary.path)/\(name).store" }
-
-  private func run(_ arguments: String...) async -> Tool.Result { await Tool(random).run(arguments) }
-
-  private func sync(_ name: String, _ arguments: String...) async -> Tool.Result {
-    await Tool(random).run(["sync", path(name), "--remote", remote] + arguments)
-  }
 
   /// Two stores that have read all of a zone.
   private func makeStores() async throws {

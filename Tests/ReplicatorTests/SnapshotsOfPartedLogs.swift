@@ -43,6 +43,31 @@ struct SnapshotsOfPartedLogs {
     #expect(try await place.remote.trim(to: snapshot, manifest) == manifest.offset)
   }
 
+  /// Devices that each have sent one write and read all of them; and a copy of the remote then.
+  private func settled(
+    _ names: [String], _ place: RemotePlace
+  ) async throws -> ([Device], copy: [ObjectName: [UInt8]]) {
+    let devices = try names.enumerated().map { try device($1, UInt64($0 + 1)) }
+    for (index, device) in devices.enumerated() {
+      try await device.write(index)
+      try await sync(device, place)
+    }
+    for device in devices { try await sync(device, place) }
+    return (devices, try await place.copy())
+  }
+
+  /// Ten writes where the log has lost its end, each sent alone; and a floor, if asked for.
+  private func writeOthers(_ device: Device, _ place: RemotePlace, isCompacted: Bool) async throws {
+    for number in 20..<30 {
+      try await device.write(number)
+      try await sync(device, place)
+    }
+    guard isCompacted else { return }
+    try await device.store.compact(
+      zone, keeping: CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0))
+    try await sync(device, place)
+  }
+
   private func expectEqual(_ devices: [Device], _ place: RemotePlace) async throws {
     for _ in 0..<3 { for device in devices { try await sync(device, place) } }
     let digests = try devices[0].digests()
@@ -62,14 +87,8 @@ struct SnapshotsOfPartedLogs {
     arguments: [false, true], [RemotePlace.Kind.memory, .folder])
   func parted(isCompacted: Bool, kind: RemotePlace.Kind) async throws {
     let place = try await RemotePlace(kind, in: scratch.path)
-    let devices = try [device("one", 1), device("two", 2), device("behind", 3)]
+    let (devices, copy) = try await settled(["one", "two", "behind"], place)
     let (one, two, behind) = (devices[0], devices[1], devices[2])
-    for (index, device) in devices.enumerated() {
-      try await device.write(index)
-      try await sync(device, place)
-    }
-    for device in devices { try await sync(device, place) }
-    let copy = try await place.copy()
     // Its last work is lost. It has seen another's of the lost part, too.
     try await two.write(10)
     try await sync(two, place)
@@ -77,14 +96,7 @@ struct SnapshotsOfPartedLogs {
     try await behind.write(11)
     #expect(try await sync(behind, place).sent == 1)
     try await place.restore(copy)
-    for number in 20..<30 {
-      try await one.write(number)
-      try await sync(one, place)
-    }
-    if isCompacted {
-      try await one.store.compact(zone, keeping: CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0))
-      try await sync(one, place)
-    }
+    try await writeOthers(one, place, isCompacted: isCompacted)
     try await trim(place, by: one)
     try await behind.write(12)
     let report = try await sync(behind, place)
@@ -102,14 +114,8 @@ struct SnapshotsOfPartedLogs {
     arguments: [false, true], [false, true])
   func offeredAgain(isCompacted: Bool, losesOwn: Bool) async throws {
     let place = try await RemotePlace(.memory, in: scratch.path)
-    let devices = try [device("one", 1), device("two", 2), device("behind", 3)]
+    let (devices, copy) = try await settled(["one", "two", "behind"], place)
     let (one, two, behind) = (devices[0], devices[1], devices[2])
-    for (index, device) in devices.enumerated() {
-      try await device.write(index)
-      try await sync(device, place)
-    }
-    for device in devices { try await sync(device, place) }
-    let copy = try await place.copy()
     try await two.write(10)
     try await sync(two, place)
     try await sync(behind, place)
@@ -118,14 +124,7 @@ struct SnapshotsOfPartedLogs {
       try await sync(behind, place)
     }
     try await place.restore(copy)
-    for number in 20..<30 {
-      try await one.write(number)
-      try await sync(one, place)
-    }
-    if isCompacted {
-      try await one.store.compact(zone, keeping: CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0))
-      try await sync(one, place)
-    }
+    try await writeOthers(one, place, isCompacted: isCompacted)
     // It comes back before the trim: its work is behind the floor now.
     #expect(try await sync(two, place).partedAt == 4)
     try await sync(one, place)
@@ -145,13 +144,8 @@ struct SnapshotsOfPartedLogs {
     "A store that had read further than where the log begins now begins with its snapshot", arguments: 1...3)
   func readFurther(more: Int) async throws {
     let place = try await RemotePlace(.memory, in: scratch.path)
-    let devices = try [device("one", 1), device("behind", 3)]
+    let (devices, copy) = try await settled(["one", "behind"], place)
     let (one, behind) = (devices[0], devices[1])
-    for device in devices { try await device.write(Int(device.seed)) }
-    try await sync(one, place)
-    try await sync(behind, place)
-    try await sync(one, place)
-    let copy = try await place.copy()
     for number in 10..<20 {
       try await behind.write(number)
       try await sync(behind, place)
@@ -172,13 +166,8 @@ struct SnapshotsOfPartedLogs {
   @Test("A log that is trimmed once more while what has parted is read to its end is begun with again")
   func trimmedTwice() async throws {
     let place = try await RemotePlace(.memory, in: scratch.path)
-    let devices = try [device("one", 1), device("behind", 3)]
+    let (devices, copy) = try await settled(["one", "behind"], place)
     let (one, behind) = (devices[0], devices[1])
-    for device in devices { try await device.write(Int(device.seed)) }
-    try await sync(one, place)
-    try await sync(behind, place)
-    try await sync(one, place)
-    let copy = try await place.copy()
     try await behind.write(10)
     try await sync(behind, place)
     try await place.restore(copy)

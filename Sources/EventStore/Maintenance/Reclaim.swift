@@ -76,7 +76,6 @@ extension Reclaim {
   static func run(_ core: StoreCore, progress: (ReclaimReport) throws -> Void) async throws -> ReclaimReport {
     var report = ReclaimReport()
     while try await core.perform({ try Rebuild($0).discardStep() }) { try progress(report) }
-    try await RetiredEntries.removeAll(core)
     while let step = try await core.perform({ try Reclaim($0.storage).step() }) {
       report.zones += step.zones
       report.transactions += step.transactions

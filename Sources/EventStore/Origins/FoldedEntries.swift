@@ -241,14 +241,6 @@ extension TableKey {
   ) -> TableKey {
     .placement(lane.zone, incarnation, lane.replica, lane.epoch, last: last)
   }
-
-  /// The key prefix of the entries of an incarnation of a zone's log.
-  fileprivate static func segments(of zone: ZoneNumber, _ incarnation: IncarnationNumber) -> TableKey {
-    var key = TableKey()
-    key.append(zone)
-    key.append(incarnation)
-    return key
-  }
 }
 
 extension TableStorage {

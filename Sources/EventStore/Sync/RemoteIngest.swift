@@ -285,8 +285,11 @@ struct RemoteIngest {
     if let whole {
       // The others of the entry were compared with its first one here.
       if header.sequence > place.first { return }
-      let stated = try [false, true].map { try segment.transactions(whole.indices, statingOwner: $0) }
-      if stated.contains(where: { SegmentHeader.contentHash(of: $0) == whole.hash }) { return }
+      let isSame = try [false, true].contains { statesOwner in
+        let transactions = try segment.transactions(whole.indices, statingOwner: statesOwner)
+        return SegmentHeader.contentHash(of: transactions) == whole.hash
+      }
+      if isSame { return }
     }
     guard segment.goneEntries.contains(place.offset) else {
       throw StoreError.needed(place.offset, segment.zone)

@@ -87,17 +87,11 @@ struct ZoneSync {
 
   // MARK: Reading a log again
 
-  func isRereading(_ zone: ZoneID) throws -> Bool {
+  /// How far a zone's log is being read again; nil if it is not.
+  func rereading(_ zone: ZoneID) throws -> Rereading? {
     try core.read { transaction in
       let (number, _) = try transaction.readView.zones.visible(zone)
-      return try transaction.readView.lanes.rereading(of: number) != nil
-    }
-  }
-
-  func isReadingParted(_ zone: ZoneID) throws -> Bool {
-    try core.read { transaction in
-      let (number, _) = try transaction.readView.zones.visible(zone)
-      return try transaction.readView.lanes.rereading(of: number)?.isParted ?? false
+      return try transaction.readView.lanes.rereading(of: number)
     }
   }
 

@@ -120,10 +120,14 @@ extension TableKey {
   static func segment(
     _ zone: ZoneNumber, _ incarnation: IncarnationNumber, _ offset: UInt64
   ) -> TableKey {
+    segments(of: zone, incarnation).appending(offset)
+  }
+
+  /// The key prefix of the entries of an incarnation of a zone's log.
+  static func segments(of zone: ZoneNumber, _ incarnation: IncarnationNumber) -> TableKey {
     var key = TableKey()
     key.append(zone)
     key.append(incarnation)
-    key.append(offset)
     return key
   }
 

@@ -31,7 +31,7 @@ struct RemoteCommand: ReplayCommand {
       stores that were away still read it, and one that brings the zone back continues it. So purge before you delete.
 
       --reset discards the same, and asks the stores to send everything again: each does so on its own when it syncs. It is \
-      for a zone that is to be made anew there, such as one whose log is damaged beyond repair. So first let each store read \
+      for a zone that is to be made again there, such as one whose log is damaged beyond repair. So first let each store read \
       the log to its end: one that begins with a snapshot beyond what another has cannot continue what that sends (`retired`). \
       A zone that was purged is not reset, and one that was reset is not purged, until a store has sent it again.
 

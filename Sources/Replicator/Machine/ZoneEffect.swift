@@ -117,7 +117,7 @@ extension FoldOutcome {
     bytes += byteCount
   }
 
-  /// Goes on where a snapshot ends.
+  /// Continues where a snapshot ends.
   mutating func begin(again began: FoldOutcome) {
     add(began.report, segments: began.segments, bytes: began.bytes)
     (token, problem, isForked) = (began.token, began.problem, began.isForked)

@@ -85,3 +85,21 @@ final class SharedBits: Sendable {
   init(_ seed: UInt64) { generator = Mutex(SeededGenerator(seed: seed)) }
   func next() -> UInt64 { generator.withLock { $0.next() } }
 }
+
+/// A suite whose commands sync stores in a directory with a remote folder beside them.
+protocol StoresOfAFolder {
+  var temporary: TemporaryDirectory { get }
+  var random: SharedBits { get }
+}
+
+extension StoresOfAFolder {
+  var remote: String { "folder:\(temporary.path)/remote" }
+
+  func path(_ name: String) -> String { "\(temporary.path)/\(name).store" }
+
+  func run(_ arguments: String...) async -> Tool.Result { await Tool(random).run(arguments) }
+
+  func sync(_ name: String, _ arguments: String...) async -> Tool.Result {
+    await Tool(random).run(["sync", path(name), "--remote", remote] + arguments)
+  }
+}

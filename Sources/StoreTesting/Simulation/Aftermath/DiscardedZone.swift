@@ -35,8 +35,8 @@ struct DiscardedZone: AftermathEvent {
       }
       let owners = try devices.filter { try isAttached(zone, $0) }
       guard !owners.isEmpty, let incarnation = try token(of: zone, first)?.incarnation else { return }
-      // One that begins with a snapshot beyond what another has cannot continue the log that the other makes again: it says so
-      // for ever.
+      // One that begins with a snapshot beyond what another has cannot continue the log that the other makes again: it stays
+      // `retired`.
       if try devices.contains(where: { try $0.history != .everything || $0.store?.origin(of: zone) != nil }) {
         try agreement.check(zone, after: "a write")
       }
