@@ -88,17 +88,21 @@ extension LocalStore {
 
   /// Lets a zone begin with a snapshot of its remote log, and folds what the store has besides into that.
   ///
-  /// - Parameter fetch: gives a part as it is stored.
+  /// - Parameters:
+  ///   - parting: an offset from which on the store is known to have read another log; nil for none.
+  ///   - fetch: gives a part as it is stored.
   /// - Returns: the first offset at which the store had read another log; nil if it had not. Then the log is to be read to its
   ///   end, as ``part(_:from:)`` says.
   @discardableResult
   package func begin(
-    _ zone: ZoneID, with manifest: SnapshotManifest, fetch: @escaping @Sendable (Int) async throws -> [UInt8],
+    _ zone: ZoneID, with manifest: SnapshotManifest, parting: UInt64? = nil,
+    fetch: @escaping @Sendable (Int) async throws -> [UInt8],
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
   ) async throws -> UInt64? {
     do {
       try await core.snapshots.keep(manifest, fetch: fetch)
-      return try await OriginChange(core: core, zone: zone, manifest: manifest).run(progress)
+      let change = OriginChange(core: core, zone: zone, manifest: manifest, parting: parting)
+      return try await change.run(progress)
     } catch {
       throw StoreError.translate(error)
     }

@@ -239,8 +239,9 @@ struct LogsThatPart {
     }
     #expect(failure.errorCode == .init(StoreError.Code.retired), "\(failure)")
     #expect(try devices[2].digests() == before)
-    // The others have it.
+    // The others have it, and it begins with the snapshot of one that has sent it again.
     try await expectSameAsNew([devices[0], devices[1], devices[3]], place, writes: 14)
+    try await expectSameAsNew(devices, place, writes: 14)
     for device in devices { device.store.close() }
   }
 }

@@ -195,6 +195,85 @@ struct SnapshotsOfPartedLogs {
     for device in devices { device.store.close() }
   }
 
+  @Test(
+    "What the log has lost, and a store has retired, it takes from a snapshot of one that has sent it again",
+    arguments: [false, true], [1, 8])
+  func retired(isCompacted: Bool, others: Int) async throws {
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let (devices, copy) = try await settled(["one", "two", "retired"], place)
+    let (one, two, retired) = (devices[0], devices[1], devices[2])
+    for number in 10..<13 {
+      for device in [two, retired] {
+        try await device.write(number)
+        try await sync(device, place)
+      }
+    }
+    for device in [two, retired] { try await sync(device, place) }
+    try await retired.store.retireHistory(of: zone)
+    // Of its later work one is sent, and lost too.
+    try await retired.write(14)
+    try await sync(retired, place)
+    try await retired.write(15)
+    try await place.restore(copy)
+    for number in 20..<20 + others {
+      try await one.write(number)
+      try await sync(one, place)
+    }
+    if isCompacted {
+      let policy = CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0)
+      try await one.store.compact(zone, keeping: policy)
+      try await sync(one, place)
+    }
+    let before = try retired.digests()
+    for _ in 0..<2 {
+      guard case .failed(let failure) = try await sync(retired, place).status else {
+        Issue.record("it has nothing to begin with")
+        return
+      }
+      #expect(failure.code == "retired" && failure.hint.contains("made a snapshot"), "\(failure)")
+    }
+    #expect(try retired.digests() == before)
+    let sending = try await sync(two, place)
+    #expect(sending.partedAt == 4 && sending.madeSnapshot, "\(sending)")
+    let report = try await sync(retired, place)
+    #expect(report.beganAt != nil && report.partedAt == 4 && report.sent == 2, "\(report)")
+    let new = try device("new", 4)
+    try await sync(new, place)
+    try await expectEqual(devices + [new], place)
+    #expect(try new.recordNames().count == 3 + 3 + 2 + others + 1)
+    // It goes on as any other.
+    try await retired.store.retireHistory(of: zone)
+    try await retired.write(16)
+    try await expectEqual(devices + [new], place)
+    for device in devices + [new] { device.store.close() }
+  }
+
+  @Test("A snapshot that lacks some of what a store has retired does not take it away")
+  func notAllThere() async throws {
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let (devices, copy) = try await settled(["one", "two", "retired"], place)
+    let (one, two, retired) = (devices[0], devices[1], devices[2])
+    try await two.write(10)
+    try await sync(two, place)
+    try await sync(retired, place)
+    try await retired.write(11)
+    try await sync(retired, place)
+    try await retired.store.retireHistory(of: zone)
+    try await place.restore(copy)
+    try await one.write(20)
+    try await sync(one, place)
+    // It has sent again what it has, but not the other one's last work.
+    #expect(try await sync(two, place).madeSnapshot)
+    let before = try retired.digests()
+    guard case .failed(let failure) = try await sync(retired, place).status else {
+      Issue.record("it has begun with what lacks its work")
+      return
+    }
+    #expect(failure.code == "retired" && failure.offset == nil)
+    #expect(try retired.digests() == before && retired.store.verify().isSound)
+    for device in devices { device.store.close() }
+  }
+
   /// Two devices, of which the second has begun with a snapshot, and a segment that repeats what that stands for.
   private func repeated(
     _ place: RemotePlace, _ segments: (inout SegmentMaker) throws -> [PackedSegment]

@@ -50,8 +50,9 @@ extension StoreError {
       "the log of zone “\(zone)” is to be read again from offset \(offset), and the store begins with a "
         + "snapshot at offset \(origin)",
       hint:
-        "what the store has is kept. Let a new store sync the zone; `replay export STORE --records -o FILE` writes the "
-        + "records of this one, and `replay import` brings into the new one what that lacks")
+        "what the store has is kept. It syncs again once a store that has all of that has sent it and made a snapshot. "
+        + "If there is none, let a new store sync the zone; `replay export STORE --records -o FILE` writes the records of "
+        + "this one, and `replay import` brings into the new one what that lacks")
   }
 
   static func closed(_ directory: String) -> StoreError {

@@ -12,13 +12,15 @@ struct OriginChange {
   let zone: ZoneID
   /// Is among the store's files.
   let manifest: SnapshotManifest
+  /// An offset from which on the store is known to have read something else than the snapshot's log has; nil for none.
+  var parting: UInt64?
 
   /// - Parameter progress: called with how many records are loaded, of how many; what it throws ends the work.
   /// - Returns: the first offset at which the store had read something else than the snapshot's log has; nil if it had not.
   ///   Then the log is being read again, as ``LogRereading`` says of one that has parted: what it lacks is offered again.
   /// - Throws: ``StoreError`` `outOfOrder` if the zone is not in the snapshot's log, or further than the snapshot cannot
-  ///   replace what is there; `retired` if the logs differ before what the zone begins with; `damaged`, `zoneUnknown`,
-  ///   `full`.
+  ///   replace what is there; `retired` if the logs differ before what the zone begins with, and the snapshot lacks some of
+  ///   that; `damaged`, `zoneUnknown`, `full`.
   @discardableResult
   func run(_ progress: (_ done: UInt64, _ total: UInt64) throws -> Void) async throws -> UInt64? {
     let parting = try await commit(progress)
@@ -38,14 +40,17 @@ struct OriginChange {
     let head = try SnapshotHead(manifest) { try files.part($0, of: manifest) }
     // Loading it is much work.
     try await core.perform { store in
-      _ = try OriginCommit(store: store, zone: zone, manifest: manifest, head: head, files: files).check()
+      _ = try OriginCommit(
+        store: store, zone: zone, manifest: manifest, parting: parting, head: head, files: files
+      ).check()
     }
     let load = SnapshotLoad(core, number, manifest)
     let loaded = try await load.run(progress)
     do {
       return try await core.perform { store in
-        try OriginCommit(store: store, zone: zone, manifest: manifest, head: head, files: files)
-          .run(loaded)
+        try OriginCommit(
+          store: store, zone: zone, manifest: manifest, parting: parting, head: head, files: files
+        ).run(loaded)
       }
     } catch {
       await load.discard(loaded.state)
@@ -59,6 +64,7 @@ private struct OriginCommit {
   let store: StoreTransaction
   let zone: ZoneID
   let manifest: SnapshotManifest
+  let parting: UInt64?
   let head: SnapshotHead
   let files: SnapshotFiles
   var storage: TableStorage { store.storage }
@@ -72,7 +78,10 @@ private struct OriginCommit {
     // Nothing could make it again once the log lacks what it has.
     _ = try files.manifest(of: manifest.content)
     let parting = try check()
-    if let parting { _ = try LogRereading(store).begin(zone, from: parting, isParted: true) }
+    if let parting {
+      _ = try LogRereading(store).begin(zone, from: parting, isParted: true, keepsOrigin: false)
+      if try isBeforeOrigin(parting, number) { try storage.lanes.forgetRetired(of: number) }
+    }
     let replicas = try head.lanes.map { try storage.replicas.makeNumber(for: $0.id.replica) }
     let last = try lastArrival(number, replicas)
     try putEntries(number, incarnation, replicas)
@@ -138,11 +147,37 @@ private struct OriginCommit {
   func check() throws -> UInt64? {
     let (number, incarnation) = try RemoteIngest(store).target(zone, manifest.incarnation)
     let parting = try parting(number, incarnation)
-    if let parting, let origin = try storage.zones.origin(of: number), parting <= origin.offset {
+    if let parting, let origin = try storage.zones.origin(of: number), parting <= origin.offset,
+      try !hasRetired(number)
+    {
       throw StoreError.readAgainBeforeOrigin(zone, from: parting, origin.offset)
     }
     try check(number, incarnation, before: parting ?? .max)
     return parting
+  }
+
+  /// Whether the snapshot has all transactions that the store's log does not have any more: then nothing of the origin is
+  /// lost with it.
+  private func hasRetired(_ number: ZoneNumber) throws -> Bool {
+    let lasts = try lasts(number)
+    return try storage.lanes.retiredLanes(of: number).allSatisfy {
+      try storage.retired($0) <= lasts[$0] ?? 0
+    }
+  }
+
+  /// The last transactions of the lanes that the snapshot has.
+  private func lasts(_ number: ZoneNumber) throws -> [Lane: UInt64] {
+    var lasts: [Lane: UInt64] = [:]
+    for lane in head.lanes {
+      guard let replica = try storage.replicas.number(of: lane.id.replica) else { continue }
+      lasts[Lane(zone: number, replica: replica, epoch: lane.id.epoch)] = lane.last
+    }
+    return lasts
+  }
+
+  /// Whether a snapshot stands for what the store has read from an offset on.
+  private func isBeforeOrigin(_ offset: UInt64, _ number: ZoneNumber) throws -> Bool {
+    try offset <= storage.zones.origin(of: number)?.offset ?? 0
   }
 
   /// The first offset at which the store has read something else, as far as the snapshot tells: an entry that it names, or the
@@ -150,7 +185,8 @@ private struct OriginCommit {
   /// entries, they would not.
   private func parting(_ number: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64? {
     let token = try storage.zoneRow(number).token?.offset ?? 0
-    var found: [UInt64] = []
+    let origin = try storage.zones.origin(of: number)?.offset ?? 0
+    var found = parting.map { [min($0, manifest.offset)] } ?? []
     var placed: [Int: UInt64] = [:]
     for entry in head.entries {
       let known = try storage.segments.row(at: entry.offset, in: number, incarnation)
@@ -172,13 +208,12 @@ private struct OriginCommit {
       guard let replica = try storage.replicas.number(of: id.replica) else { continue }
       let place = try storage.placements.placement(
         of: replica, id.epoch, entry.row.last, in: number, incarnation)
-      if let place, place.offset != entry.offset { found.append(min(place.offset, entry.offset)) }
+      // The place of a transaction that the origin has may be that of a later entry: see `placeFolded`.
+      if let place, place.offset != entry.offset, known != nil || place.offset > origin {
+        found.append(min(place.offset, entry.offset))
+      }
     }
-    var lasts: [Lane: UInt64] = [:]
-    for lane in head.lanes {
-      guard let replica = try storage.replicas.number(of: lane.id.replica) else { continue }
-      lasts[Lane(zone: number, replica: replica, epoch: lane.id.epoch)] = lane.last
-    }
+    let lasts = try lasts(number)
     for known in try storage.lanes.countedLanes(of: number) {
       let lane = Lane(zone: number, replica: known.replica, epoch: known.epoch)
       let last = lasts[lane] ?? 0
@@ -224,9 +259,9 @@ private struct OriginCommit {
     {
       throw refuse("its log is being read again")
     }
-    if let known = try storage.zones.origin(of: number), known.offset > manifest.offset {
-      throw refuse("it begins at offset \(known.offset)")
-    }
+    // One that has parted before its origin has what that has.
+    let begin = try storage.zones.origin(of: number)?.offset ?? 0
+    if begin > manifest.offset, begin < parting { throw refuse("it begins at offset \(begin)") }
     let written = try storage.lanes.writtenHere(in: number, row, store.identity)
     // What waits to be sent may have been sent, without an answer that came here. Of others' work the log counts.
     for (index, found) in head.lanes.enumerated() where written.isOwn(found.id.replica) {
@@ -244,8 +279,9 @@ private struct OriginCommit {
     }
   }
 
-  /// Whether the store's transactions are those of a segment.
+  /// Whether the store's transactions are those of a segment, as far as its log has them.
   private func isHere(_ row: SegmentRow, of lane: Lane) throws -> Bool {
+    if try row.first <= storage.retired(lane) { return true }
     var positions: [Position] = []
     for sequence in row.first...row.last {
       guard let position = try storage.log.position(of: lane.replica, lane.epoch, sequence, in: lane.zone)

@@ -19,17 +19,23 @@ struct LogRereading {
   ///
   /// - Parameter isParted: whether the log has something else from the offset on. Then all that the store has stays, and
   ///   is offered again: see ``BaseLimits``.
+  /// - Parameter keepsOrigin: whether the zone's records begin with the same snapshot as before.
+  /// - Throws: ``StoreError`` `retired` if they do, and the offset is not behind that.
   /// - Complexity: linear in the segments from the offset on
-  func begin(_ zone: ZoneID, from offset: UInt64, isParted: Bool = false) throws -> UInt64? {
+  func begin(
+    _ zone: ZoneID, from offset: UInt64, isParted: Bool = false, keepsOrigin: Bool = true
+  ) throws -> UInt64? {
     let (number, known) = try storage.zones.visible(zone)
     guard let token = known.token else { return nil }
     var row = known
     let tables = storage.tables
     let before = try storage.lanes.rereading(of: number)
     let first = max(1, min(offset, token.offset + 1))
-    if let origin = try storage.zones.origin(of: number), first <= origin.offset {
+    if keepsOrigin, let origin = try storage.zones.origin(of: number), first <= origin.offset {
       throw StoreError.readAgainBeforeOrigin(zone, from: first, origin.offset)
     }
+    // What only the origin has is in no place of the log until the next one is there.
+    var seen = try max(keepsOrigin ? 0 : pendingBase(number, row, token), before?.seen ?? 0)
     let isParted = isParted || before?.isParted ?? false
     if isParted { try limitBases(of: number, token.incarnation, to: first - 1) }
     let own = try storage.replicas.makeNumber(for: identity.replica)
@@ -62,7 +68,7 @@ struct LogRereading {
     row.token = ZoneRow.Token(incarnation: token.incarnation, offset: first - 1, hash: hash ?? .zero)
     // The base stays until the log was read to its end: transactions that are written before have seen what
     // is stored here. What the log has lost, they cannot say that they have seen.
-    let seen = try max(pendingBase(number, row, token), before?.seen ?? 0)
+    if keepsOrigin { seen = max(seen, try pendingBase(number, row, token)) }
     if isParted { row.base = first > 1 ? (token.incarnation, first - 1) : nil }
     storage.setZoneRow(row, number)
     // What is folded again knows the floors up to the former token.

@@ -79,4 +79,11 @@ extension LaneTable where Source == TableStorage {
     try source.baseLimits.set(nil, of: lane, 1...last)
     source.forgetSequences(of: lane)
   }
+
+  /// Forgets what a zone's log does not have any more, before another snapshot stands for all of that.
+  func forgetRetired(of zone: ZoneNumber) throws {
+    try removeRows(.retiredLanes, of: zone)
+    try removeRows(.retiredBases, of: zone)
+    source.forgetSequences()
+  }
 }

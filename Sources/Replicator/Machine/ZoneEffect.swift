@@ -25,7 +25,8 @@ package enum ZoneEffect: Hashable, Sendable {
   /// Record that the remote has a segment.
   case acknowledge(SegmentHeader, SegmentPlace)
   /// Make a snapshot of the zone, and put it at the remote, unless another store has.
-  case makeSnapshot(IncarnationID)
+  /// - Parameter neededBehind: an offset behind which the remote is to have one; nil if the size of the log decides.
+  case makeSnapshot(IncarnationID, neededBehind: UInt64? = nil)
   /// Let the remote's log begin with an older snapshot: entries that are old enough go, and that nobody needs.
   case trim(IncarnationID, olderThanMilliseconds: UInt64)
   /// Find an asset that is here now, and that an earlier segment was shipped without.

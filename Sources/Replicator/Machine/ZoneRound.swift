@@ -269,7 +269,9 @@ struct ZoneRound: Sendable {
     let isAhead = pass.hasMore || pass.hasShipped
     if isAhead, steps.contains(.fetch), parked == nil { return beginPass(pass) }
     if isSnapshotDue {
-      return enter(.makingSnapshot(pass.token.incarnation), .makeSnapshot(pass.token.incarnation))
+      return enter(
+        .makingSnapshot(pass.token.incarnation),
+        .makeSnapshot(pass.token.incarnation, neededBehind: snapshotNeed(pass.token)))
     }
     // The log comes first: what others wrote is seen before the assets that it names.
     return findAssets(pass.token.incarnation)
@@ -279,11 +281,17 @@ struct ZoneRound: Sendable {
   /// lacks. Who writes makes it.
   private var isSnapshotDue: Bool {
     guard steps == .all, parked == nil, held == nil else { return false }
-    // Those that it had went with the log.
-    if hasReopened { return true }
+    if hasReopened || report.partedAt != nil { return true }
     guard report.sentSegments > 0 else { return false }
     let bytes = state.snapshotDueBytes &+ sentBytes &+ UInt64(report.bytesReceived)
     return max(bytes, floorDueBytes) >= max(policy.snapshotBytesMin, state.snapshotBytes)
+  }
+
+  /// The offset behind which the remote needs a snapshot: the former ones went with the log, or are of another one. A store
+  /// that has retired what this one has sent again can begin with the new one only.
+  private func snapshotNeed(_ token: ChangeToken) -> UInt64? {
+    if hasReopened || report.partedAt != nil && report.sentSegments > 0 { return max(1, token.offset) - 1 }
+    return report.partedAt.map { max(1, $0) - 1 }
   }
 
   // MARK: The end

@@ -63,6 +63,7 @@ extension EffectRunner {
   func part(
     _ zone: ZoneID, _ incarnation: IncarnationID, from offset: UInt64, isLost: Bool
   ) async throws -> FoldOutcome {
+    if let began = try await beginAgain(zone, incarnation, from: offset) { return began }
     // Up to there it must be the one that was read.
     let before = try place(before: offset, of: zone, incarnation)
     let next: FetchOutcome?
@@ -84,6 +85,21 @@ extension EffectRunner {
     _ = askedRejections.take(of: zone, incarnation)
     _ = try await store.part(zone, from: offset)
     return try await readParted(zone, from: offset)
+  }
+
+  /// Lets a zone begin with another snapshot than before, if its log has parted before that: one that has all that the
+  /// store has only in the former one. Who has that still as transactions has sent them again, and made it.
+  ///
+  /// - Returns: nil if there is none, or the log has parted behind the former snapshot.
+  private func beginAgain(
+    _ zone: ZoneID, _ incarnation: IncarnationID, from offset: UInt64
+  ) async throws -> FoldOutcome? {
+    guard let origin = try store.origin(of: zone), offset <= origin.offset else { return nil }
+    do {
+      return try await begin(zone, incarnation, isExpired: true, parting: offset)
+    } catch let error as StoreError where [.outOfOrder, .mismatch, .retired].contains(error.code) {
+      return nil
+    }
   }
 
   /// Reads a log that has parted to its end.

@@ -9,15 +9,19 @@ extension EffectRunner {
   /// - Parameters:
   ///   - isExpired: whether the log cannot be read on from where it was read to; else nothing was read.
   ///   - offset: of snapshots after it.
+  ///   - parting: an offset from which on the log is known to be another one than was read; nil for none.
   /// - Returns: nil if it has begun with none: the log is to be read.
   func begin(
-    _ zone: ZoneID, _ incarnation: IncarnationID, isExpired: Bool = false, after offset: UInt64 = 0
+    _ zone: ZoneID, _ incarnation: IncarnationID, isExpired: Bool = false, after offset: UInt64 = 0,
+    parting: UInt64? = nil
   ) async throws -> FoldOutcome? {
     // Who knows the log reads it again: what is here is kept. One that has parted is read on from a snapshot.
     guard try isExpired ? !store.isRereading(zone) || store.isReadingParted(zone) : isUnread(zone) else {
       return nil
     }
-    guard let (manifest, parting) = try await beginWithNewest(zone, incarnation, isExpired, after: offset),
+    guard
+      let (manifest, parting) = try await beginWithNewest(
+        zone, incarnation, isExpired, after: offset, parting),
       let token = try store.read({ try $0.changeToken(of: zone) })
     else { return nil }
     var outcome = FoldOutcome(token: token)
@@ -32,13 +36,13 @@ extension EffectRunner {
 
   /// - Returns: the snapshot, and where the log had parted from what was read of it.
   private func beginWithNewest(
-    _ zone: ZoneID, _ incarnation: IncarnationID, _ isExpired: Bool, after offset: UInt64
+    _ zone: ZoneID, _ incarnation: IncarnationID, _ isExpired: Bool, after offset: UInt64, _ parting: UInt64?
   ) async throws -> (SnapshotManifest, parting: UInt64?)? {
     var refusal: StoreError?
     do {
       for snapshot in try await remote.snapshots(of: zone, incarnation) ?? [] where snapshot.offset > offset {
         do {
-          if let began = try await begin(zone, with: snapshot) { return began }
+          if let began = try await begin(zone, with: snapshot, parting) { return began }
         } catch {
           if Self.stopsBeginning(error) { throw error }
           if let error = error as? StoreError, [.outOfOrder, .mismatch, .retired].contains(error.code) {
@@ -55,7 +59,7 @@ extension EffectRunner {
   }
 
   private func begin(
-    _ zone: ZoneID, with snapshot: RemoteSnapshot
+    _ zone: ZoneID, with snapshot: RemoteSnapshot, _ parting: UInt64?
   ) async throws -> (SnapshotManifest, parting: UInt64?)? {
     guard let manifest = try await remote.snapshotManifest(of: snapshot), manifest.zone.name == zone.name,
       manifest.incarnation == snapshot.incarnation
@@ -67,12 +71,12 @@ extension EffectRunner {
         chain: manifest.chain), bytesMax: 1)
     guard case .segments = end else { return nil }
     let remote = remote
-    let parting = try await store.begin(zone, with: manifest) { index in
+    let found = try await store.begin(zone, with: manifest, parting: parting) { index in
       if let part = try await remote.snapshotPart(at: index, of: snapshot) { return part }
       throw StoreError(
         .damaged, "a snapshot of zone “\(zone)” lacks its part \(index)", hint: "the log is read instead")
     }
-    return (manifest, parting)
+    return (manifest, found)
   }
 
   /// Whether an error concerns more than a snapshot: the log could not be read either.
@@ -91,10 +95,13 @@ extension EffectRunner {
   /// Makes a snapshot of a zone that is settled, and puts it at the remote, unless another store has made one
   /// since. If that fails, the next try waits until the log has grown as much again.
   ///
+  /// - Parameter offset: the remote needs one behind it; nil if the size of the log decides.
   /// - Returns: whether it was made.
-  func makeSnapshot(of zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
+  func makeSnapshot(
+    of zone: ZoneID, _ incarnation: IncarnationID, neededBehind offset: UInt64?
+  ) async throws -> Bool {
     do {
-      guard try await isSnapshotNeeded(zone, incarnation) else { return false }
+      guard try await isSnapshotNeeded(zone, incarnation, behind: offset) else { return false }
       let maker = store.identity.replica
       try await store.withSnapshot(of: zone) { manifest in
         let snapshot = RemoteSnapshot(of: zone, incarnation, at: manifest.offset, by: maker)
@@ -108,7 +115,9 @@ extension EffectRunner {
     }
   }
 
-  private func isSnapshotNeeded(_ zone: ZoneID, _ incarnation: IncarnationID) async throws -> Bool {
+  private func isSnapshotNeeded(
+    _ zone: ZoneID, _ incarnation: IncarnationID, behind offset: UInt64?
+  ) async throws -> Bool {
     guard let known = try await remote.snapshots(of: zone, incarnation) else {
       try await store.deferSnapshot(of: zone)
       return false
@@ -118,7 +127,8 @@ extension EffectRunner {
       guard let manifest = try await remote.snapshotManifest(of: snapshot),
         try store.knows(manifest, of: zone)
       else { continue }
-      return try await store.noteSnapshot(manifest, of: zone) >= manifest.byteCount
+      let bytes = try await store.noteSnapshot(manifest, of: zone)
+      return offset.map { manifest.offset <= $0 } ?? (bytes >= manifest.byteCount)
     }
     return true
   }

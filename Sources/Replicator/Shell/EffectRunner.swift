@@ -85,7 +85,8 @@ package struct EffectRunner: Sendable {
           guard try store.isGone(incarnation) else { throw error }
           return .deletedMeanwhile(incarnation)
         }
-      case .makeSnapshot(let incarnation): return .madeSnapshot(try await makeSnapshot(of: zone, incarnation))
+      case .makeSnapshot(let incarnation, let offset):
+        return .madeSnapshot(try await makeSnapshot(of: zone, incarnation, neededBehind: offset))
       case .trim(let incarnation, let milliseconds):
         return .trimmed(try await trim(zone, incarnation, olderThanMilliseconds: milliseconds))
       case .fetch(let token):

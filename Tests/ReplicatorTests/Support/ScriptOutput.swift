@@ -62,7 +62,9 @@ extension ZoneEffect {
       "find asset after \(last.text), named after \(position.map { "\($0.rawValue)" } ?? "the start")"
     case .download(let asset, let incarnation, let chunks):
       "download \(asset.text) of \(incarnation.text), \(Self.text(chunks))"
-    case .makeSnapshot(let incarnation): "make snapshot of \(incarnation.text)"
+    case .makeSnapshot(let incarnation, nil): "make snapshot of \(incarnation.text)"
+    case .makeSnapshot(let incarnation, let offset?):
+      "make snapshot of \(incarnation.text), needed behind \(offset)"
     case .trim(let incarnation, let milliseconds): "trim \(incarnation.text) older than \(milliseconds)"
     case .forgetCut(let header): "forget cut \(header.text(zone))"
     case .reopen(let incarnation): "reopen \(incarnation.text)"
