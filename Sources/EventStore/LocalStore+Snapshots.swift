@@ -101,7 +101,8 @@ extension LocalStore {
   ) async throws -> UInt64? {
     do {
       try await core.snapshots.keep(manifest, fetch: fetch)
-      let change = OriginChange(core: core, zone: zone, manifest: manifest, parting: parting)
+      let change = OriginChange(
+        core: core, zone: zone, manifest: manifest, parting: parting, mayPart: true)
       return try await change.run(progress)
     } catch {
       throw StoreError.translate(error)
@@ -131,24 +132,37 @@ extension LocalStore {
         }
       }
     }
-    defer {
-      // A zone may have begun to stand on it meanwhile, as history was retired up to the same place.
-      let content = made.manifest.content
-      if made.isNew, let needed = try? core.read({ try $0.readView.zones.originContents() }),
-        !needed.contains(content)
-      {
-        try? core.snapshots.remove(content)
-      }
+    do {
+      let result = try await body(made.manifest)
+      if made.isNew { await removeUnlessNeeded(made.manifest) }
+      return result
+    } catch {
+      if made.isNew { await removeUnlessNeeded(made.manifest) }
+      throw error
     }
-    return try await body(made.manifest)
   }
 
-  /// Notes that a snapshot could not be made: the next try comes when the log has grown as much again.
-  package func deferSnapshot(of zone: ZoneID) async throws {
+  /// Removes the files of a snapshot. A zone may have begun to stand on it meanwhile, as history was retired up to the same
+  /// place: who lets one begin looks for the files in a write transaction too.
+  private func removeUnlessNeeded(_ manifest: SnapshotManifest) async {
+    _ = try? await core.performIfChanged { [core] store -> Bool? in
+      if try !store.storage.zones.originContents().contains(manifest.content) {
+        try core.snapshots.remove(manifest.content)
+      }
+      return nil
+    }
+  }
+
+  /// Notes that a snapshot could not be made: the next try comes when the log has grown as much again, or in the next round
+  /// if the remote needs one whatever its size.
+  ///
+  /// - Parameter isForGood: whether the remote takes none.
+  package func deferSnapshot(of zone: ZoneID, isForGood: Bool = false) async throws {
     try await core.perform { store in
       let (number, known) = try store.storage.zones.visible(zone)
       var row = known
       row.deferSnapshot()
+      if isForGood { try store.storage.lanes.forgetSnapshotNeeded(having: .max, in: number) }
       store.storage.setZoneRow(row, number)
     }
   }
@@ -177,6 +191,7 @@ extension LocalStore {
       } else if manifest.offset > before {
         row.logBytes = UInt64(Double(row.logBytes) * Double(end - manifest.offset) / Double(end - before))
       }
+      try store.storage.lanes.forgetSnapshotNeeded(having: manifest.offset, in: number)
       if manifest.offset > before { row.snapshot.note(manifest, passing: known.logBytes - row.logBytes) }
       store.storage.setZoneRow(row, number)
       return try row.snapshotDueBytes(store.storage.stateRow(row.state).floor)

@@ -176,6 +176,21 @@ extension LocalStore {
     try read { try $0.place(at: offset, of: zone, incarnation) }
   }
 
+  /// An offset in a range of which the store knows the entry: the last one up to a place in it, or the first one behind that;
+  /// nil if there is none.
+  package func knownOffset(
+    near place: UInt64, in offsets: Range<UInt64>, of zone: ZoneID, _ incarnation: IncarnationID
+  ) throws -> UInt64? {
+    try read { source in
+      let (number, view) = (try source.readView.zones.visible(zone).number, source.readView)
+      guard let incarnation = try view.incarnations.number(of: incarnation) else { return nil }
+      let last = try view.segments.lastOffset(of: number, incarnation, upTo: place)
+      if offsets.contains(last) { return last }
+      let next = try view.segments.firstOffset(of: number, incarnation, from: place + 1)
+      return next.flatMap { offsets.contains($0) ? $0 : nil }
+    }
+  }
+
   /// Places of a zone's remote log, as this store knows the log: at an offset, and before it back to the first
   /// where the remote stated the log's chain.
   package func placesBack(

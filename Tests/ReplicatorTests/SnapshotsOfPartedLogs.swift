@@ -248,6 +248,143 @@ struct SnapshotsOfPartedLogs {
     for device in devices + [new] { device.store.close() }
   }
 
+  @Test(
+    "A store that has retired what a trimmed log has again at other places knows where the logs part",
+    arguments: [false, true])
+  func retiredAndTrimmed(hasFloor: Bool) async throws {
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let (devices, copy) = try await settled(["one", "two", "retired", "last"], place)
+    let (one, two, retired, last) = (devices[0], devices[1], devices[2], devices[3])
+    let policy = CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0)
+    for number in 10..<13 {
+      for device in [two, retired] {
+        try await device.write(number)
+        try await sync(device, place)
+      }
+    }
+    try await two.set("title", of: "shared", to: "two")
+    if hasFloor {
+      for device in [two, retired, last] { try await sync(device, place) }
+      try await two.store.compact(zone, keeping: policy)
+    }
+    for device in [two, retired, last] { try await sync(device, place) }
+    try await retired.store.retireHistory(of: zone)
+    try await retired.set("color", of: "shared", to: "retired")
+    try await place.restore(copy)
+    // Beyond the retired one's token: it knows no entry that the snapshot names.
+    for number in 20..<30 {
+      try await one.write(number)
+      try await sync(one, place)
+    }
+    try await one.store.compact(zone, keeping: policy)
+    try await one.set("color", of: "shared", to: "one")
+    try await sync(one, place)
+    // It has not seen what comes back.
+    try await one.set("title", of: "shared", to: "one")
+    #expect(try await sync(two, place).partedAt == 5)
+    try await trim(place, by: two)
+    let report = try await sync(retired, place)
+    #expect(report.beganAt != nil && report.partedAt != nil && report.status == .inSync, "\(report)")
+    #expect(try retired.store.verify().isSound)
+    let new = try device("new", 5)
+    try await sync(new, place)
+    try await expectEqual(devices + [new], place)
+    for device in devices + [new] {
+      let fields = try device.store.read { try $0.conflicts(in: zone).map(\.field) }
+      #expect(fields.contains("title") && fields.contains("color"), "\(fields)")
+    }
+    for device in devices + [new] { device.store.close() }
+  }
+
+  @Test("A store that begins with a floor finds a log that it has retired, and lost, whatever it knows of it")
+  func retiredBelowAFloor() async throws {
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let (devices, copy) = try await settled(["one", "two", "retired"], place)
+    let (one, two, retired) = (devices[0], devices[1], devices[2])
+    let other = try device("other", 9)
+    try await sync(other, place)
+    try await other.write(9)
+    try await sync(other, place)
+    for number in 10..<14 {
+      try await two.write(number)
+      try await sync(two, place)
+    }
+    for device in [retired, two] { try await sync(device, place) }
+    try await two.store.compact(zone, keeping: CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0))
+    for device in [two, retired] { try await sync(device, place) }
+    try await retired.store.retireHistory(of: zone)
+    try await retired.write(14)
+    try await sync(retired, place)
+    try await sync(two, place)
+    try await place.restore(copy)
+    try await one.set("color", of: "shared", to: "one")
+    try await sync(one, place)
+    try await retired.set("color", of: "shared", to: "retired")
+    guard case .failed(let failure) = try await sync(retired, place).status else {
+      Issue.record("it has nothing to begin with")
+      return
+    }
+    #expect(failure.code == "retired")
+    for number in 20..<23 {
+      try await one.write(number)
+      try await sync(one, place)
+    }
+    #expect(try await sync(two, place).partedAt == 4)
+    #expect(try await sync(retired, place).beganAt != nil)
+    try await expectEqual(devices + [other], place)
+    for device in devices {
+      #expect(try device.store.read { try $0.conflicts(in: zone).map(\.field) }.contains("color"))
+    }
+    for device in devices + [other] { device.store.close() }
+  }
+
+  @Test("Who began with the snapshot of one that had no file of an asset sends the file")
+  func assets() async throws {
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let (devices, copy) = try await settled(["one", "two", "retired"], place)
+    let (one, two, retired) = (devices[0], devices[1], devices[2])
+    let asset = try await retired.setAsset(assetBytes(5000), of: "photo")
+    for device in [retired, two] { try await sync(device, place) }
+    try await retired.store.retireHistory(of: zone)
+    try await place.restore(copy)
+    try await one.write(20)
+    for device in [one, two, retired] { try await sync(device, place) }
+    try await expectEqual(devices, place)
+    let incarnation = try #require(try one.store.syncState().zones.first?.token).incarnation
+    let state = try await place.remote.assetState(RemoteAsset(asset, of: zone, incarnation))
+    guard case .whole = state else {
+      Issue.record("the only file stays where it is: \(state)")
+      return
+    }
+    for device in devices { device.store.close() }
+  }
+
+  @Test("A snapshot that others need is made in a later round, if the one that sent all again was cut short")
+  func madeLater() async throws {
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let (devices, copy) = try await settled(["one", "two", "retired"], place)
+    let (one, two, retired) = (devices[0], devices[1], devices[2])
+    try await two.write(10)
+    for device in [two, retired] { try await sync(device, place) }
+    try await retired.store.retireHistory(of: zone)
+    try await place.restore(copy)
+    try await one.write(20)
+    try await sync(one, place)
+    // It reads and sends, and makes no snapshot.
+    let steps = two.replicator(place.remote)
+    _ = try await steps.syncOnce(.fetch)
+    _ = try await steps.syncOnce(.ship)
+    guard case .failed = try await sync(retired, place).status else {
+      Issue.record("there is a snapshot already")
+      return
+    }
+    #expect(try await sync(two, place).madeSnapshot)
+    #expect(try await !sync(two, place).madeSnapshot)
+    #expect(try await sync(retired, place).beganAt != nil)
+    try await expectEqual(devices, place)
+    for device in devices { device.store.close() }
+  }
+
   @Test("A snapshot that lacks some of what a store has retired does not take it away")
   func notAllThere() async throws {
     let place = try await RemotePlace(.memory, in: scratch.path)

@@ -14,6 +14,8 @@ struct OriginChange {
   let manifest: SnapshotManifest
   /// An offset from which on the store is known to have read something else than the snapshot's log has; nil for none.
   var parting: UInt64?
+  /// Whether the snapshot may be of another log than the store has read; not one that the store has made itself.
+  var mayPart = false
 
   /// - Parameter progress: called with how many records are loaded, of how many; what it throws ends the work.
   /// - Returns: the first offset at which the store had read something else than the snapshot's log has; nil if it had not.
@@ -41,7 +43,7 @@ struct OriginChange {
     // Loading it is much work.
     try await core.perform { store in
       _ = try OriginCommit(
-        store: store, zone: zone, manifest: manifest, parting: parting, head: head, files: files
+        store: store, zone: zone, manifest: manifest, parting: parting, mayPart: mayPart, head: head, files: files
       ).check()
     }
     let load = SnapshotLoad(core, number, manifest)
@@ -49,7 +51,7 @@ struct OriginChange {
     do {
       return try await core.perform { store in
         try OriginCommit(
-          store: store, zone: zone, manifest: manifest, parting: parting, head: head, files: files
+          store: store, zone: zone, manifest: manifest, parting: parting, mayPart: mayPart, head: head, files: files
         ).run(loaded)
       }
     } catch {
@@ -65,6 +67,7 @@ private struct OriginCommit {
   let zone: ZoneID
   let manifest: SnapshotManifest
   let parting: UInt64?
+  let mayPart: Bool
   let head: SnapshotHead
   let files: SnapshotFiles
   var storage: TableStorage { store.storage }
@@ -99,6 +102,8 @@ private struct OriginCommit {
       }
     }
     try storage.assets.setOriginAssets(loaded.assets, in: number) { try store.isHere($0) }
+    // Who has sent the transactions again may not have had the files.
+    if parting != nil { for asset in loaded.assets { try store.noteUnsent(asset, in: number) } }
     try storage.zones.setOrigin(
       ZoneOrigin(
         content: manifest.content, incarnation: incarnation, offset: manifest.offset, position: last.position,
@@ -146,106 +151,37 @@ private struct OriginCommit {
   /// - Returns: the first offset at which the store has read something else than the snapshot's log has; nil if it has not.
   func check() throws -> UInt64? {
     let (number, incarnation) = try RemoteIngest(store).target(zone, manifest.incarnation)
-    let parting = try parting(number, incarnation)
-    if let parting, let origin = try storage.zones.origin(of: number), parting <= origin.offset,
-      try !hasRetired(number)
-    {
-      throw StoreError.readAgainBeforeOrigin(zone, from: parting, origin.offset)
+    let origin = try storage.zones.origin(of: number)
+    if mayPart, origin?.content == manifest.content { throw refuse("it begins with it") }
+    let parting = try OriginParting(storage, number, incarnation, manifest, head, known: parting).find {
+      refuse("the store has taken the entry at offset \($0) otherwise")
+    }
+    if let parting {
+      guard mayPart else { throw StoreError.unsettled(zone, "its log has parted meanwhile") }
+      if let origin, parting <= origin.offset, try !hasRetired(number) {
+        throw StoreError.readAgainBeforeOrigin(zone, from: parting, origin.offset)
+      }
     }
     try check(number, incarnation, before: parting ?? .max)
     return parting
   }
 
   /// Whether the snapshot has all transactions that the store's log does not have any more: then nothing of the origin is
-  /// lost with it.
+  /// lost with it. Where the store still knows when the last one of a lane was made, that must be the same.
   private func hasRetired(_ number: ZoneNumber) throws -> Bool {
-    let lasts = try lasts(number)
-    return try storage.lanes.retiredLanes(of: number).allSatisfy {
-      try storage.retired($0) <= lasts[$0] ?? 0
+    let lanes = try head.lanes(in: number, storage)
+    return try storage.lanes.retiredLanes(of: number).allSatisfy { lane in
+      guard let found = lanes[lane], let known = try storage.lanes.retirement(of: lane) else { return false }
+      if found.last <= known.last { return found.last == known.last && found.timestamp == known.timestamp }
+      guard let position = try storage.log.position(of: lane.replica, lane.epoch, found.last, in: number)
+      else { return true }
+      return try storage.logReader.entry(at: position).transaction.timestamp == found.timestamp
     }
-  }
-
-  /// The last transactions of the lanes that the snapshot has.
-  private func lasts(_ number: ZoneNumber) throws -> [Lane: UInt64] {
-    var lasts: [Lane: UInt64] = [:]
-    for lane in head.lanes {
-      guard let replica = try storage.replicas.number(of: lane.id.replica) else { continue }
-      lasts[Lane(zone: number, replica: replica, epoch: lane.id.epoch)] = lane.last
-    }
-    return lasts
   }
 
   /// Whether a snapshot stands for what the store has read from an offset on.
   private func isBeforeOrigin(_ offset: UInt64, _ number: ZoneNumber) throws -> Bool {
     try offset <= storage.zones.origin(of: number)?.offset ?? 0
-  }
-
-  /// The first offset at which the store has read something else, as far as the snapshot tells: an entry that it names, or the
-  /// place of that entry's last transaction; or where transactions are that its lanes lack. In a log that had the store's
-  /// entries, they would not.
-  private func parting(_ number: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64? {
-    let token = try storage.zoneRow(number).token?.offset ?? 0
-    let origin = try storage.zones.origin(of: number)?.offset ?? 0
-    var found = parting.map { [min($0, manifest.offset)] } ?? []
-    var placed: [Int: UInt64] = [:]
-    for entry in head.entries {
-      let known = try storage.segments.row(at: entry.offset, in: number, incarnation)
-      if let known {
-        if try !isSame(entry, as: known) {
-          found.append(entry.offset)
-        } else if known.rejection != entry.row.rejection {
-          guard entry.offset > token else {
-            throw refuse("the store has taken the entry at offset \(entry.offset) otherwise")
-          }
-          found.append(entry.offset)
-        }
-      }
-      guard let lane = entry.lane, entry.row.rejection == nil, entry.row.last > placed[lane] ?? 0 else {
-        continue
-      }
-      placed[lane] = entry.row.last
-      let id = head.lanes[lane].id
-      guard let replica = try storage.replicas.number(of: id.replica) else { continue }
-      let place = try storage.placements.placement(
-        of: replica, id.epoch, entry.row.last, in: number, incarnation)
-      // The place of a transaction that the origin has may be that of a later entry: see `placeFolded`.
-      if let place, place.offset != entry.offset, known != nil || place.offset > origin {
-        found.append(min(place.offset, entry.offset))
-      }
-    }
-    let lasts = try lasts(number)
-    for known in try storage.lanes.countedLanes(of: number) {
-      let lane = Lane(zone: number, replica: known.replica, epoch: known.epoch)
-      let last = lasts[lane] ?? 0
-      let placed = try storage.placements.lastPlaced(
-        lane.replica, lane.epoch, in: number, incarnation, before: manifest.offset + 1)
-      guard placed > last else { continue }
-      let place = try storage.placements.placement(
-        of: lane.replica, lane.epoch, last + 1, in: number, incarnation)
-      if let place { found.append(place.offset) }
-    }
-    // The chain may tell what the entries that it names do not.
-    if token >= manifest.offset, try !storage.segments.hasLog(of: manifest, in: number, incarnation) {
-      found.append(manifest.offset)
-    }
-    return found.min()
-  }
-
-  /// Whether an entry is the one that the store knows.
-  private func isSame(
-    _ entry: (offset: UInt64, lane: Int?, row: SegmentRow), as known: SegmentRow
-  ) throws -> Bool {
-    var row = entry.row
-    if let lane = entry.lane {
-      let id = head.lanes[lane].id
-      row.replica = try storage.replicas.number(of: id.replica) ?? known.replica
-      row.epoch = id.epoch
-    }
-    if row.isChainStated, known.isChainStated, let chain = row.chain, let other = known.chain, chain != other
-    {
-      return false
-    }
-    return row.isSame(as: known)
   }
 
   /// - Parameter parting: what was sent counts as such before that offset.
@@ -271,8 +207,11 @@ private struct OriginCommit {
       let placed = try storage.placements.lastPlaced(
         replica, lane.epoch, in: number, incarnation, before: parting)
       guard last > placed, found.last > placed else { continue }
+      var compared = placed
       for entry in head.entries where entry.lane == index && entry.row.rejection == nil {
-        if entry.row.last > placed, try !isHere(entry.row, of: lane) {
+        guard entry.row.last > compared else { continue }
+        compared = entry.row.last
+        guard try isHere(entry.row, of: lane) else {
           throw refuse("other transactions than the store's were sent under its sequences")
         }
       }

@@ -172,7 +172,12 @@ struct LogRereading {
     try storage.lanes.dropShipped(of: number, token.incarnation)
     try reorder(number, token.incarnation, from: rereading.first)
     try raiseBase(of: number, to: token)
-    if !rereading.isParted { try rebase(number, token, bases) }
+    if rereading.isParted {
+      let isPending = try storage.lanes.pendingCount(in: number, row, identity) > 0
+      try storage.lanes.setSnapshotNeeded(behind: isPending ? token.offset : rereading.first - 1, in: number)
+    } else {
+      try rebase(number, token, bases)
+    }
     try Rebuild(store).refold(number)
     return removed
   }

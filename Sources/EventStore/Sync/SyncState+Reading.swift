@@ -20,6 +20,7 @@ extension ReadTransaction {
       state.isRereading = try view.lanes.rereading(of: number) != nil
       state.restoresLog = row.restoresLog
       let floor = try view.states.storedRowIfThere(of: row.state)?.floor
+      state.snapshotNeededBehind = try view.lanes.snapshotNeededBehind(in: number)
       (state.snapshotDueBytes, state.snapshotBytes) = (row.snapshotDueBytes(floor), row.snapshot.byteCount)
       zones.append(state)
     }

@@ -37,6 +37,9 @@ package struct ZoneSyncState: Hashable, Sendable {
   /// known.
   package var snapshotDueBytes: UInt64 = 0
   package var snapshotBytes: UInt64 = 0
+  /// The offset behind which the remote needs a snapshot, whatever its size: stores that have retired what this one has sent
+  /// again, after the log had lost it, can begin with nothing else. Nil if it needs none.
+  package var snapshotNeededBehind: UInt64?
 
   init(
     zone: ZoneID, attachment: ZoneAttachment, token: ChangeToken?, pending: UInt64,

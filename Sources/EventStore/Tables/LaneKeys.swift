@@ -46,6 +46,7 @@ enum LaneRowKind: UInt8, CaseIterable {
   case countedFloors = 17
   /// Kept until the work is done.
   case foldedEntries = 18
+  case neededSnapshots = 19
 }
 
 extension TableKey {

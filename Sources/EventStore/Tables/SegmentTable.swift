@@ -122,10 +122,24 @@ struct SegmentTable<Source: TableReading>: TableView {
     throw try missing(offset, zone)
   }
 
-  /// The last offset of an incarnation with an entry that the store knows; 0 if there is none.
-  func lastOffset(of zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> UInt64 {
+  /// The first offset of an incarnation, from one on, with an entry that the store knows; nil if there is none.
+  func firstOffset(
+    of zone: ZoneNumber, _ incarnation: IncarnationNumber, from offset: UInt64
+  ) throws -> UInt64? {
     var cursor = try transaction.openCursor(tables.segments)
-    guard try cursor.seek(atMost: TableKey.segment(zone, incarnation, .max).span) else { return 0 }
+    guard try cursor.seek(atOrAfter: TableKey.segment(zone, incarnation, offset).span) else { return nil }
+    return try cursor.withEntry { key, _ in
+      try key.bigEndian32(at: 0) == zone.rawValue && key.bigEndian32(at: 4) == incarnation.rawValue
+        ? key.bigEndian64(at: 8) : nil
+    }
+  }
+
+  /// The last offset of an incarnation, up to one, with an entry that the store knows; 0 if there is none.
+  func lastOffset(
+    of zone: ZoneNumber, _ incarnation: IncarnationNumber, upTo offset: UInt64 = .max
+  ) throws -> UInt64 {
+    var cursor = try transaction.openCursor(tables.segments)
+    guard try cursor.seek(atMost: TableKey.segment(zone, incarnation, offset).span) else { return 0 }
     return try cursor.withCheckedEntry { key, _ in
       try key.bigEndian32(at: 0) == zone.rawValue && key.bigEndian32(at: 4) == incarnation.rawValue
         ? key.bigEndian64(at: 8) : 0

@@ -40,10 +40,13 @@ extension StoreTransaction {
     try decoder.parse(body)
     var assets: [AssetReference] = []
     try decoder.operations.appendAssets(in: body, to: &assets)
-    for asset in assets where try isHere(asset) {
-      let known = try storage.assets.number(of: asset, in: zone, .unsent)
-      if known == nil { try storage.assets.setNumber(0, of: asset, in: zone, .unsent) }
-    }
+    for asset in assets { try noteUnsent(asset, in: zone) }
+  }
+
+  /// Records that a zone's remote may lack an asset, if that is here.
+  func noteUnsent(_ asset: AssetReference, in zone: ZoneNumber) throws {
+    guard try isHere(asset), try storage.assets.number(of: asset, in: zone, .unsent) == nil else { return }
+    try storage.assets.setNumber(0, of: asset, in: zone, .unsent)
   }
 
   /// Counts the assets that a transaction names, each once, when it is appended to the log.

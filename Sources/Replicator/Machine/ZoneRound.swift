@@ -93,7 +93,7 @@ struct ZoneRound: Sendable {
     case (.deleting, let token?): return deleteAtRemote(token.incarnation)
     case (.deleting, nil): return end(.failed(.deletionWithoutLog))
     case (.offered, let token?): return adopt(token)
-    case (.attached, let token?) where isLogUnchanged: return findAssets(token.incarnation)
+    case (.attached, let token?) where isLogUnchanged && state.snapshotNeededBehind == nil: return findAssets(token.incarnation)
     case (.attached, let token?): return beginPass(Pass(from: token))
     case (.attached, nil) where held != nil: return finish(.unfinished)
     case (.attached, nil), (.offered, nil): return enter(.creating, .create)
@@ -281,7 +281,7 @@ struct ZoneRound: Sendable {
   /// lacks. Who writes makes it.
   private var isSnapshotDue: Bool {
     guard steps == .all, parked == nil, held == nil else { return false }
-    if hasReopened || report.partedAt != nil { return true }
+    if hasReopened || report.partedAt != nil || state.snapshotNeededBehind != nil { return true }
     guard report.sentSegments > 0 else { return false }
     let bytes = state.snapshotDueBytes &+ sentBytes &+ UInt64(report.bytesReceived)
     return max(bytes, floorDueBytes) >= max(policy.snapshotBytesMin, state.snapshotBytes)
@@ -291,7 +291,7 @@ struct ZoneRound: Sendable {
   /// that has retired what this one has sent again can begin with the new one only.
   private func snapshotNeed(_ token: ChangeToken) -> UInt64? {
     if hasReopened || report.partedAt != nil && report.sentSegments > 0 { return max(1, token.offset) - 1 }
-    return report.partedAt.map { max(1, $0) - 1 }
+    return report.partedAt.map { max(1, $0) - 1 } ?? state.snapshotNeededBehind
   }
 
   // MARK: The end

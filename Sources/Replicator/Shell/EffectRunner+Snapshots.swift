@@ -25,7 +25,10 @@ extension EffectRunner {
       let token = try store.read({ try $0.changeToken(of: zone) })
     else { return nil }
     var outcome = FoldOutcome(token: token)
-    if let parting { outcome = try await readParted(zone, from: parting) }
+    if let parting {
+      _ = askedRejections.take(of: zone, incarnation)
+      outcome = try await readParted(zone, from: parting)
+    }
     outcome.beganAt = manifest.offset
     return outcome
   }
@@ -110,7 +113,9 @@ extension EffectRunner {
       }
       return true
     } catch {
-      try await store.deferSnapshot(of: zone)
+      let code = (error as? RemoteError)?.code
+      let isForGood = code.map { [.readOnly, .denied, .overQuota, .unsupported].contains($0) } ?? false
+      try await store.deferSnapshot(of: zone, isForGood: isForGood)
       throw error
     }
   }
@@ -119,7 +124,7 @@ extension EffectRunner {
     _ zone: ZoneID, _ incarnation: IncarnationID, behind offset: UInt64?
   ) async throws -> Bool {
     guard let known = try await remote.snapshots(of: zone, incarnation) else {
-      try await store.deferSnapshot(of: zone)
+      try await store.deferSnapshot(of: zone, isForGood: true)
       return false
     }
     for snapshot in known {

@@ -20,18 +20,20 @@ struct LogParting {
       if isAlike { alike = begin } else { other = begin }
     }
     while other - alike > 1 {
-      let middle = alike + (other - alike) / 2
-      guard let isAlike = await isAlike(at: middle, in: zone, incarnation) else {
-        if other == begin { break }
-        return error
-      }
+      // What is between, only the snapshot knows: they may differ from there on.
+      guard
+        let middle = try? store.knownOffset(
+          near: alike + (other - alike) / 2, in: alike + 1..<other, of: zone, incarnation)
+      else { break }
+      guard let isAlike = await isAlike(at: middle, in: zone, incarnation) else { return error }
       if isAlike { alike = middle } else { other = middle }
     }
-    guard other < known else { return error }
+    let first = alike + 1
+    guard first < known else { return error }
     return RemoteError(
-      error.code, "\(error.message); the logs are alike up to offset \(alike), and differ from \(other) on",
+      error.code, "\(error.message); the logs are alike up to offset \(alike), and differ from \(first) on",
       hint: error.hint, retryAfterMilliseconds: error.retryAfterMilliseconds, underlying: error.underlying,
-      offset: other)
+      offset: first)
   }
 
   /// Whether the remote has, up to an offset, the log that the store has read; nil if that cannot be told.

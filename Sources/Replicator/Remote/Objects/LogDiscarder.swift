@@ -52,10 +52,12 @@ struct LogDiscarder: Sendable {
     if try await entries.isAmended(incarnation, seal) { return false }
     for offset in offsets.reversed() {
       let entry = ObjectName.entry(of: incarnation, offset)
-      let bytes = try await read(entry)
+      let amendment = ObjectName.amendment(of: incarnation, offset)
+      let (bytes, amended) = try await (read(entry), read(amendment))
       try await objects.delete(entry)
-      try await objects.delete(.amendment(of: incarnation, offset))
+      try await objects.delete(amendment)
       guard try await entries.isAmended(incarnation, seal) else { continue }
+      if let amended { _ = try await objects.putIfAbsent(amendment, amended) }
       try await restore(bytes, at: offset, of: incarnation)
       return false
     }
