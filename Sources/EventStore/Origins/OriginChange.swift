@@ -43,7 +43,8 @@ struct OriginChange {
     // Loading it is much work.
     try await core.perform { store in
       _ = try OriginCommit(
-        store: store, zone: zone, manifest: manifest, parting: parting, mayPart: mayPart, head: head, files: files
+        store: store, zone: zone, manifest: manifest, parting: parting, mayPart: mayPart, head: head,
+        files: files
       ).check()
     }
     let load = SnapshotLoad(core, number, manifest)
@@ -51,7 +52,8 @@ struct OriginChange {
     do {
       return try await core.perform { store in
         try OriginCommit(
-          store: store, zone: zone, manifest: manifest, parting: parting, mayPart: mayPart, head: head, files: files
+          store: store, zone: zone, manifest: manifest, parting: parting, mayPart: mayPart, head: head,
+          files: files
         ).run(loaded)
       }
     } catch {
