@@ -52,7 +52,7 @@ extension LocalStore {
   package func watchedRead<R>(
     _ body: @escaping (borrowing ReadTransaction) throws -> R
   ) throws -> WatchedRead<R> {
-    try WatchedRead(core, hub, body)
+    try WatchedRead(hub, body)
   }
 
   /// Looks at the commits since the last call, where no task does.

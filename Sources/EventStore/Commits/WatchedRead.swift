@@ -3,15 +3,12 @@
 package final class WatchedRead<Value> {
   /// What was read last.
   package private(set) var value: Value
-  private let core: StoreCore
   private let observer: ObserverHub.Observer
   private let body: (borrowing ReadTransaction) throws -> Value
 
   /// - Throws: what the closure throws; ``StoreError`` `closed`, `damaged`, `system`.
-  init(
-    _ core: StoreCore, _ hub: ObserverHub, _ body: @escaping (borrowing ReadTransaction) throws -> Value
-  ) throws {
-    (self.core, self.body) = (core, body)
+  init(_ hub: ObserverHub, _ body: @escaping (borrowing ReadTransaction) throws -> Value) throws {
+    self.body = body
     observer = try hub.makeObserver()
     value = try observer.read(body)
   }
@@ -22,6 +19,8 @@ package final class WatchedRead<Value> {
   /// Reads again.
   package func read() throws { value = try observer.read(body) }
 
-  /// What the closure reads now. It counts as not read.
-  package func readUnwatched() throws -> Value { try core.read(body) }
+  /// What the closure reads in a transaction of the same store. It counts as not read.
+  package func readUnwatched(_ transaction: borrowing ReadTransaction) throws -> Value {
+    try body(transaction)
+  }
 }

@@ -188,15 +188,17 @@ struct ZoneModel: Sendable {
   }
 
   private mutating func change(_ change: UnitChange, at place: Int, of record: Name, _ index: Int) {
-    guard var cells = records[record] else { return }
-    var contents = contents
+    // Both are taken out meanwhile: what has a second owner is copied when it changes.
+    guard var cells = records.removeValue(forKey: record) else { return }
+    var contents: [CellHead.Content] = []
+    swap(&contents, &self.contents)
     cells.sequences[place].oracle.append(
       change, of: transactions.count - 1, transactions[transactions.count - 1].id, index: index, &oracle
     ) { content in
       contents.append(content)
       return contents.count - 1
     }
-    self.contents = contents
+    swap(&contents, &self.contents)
     records[record] = cells
   }
 
