@@ -33,6 +33,11 @@ struct RemoteWriter {
       try await Rounds.first(
         store: arguments[1], folder: arguments[2], interruptions: Int(arguments[3])!,
         pageBytesMax: Int(arguments[4])!)
+    case "client":
+      try await FolderClient.run(
+        store: arguments[1], folder: arguments[2], number: Int(arguments[3])!, of: Int(arguments[4])!,
+        seed: UInt64(arguments[5])!)
+    case "look": try FolderClient.look(store: arguments[1], of: Int(arguments[2])!)
     case "write": try await Rounds.write(store: arguments[1], count: Int(arguments[2])!)
     default: preconditionFailure("no such part: \(arguments.first ?? "none")")
     }

@@ -106,7 +106,7 @@ enum Rounds {
 
   /// Random bits from a seed and this process's number, so that no two processes propose the same
   /// incarnation.
-  private static func bits(of seed: UInt64) -> @Sendable () -> UInt64 {
+  static func bits(of seed: UInt64) -> @Sendable () -> UInt64 {
     let random = Shared(SeededRandom(seed: seed ^ UInt64(getpid()) << 40))
     return { random.next() }
   }

@@ -16,6 +16,19 @@ struct FoldCheckCommands {
     #expect(planted.exit == 2 && planted.errors.contains("there is no fault"), "\(planted)")
   }
 
+  @Test("it runs all schedules of a size, or one of them")
+  func schedules() async throws {
+    let tool = Tool()
+    let all = await tool.run("foldcheck", "--schedules", "1", "--syncs", "1")
+    #expect(all.exit == 0 && all.output.hasPrefix("108 schedules in "), "\(all)")
+    let one = await tool.run("foldcheck", "--schedules", "1", "--syncs", "1", "--only", "107")
+    #expect(one.exit == 0 && one.output.contains("replica 2 writes at "), "\(one)")
+    for arguments in [["--only", "108"], ["--schedules", "4"], ["--syncs", "5"]] {
+      let wrong = await tool.run(["foldcheck", "--schedules", "1", "--syncs", "1"] + arguments)
+      #expect(wrong.exit == 2, "\(arguments): \(wrong)")
+    }
+  }
+
   @Test("an interrupt ends it after the current sequence", .timeLimit(.minutes(20)))
   func ends() async throws {
     var tool = Tool()

@@ -20,7 +20,8 @@ struct TwoProcessesOneStore {
     for device in devices { device.store.close() }
     async let first = ChildProcess.run("beside", devices[0].directory, folder, "\(seed)1", "20")
     async let second = ChildProcess.run("beside", devices[0].directory, folder, "\(seed)2", "20")
-    async let third = ChildProcess.run("beside", devices[1].directory, folder, "\(seed)3", "20")
+    async let third = ChildProcess.run(
+      isOther: true, "beside", devices[1].directory, folder, "\(seed)3", "20")
     let runs = await [first, second, third]
     var written: Set<String> = []
     for run in runs {

@@ -12,7 +12,11 @@ struct FoldCheckCommand: ReplayCommand {
       slow and obvious oracle, and folds the same transactions again in other orders. One seed determines everything. A \
       sequence that fails is made as small as possible, and printed.
 
+      With --schedules it runs every schedule of three replicas at one record instead: so many transactions of each, which \
+      create, set or delete, with up to --syncs syncs between them.
+
       Example: replay foldcheck --sequences 1000000 --seed 7
+      Example: replay foldcheck --schedules 3 --syncs 2
       """)
 
   @Option(help: "How many sequences to run.")
@@ -20,6 +24,14 @@ struct FoldCheckCommand: ReplayCommand {
 
   @Option(help: "The seed of all sequences.")
   var seed: UInt64 = 1
+
+  @Option(
+    help: ArgumentHelp("Run all schedules with so many transactions of each replica, 1 to 3.", valueName: "n")
+  )
+  var schedules: Int?
+
+  @Option(help: "The most syncs between the transactions of a schedule, up to 4.")
+  var syncs = 2
 
   @Option(help: ArgumentHelp("Run only sequence <n>, and print its steps.", valueName: "n"))
   var only: Int?
@@ -41,13 +53,23 @@ struct FoldCheckCommand: ReplayCommand {
     guard sequences > 0, threads > 0, (0..<Int.max).contains(only ?? 0) else {
       throw ValidationError("the numbers of sequences and threads must be positive")
     }
+    guard 1...3 ~= schedules ?? 1, 0...4 ~= syncs else {
+      throw ValidationError("--schedules must be from 1 to 3, and --syncs from 0 to 4")
+    }
+    if let all = all?.count, let only, only >= all {
+      throw ValidationError("there are \(all) schedules: --only must be below")
+    }
   }
 
   var printsJSON: Bool { json }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
-    let check = FoldCheck(seed: seed, fault: plant)
-    let range = only.map { $0..<$0 + 1 } ?? 0..<sequences
+    let all = all
+    var sizes = FoldCheckSizes()
+    // Each other order is another schedule.
+    if all != nil { sizes.orders = 0 }
+    let check = FoldCheck(seed: seed, sizes: sizes, fault: plant, schedules: all)
+    let range = only.map { $0..<$0 + 1 } ?? 0..<(all?.count ?? sequences)
     if let only, !json {
       for step in check.schedule(of: only).steps { try console.output.line("\(step)") }
     }
@@ -59,6 +81,9 @@ struct FoldCheckCommand: ReplayCommand {
     try show(report, seconds: seconds, console.output)
     return report.failure == nil ? nil : .problem
   }
+
+  /// All schedules, if those are to run.
+  private var all: FoldSchedules? { schedules.map { FoldSchedules(transactions: $0, syncs: syncs) } }
 
   private static func fault(_ name: String) throws -> FoldCheckFault {
     guard let fault = FoldCheckFault(rawValue: name) else {
@@ -145,7 +170,9 @@ struct FoldCheckCommand: ReplayCommand {
       return try output.line(String(decoding: try encoder.encode(summary), as: UTF8.self))
     }
     let time = String(format: "%.1f s, %.0f a second and thread", seconds, rate)
-    try output.line("seed \(seed): \(report.sequences) sequences in \(time)")
+    let what =
+      schedules == nil ? "seed \(seed): \(report.sequences) sequences" : "\(report.sequences) schedules"
+    try output.line("\(what) in \(time)")
     let width = report.coverage.named.map(\.name.count).max() ?? 0
     for (name, count) in report.coverage.named {
       try output.line("  \(name.padding(toLength: width, withPad: " ", startingAt: 0))  \(count)")

@@ -35,6 +35,14 @@ public protocol RemoteLog: Sendable {
   /// The remote's name for messages, such as `folder:/mnt/team`.
   var name: String { get }
 
+  /// Checks that the place of the remote does what its log relies on: that of two puts under one name the second is
+  /// refused, and that what was put is read whole. A replicator calls it before a store belongs to the remote, so once for
+  /// each store. It leaves nothing there. Without an implementation it does nothing.
+  ///
+  /// - Throws: ``RemoteError`` `unsuitable` if it does not; others as ``zoneEvents(after:)``. Then the store belongs to no
+  ///   remote, and the next round calls it again.
+  func probe() async throws(RemoteError)
+
   /// Reads the list of zones after a token.
   ///
   /// An event that cannot be read holds up only itself: see ``ZoneEventPage/later``. Known zones continue,
@@ -260,6 +268,8 @@ extension RemoteLog {
   ) async throws(RemoteError) -> RemoteHeads? { nil }
 
   public func announce() async {}
+
+  public func probe() async throws(RemoteError) {}
 
   public func lastClockMilliseconds() -> UInt64? { nil }
 

@@ -43,7 +43,10 @@ package struct EffectRunner: Sendable {
         return .state(try store.syncState())
       case .askHeads(let tokens, let list): return .heads(try await remote.heads(of: tokens, list: list))
       case .fetchZoneEvents(let token):
-        if token == nil { try await checkHasLogs() }
+        if token == nil {
+          try await checkHasLogs()
+          try await remote.probe()
+        }
         return .zoneEvents(try await remote.zoneEvents(after: token))
       case .forgetPlaceInZoneList:
         try await store.forgetPlaceInZoneList()

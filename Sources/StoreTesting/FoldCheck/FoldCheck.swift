@@ -15,12 +15,17 @@ public struct FoldCheck: Sendable {
   let sizes: FoldCheckSizes
   /// A bug planted in the harness itself, to show that the check finds it.
   let fault: FoldCheckFault?
+  /// The schedules to run, by number, instead of random ones; nil for those.
+  package let schedules: FoldSchedules?
 
   /// Creates a check.
   public init(seed: UInt64) { self.init(seed: seed, sizes: FoldCheckSizes(), fault: nil) }
 
   /// Creates a check of sequences of other sizes, or with a planted bug.
-  package init(seed: UInt64, sizes: FoldCheckSizes = FoldCheckSizes(), fault: FoldCheckFault? = nil) {
+  package init(
+    seed: UInt64, sizes: FoldCheckSizes = FoldCheckSizes(), fault: FoldCheckFault? = nil,
+    schedules: FoldSchedules? = nil
+  ) {
     precondition(
       sizes.replicasMax <= FoldSchedule.replicasMax, "at most \(FoldSchedule.replicasMax) replicas")
     precondition(
@@ -28,6 +33,7 @@ public struct FoldCheck: Sendable {
     self.seed = seed
     self.sizes = sizes
     self.fault = fault
+    self.schedules = schedules
   }
 
   /// Runs sequences, in order, up to the first that fails.
@@ -51,7 +57,7 @@ public struct FoldCheck: Sendable {
 
   /// The schedule of a sequence.
   package func schedule(of number: Int) -> FoldSchedule {
-    FoldScheduleGenerator.schedule(seed: seed, number: number, sizes: sizes)
+    schedules?[number] ?? FoldScheduleGenerator.schedule(seed: seed, number: number, sizes: sizes)
   }
 
   /// Runs one schedule as it is, and makes it small if it fails.
@@ -77,7 +83,7 @@ public struct FoldCheck: Sendable {
     var shrinker = FoldShrinker(schedule, mismatch) { run($0, &ignored) }
     shrinker.shrink()
     return FoldCheckFailure(
-      seed: seed, sequence: number, fault: fault, schedule: shrinker.schedule,
+      seed: seed, sequence: number, fault: fault, schedules: schedules, schedule: shrinker.schedule,
       generatedSteps: schedule.steps.count,
       place: shrinker.mismatch.place, expected: shrinker.mismatch.expected, found: shrinker.mismatch.found)
   }

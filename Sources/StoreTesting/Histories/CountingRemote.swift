@@ -24,6 +24,8 @@ struct CountingRemote: RemoteLog {
 
   var name: String { remote.name }
 
+  func probe() async throws(RemoteError) { try await remote.probe() }
+
   func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
     counter.add()
     return try await remote.zoneEvents(after: token)

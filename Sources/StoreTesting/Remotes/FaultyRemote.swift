@@ -74,6 +74,9 @@ public final class FaultyRemote: RemoteLog {
   /// How much went wrong so far, delays aside.
   public var faults: Int { state.withLock { $0.faults } }
 
+  /// The remote itself is checked, not the network before it.
+  public func probe() async throws(RemoteError) { try await remote.probe() }
+
   public func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
     try await perform { remote throws(RemoteError) in try await remote.zoneEvents(after: token) }
   }

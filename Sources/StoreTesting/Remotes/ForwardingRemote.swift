@@ -9,6 +9,8 @@ package protocol ForwardingRemote: RemoteLog {
 extension ForwardingRemote {
   package var name: String { remote.name }
 
+  package func probe() async throws(RemoteError) { try await remote.probe() }
+
   package func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
     try await remote.zoneEvents(after: token)
   }

@@ -14,6 +14,11 @@ struct FolderCalls: Sendable {
   var fault: (@Sendable (StaticString) -> FileFault?)?
   /// The file system's clock in a simulation, in milliseconds since 1970; nil for its own.
   var milliseconds: (@Sendable () -> UInt64)?
+  /// Called after each call that synced a file or directory, with its descriptor. Only in debug builds.
+  var didSync: (@Sendable (Int32) -> Void)?
+  /// Whether a link and an exclusive rename replace what has the name, as on a file system that is no place for a
+  /// remote. Only in debug builds.
+  var replacesNames = false
 
   init(
     fault: (@Sendable (StaticString) -> FileFault?)? = nil, milliseconds: (@Sendable () -> UInt64)? = nil
@@ -185,6 +190,9 @@ struct FolderCalls: Sendable {
   func sync(_ file: borrowing OpenFile, _ path: String) throws(FileError) {
     let descriptor = file.descriptor
     _ = try call("fsync", path) { fsync(descriptor) }
+    #if DEBUG
+      didSync?(descriptor)
+    #endif
   }
 
   // MARK: Names
@@ -195,6 +203,9 @@ struct FolderCalls: Sendable {
     in newDirectory: borrowing OpenFile, _ path: String
   ) throws(FileError) {
     let (parent, newParent) = (directory.descriptor, newDirectory.descriptor)
+    #if DEBUG
+      if replacesNames { unlinkat(newParent, newName, 0) }
+    #endif
     _ = try call("linkat", path) { linkat(parent, name, newParent, newName, 0) }
   }
 
@@ -204,6 +215,9 @@ struct FolderCalls: Sendable {
     in newDirectory: borrowing OpenFile, _ path: String
   ) throws(FileError) {
     let (parent, newParent) = (directory.descriptor, newDirectory.descriptor)
+    #if DEBUG
+      if replacesNames { unlinkat(newParent, newName, 0) }
+    #endif
     _ = try call("renameat2", path) {
       #if canImport(Darwin)
         renameatx_np(parent, name, newParent, newName, UInt32(RENAME_EXCL))

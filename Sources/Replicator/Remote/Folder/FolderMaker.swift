@@ -35,6 +35,7 @@ struct FolderMaker {
         hint: "make the remote in an empty folder")
     }
     try makeFolders(FolderTree.topFolders)
+    try writer.probe()
     _ = try writer.put(.marker, RemoteMarker(remote: proposed).bytes)
   }
 

@@ -110,6 +110,11 @@ package final class FolderObjects: ObjectStore {
     try await onThread { [self] () throws(RemoteError) in try maker.make(proposed) }
   }
 
+  /// Checks what the file system does: see ``FolderWriter/probe()``.
+  func probe() async throws(RemoteError) {
+    try await onThread { [self] () throws(RemoteError) in try writer.probe() }
+  }
+
   /// The folders of a remote that are missing, in order. The folder of temporary files does not count: a
   /// writer makes it.
   package func missingFolders() async throws(RemoteError) -> [String] {

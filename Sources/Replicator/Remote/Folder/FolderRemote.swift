@@ -82,6 +82,18 @@ public struct FolderRemote: RemoteLog, LogOfObjects {
   /// - Throws: ``RemoteError``, as ``open(directory:isReadOnly:counter:)``.
   public func identity() async throws(RemoteError) -> RemoteID { try await log.zones.identity() }
 
+  /// Puts two files under one name in the folder of temporary files, and removes them. Who may not write there, or has no
+  /// room, reads without it.
+  public func probe() async throws(RemoteError) {
+    if log.zones.isReadOnly { return }
+    try await log.zones.checked()
+    do throws(RemoteError) {
+      try await objects.probe()
+    } catch {
+      if error.code != .denied && error.code != .overQuota { throw error }
+    }
+  }
+
   public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await log.deleteZone(zone, incarnation)
     guard log.zones.isDeleted(incarnation) else { return }

@@ -16,7 +16,7 @@ final class FolderWriter: Sendable {
   /// The most of its temporary files that a process knows again.
   private static let ownNamesMax = 256
 
-  private let tree: FolderTree
+  let tree: FolderTree
   private let makeRandom: @Sendable () -> UInt64
   /// Whether this process has removed the temporary files that crashes left.
   private let hasSwept = Mutex(false)
@@ -28,7 +28,7 @@ final class FolderWriter: Sendable {
     self.makeRandom = makeRandom
   }
 
-  private var calls: FolderCalls { tree.calls }
+  var calls: FolderCalls { tree.calls }
 
   /// The folder of temporary files.
   var temporariesPath: String { "\(tree.directory)/\(FolderTree.temporary)" }
@@ -70,7 +70,7 @@ final class FolderWriter: Sendable {
       result = .declined(time)
       if let bytes = bytes(time) {
         try fill(file, temporary, bytes, mode, isSynced: true)
-        let isPut = try publish(temporary, file, in: temporaries, as: name, in: parent)
+        let isPut = try publish(temporary, file, in: temporaries, as: name.last, in: parent, tree.path(name))
         result = isPut ? .put(time) : .exists
         try calls.sync(parent, tree.path(name))
         sweepOnce(temporaries, since: temporary)
@@ -103,7 +103,7 @@ final class FolderWriter: Sendable {
   }
 
   /// Writes the content of a temporary file.
-  private func fill(
+  func fill(
     _ file: borrowing OpenFile, _ temporary: String, _ bytes: [UInt8], _ mode: FolderMode, isSynced: Bool
   ) throws(FileError) {
     try calls.write(file, bytes, temporaryPath(temporary))
@@ -112,17 +112,17 @@ final class FolderWriter: Sendable {
   }
 
   /// Gives a written file its name, if that is free.
-  private func publish(
+  func publish(
     _ temporary: String, _ file: borrowing OpenFile, in temporaries: borrowing OpenFile,
-    as name: ObjectName, in parent: borrowing OpenFile
+    as name: String, in parent: borrowing OpenFile, _ path: String
   ) throws(FileError) -> Bool {
     do throws(FileError) {
-      try calls.link(temporary, in: temporaries, to: name.last, in: parent, tree.path(name))
+      try calls.link(temporary, in: temporaries, to: name, in: parent, path)
       return true
     } catch {
       // A network file system repeats a call whose answer was lost, and then gives the error of the second
       // one.
-      if try isSame(file, as: name, in: parent) { return true }
+      if try isSame(file, as: name, in: parent, path) { return true }
       switch error.number {
       case EEXIST: return false
       case EPERM, EOPNOTSUPP, ENOSYS, EMLINK: break
@@ -130,10 +130,10 @@ final class FolderWriter: Sendable {
       }
     }
     do throws(FileError) {
-      try calls.renameExclusively(temporary, in: temporaries, to: name.last, in: parent, tree.path(name))
+      try calls.renameExclusively(temporary, in: temporaries, to: name, in: parent, path)
       return true
     } catch {
-      if try isSame(file, as: name, in: parent) { return true }
+      if try isSame(file, as: name, in: parent, path) { return true }
       if error.number == EEXIST { return false }
       throw error
     }
@@ -141,11 +141,11 @@ final class FolderWriter: Sendable {
 
   /// Whether a name leads to an open file.
   private func isSame(
-    _ file: borrowing OpenFile, as name: ObjectName, in parent: borrowing OpenFile
+    _ file: borrowing OpenFile, as name: String, in parent: borrowing OpenFile, _ path: String
   ) throws(FileError) -> Bool {
-    let own = try calls.status(of: file, tree.path(name))
+    let own = try calls.status(of: file, path)
     do throws(FileError) {
-      let found = try calls.status(of: name.last, in: parent, tree.path(name))
+      let found = try calls.status(of: name, in: parent, path)
       return found.device == own.device && found.inode == own.inode
     } catch {
       if error.number == ENOENT { return false }
@@ -180,7 +180,7 @@ final class FolderWriter: Sendable {
   // MARK: Temporary files
 
   /// Opens the folder of temporary files, and makes it if a copying tool has omitted it as empty.
-  private func openTemporaries(_ mode: FolderMode) throws(RemoteError) -> OpenFile {
+  func openTemporaries(_ mode: FolderMode) throws(RemoteError) -> OpenFile {
     let root = try tree.openRoot()
     let path = "\(tree.directory)/\(FolderTree.temporary)"
     do throws(FileError) {
@@ -203,7 +203,7 @@ final class FolderWriter: Sendable {
   }
 
   /// Removes a temporary file. One that stays does no harm: nobody reads it.
-  private func remove(_ temporary: String, in temporaries: borrowing OpenFile) {
+  func remove(_ temporary: String, in temporaries: borrowing OpenFile) {
     do throws(FileError) {
       try calls.unlink(temporary, in: temporaries, isOwn: true, temporaryPath(temporary))
     } catch {
@@ -246,22 +246,31 @@ final class FolderWriter: Sendable {
   }
 
   /// A name of 128 random bits: no two writers choose the same.
-  private func temporaryName() -> String {
-    let name = IncarnationID.random(makeRandom).description
+  func temporaryName() -> String { temporaryNames(1)[0] }
+
+  /// Names that follow one of 128 random bits.
+  func temporaryNames(_ count: UInt128) -> [String] {
+    let first = IncarnationID.random(makeRandom).rawValue
+    let names = (0..<count).map { IncarnationID(rawValue: first &+ $0).description }
     ownNames.withLock { own in
-      guard own.names.count == Self.ownNamesMax else { return own.names.append(name) }
-      own.names[own.oldest] = name
-      own.oldest = (own.oldest + 1) % Self.ownNamesMax
+      for name in names {
+        if own.names.count < Self.ownNamesMax {
+          own.names.append(name)
+        } else {
+          own.names[own.oldest] = name
+          own.oldest = (own.oldest + 1) % Self.ownNamesMax
+        }
+      }
     }
-    return name
+    return names
   }
 
-  private func temporaryPath(_ temporary: String) -> String {
+  func temporaryPath(_ temporary: String) -> String {
     "\(tree.directory)/\(FolderTree.temporary)/\(temporary)"
   }
 
   /// The error of a failed put: `unsuitable` if the file system cannot do it.
-  private func refusal(_ error: FileError) -> RemoteError {
+  func refusal(_ error: FileError) -> RemoteError {
     let isNaming = ["linkat", "renameat2"].contains(error.call.description)
     guard isNaming, [EPERM, EOPNOTSUPP, ENOSYS, EMLINK, EXDEV, EINVAL].contains(error.number) else {
       return error.remoteError
