@@ -283,7 +283,8 @@ struct EntriesBelowAFloor {
   }
 }
 
-/// A log that some writers write at random: with segments that repeat others, holes that close a lane, and floors.
+/// A log that some writers write at random: with segments that repeat what came before, some of which bring more, holes that
+/// close a lane, and floors.
 private struct RandomLog {
   private(set) var remote = TestRemote()
   private var random: SeededRandom
@@ -314,7 +315,7 @@ private struct RandomLog {
     if random.next(below: 3) > 0 {
       lane.base += UInt64(random.next(below: Int(remote.last - lane.base) + 1))
     }
-    var segment: [LogTransaction] = []
+    var segment = Array(lane.transactions.suffix(random.next(below: 8) == 0 ? 3 : 0))
     for sequence in next...next + UInt64(random.next(below: 4)) {
       var operations = [operation(by: lane.replica)]
       if lane.base > floor, random.next(below: 9) == 0 {

@@ -5,9 +5,7 @@ import OperationFormat
 ///
 /// At or below its floor a snapshot names only the entries that something needs: see ``SnapshotEntries``. A store that
 /// began with it knows no others, and keeps all rules. So a store that retired its history, or had read a part of the log
-/// before, becomes equal to it: it has the same rows of `segments` and `placements`, and the same floors. What its lanes'
-/// transactions had seen it knows exactly, and keeps: a later snapshot may name some of that again, if a segment behind the
-/// floor repeats them.
+/// before, becomes equal to it: it has the same rows of `segments` and `placements`, and the same of lanes.
 ///
 /// A row of `replicas` says that there is work left, from the commit that makes the snapshot the origin on. Each step
 /// leaves a sound store, so one that is cut short is continued from the start.
@@ -16,6 +14,8 @@ struct FoldedEntries: Sendable {
   private struct NamedLane: Sendable {
     var id: StoreIdentity
     var last: UInt64
+    /// The sequences from which on its transactions had seen more.
+    var bases: Set<UInt64>
     /// Its entries at or below the floor that place transactions, in order.
     var entries: [(offset: UInt64, row: SegmentRow)] = []
   }
@@ -24,6 +24,7 @@ struct FoldedEntries: Sendable {
   struct Progress: Sendable {
     fileprivate var lane = 0
     fileprivate var entry = 0
+    fileprivate var base: UInt64 = 0
     fileprivate var rejected: UInt64 = 0
     fileprivate var offset: UInt64 = 0
   }
@@ -41,7 +42,7 @@ struct FoldedEntries: Sendable {
       zone, manifest.content, manifest.offset, head.foldedThrough
     )
     var lanes = head.lanes.map { lane in
-      NamedLane(id: lane.id, last: lane.last)
+      NamedLane(id: lane.id, last: lane.last, bases: Set(lane.bases.map(\.sequence)))
     }
     let entries = head.entries.prefix { $0.offset <= head.foldedThrough }
     for entry in entries {
@@ -99,7 +100,7 @@ struct FoldedEntries: Sendable {
       guard try removeRows(of: lanes[left.lane], storage, origin.incarnation, &left, &budget) else {
         return left
       }
-      (left.lane, left.entry) = (left.lane + 1, 0)
+      (left.lane, left.entry, left.base) = (left.lane + 1, 0, 0)
     }
     if foldedThrough > 0 {
       // A rejected entry is listed by a row of its own, which leads to that of the entry.
@@ -125,7 +126,7 @@ struct FoldedEntries: Sendable {
     return nil
   }
 
-  /// Gives a lane the places and floors that it has in a store that began with the snapshot.
+  /// Gives a lane the places, bases and floors that it has in a store that began with the snapshot.
   ///
   /// - Returns: whether it has them.
   private func removeRows(
@@ -143,8 +144,19 @@ struct FoldedEntries: Sendable {
       guard isDone else { return false }
       left.entry += 1
     }
-    let floors = TableKey.rows(.floors, of: zone).appending(lane.replica, lane.epoch)
-    return try storage.removeRows(of: storage.tables.replicas, under: floors, 1...known.last, &budget) == nil
+    func removeRows(_ kind: LaneRowKind, from first: UInt64, except kept: Set<UInt64>) throws -> UInt64? {
+      guard first <= known.last else { return nil }
+      let prefix = TableKey.rows(kind, of: zone).appending(lane.replica, lane.epoch)
+      return try storage.removeRows(
+        of: storage.tables.replicas, under: prefix, first...known.last, except: kept, &budget)
+    }
+    if let next = try removeRows(.retiredBases, from: left.base, except: known.bases) {
+      left.base = next
+      return false
+    }
+    left.base = known.last + 1
+    storage.forgetBases()
+    return try removeRows(.floors, from: 0, except: []) == nil
   }
 }
 

@@ -18,7 +18,8 @@ import OperationFormat
 // *Entries* are those that the log has up to the offset. In a manifest of version 3, of those at or below the floor only three
 // sorts are there: the first places of what heads and units name that are not compacted, the last entry of each lane that
 // readers take, and the entry that closed a lane. What else a lane has there counts as placed at the next entry of the lane
-// that is there, and its bases as those of the last entry before that is there, or as 0.
+// that is there. Bases are those of the transactions that are named, and of the last one; those of others count as that of the
+// last one before that is named, or as 0.
 //
 // | bytes | what |
 // |---|---|

@@ -6,6 +6,9 @@ import OperationFormat
 /// floor is looked at one by one: see `SegmentRules`. So the entries that place such heads and units stay, and of each lane
 /// the last one, which says how far the lane has come, and the one that closed it. All stores find the same ones, wherever
 /// they began: what is named now was named in each snapshot since it has its place.
+///
+/// Of bases, those of the named transactions stay, and not those of the entries: an entry may repeat others that no snapshot
+/// names any more, and a store that began with one does not know what these had seen.
 final class SnapshotEntries {
   /// The floor; 0 for none.
   let foldedThrough: UInt64
@@ -14,10 +17,10 @@ final class SnapshotEntries {
   private let incarnation: IncarnationNumber
   private var kept: Set<UInt64> = []
   /// The last run of sequences of each lane that was looked up.
-  private var runs: [SnapshotContent.Lane: ClosedRange<UInt64>] = [:]
-  /// Of each lane the last sequence at or below the floor; and the sequences of its entries that are kept there, in order.
+  private var runs: [SnapshotContent.Lane: (first: UInt64, last: UInt64, offset: UInt64)] = [:]
+  /// Of each lane the sequences at or below the floor that something names, and the last one there.
+  private var named: [SnapshotContent.Lane: Set<ClosedRange<UInt64>>] = [:]
   private var ends: [SnapshotContent.Lane: UInt64] = [:]
-  private var parts: [SnapshotContent.Lane: [ClosedRange<UInt64>]] = [:]
 
   init(_ log: ReadView, _ zone: ZoneNumber, _ incarnation: IncarnationNumber, foldedThrough: UInt64) {
     (self.log, self.zone, self.incarnation, self.foldedThrough) = (log, zone, incarnation, foldedThrough)
@@ -26,31 +29,29 @@ final class SnapshotEntries {
   /// Notes that heads or units name transactions.
   func note(_ sequences: ClosedRange<UInt64>, of lane: SnapshotContent.Lane) throws {
     var next = sequences.lowerBound
-    while next <= sequences.upperBound {
-      if let run = runs[lane], run.contains(next) {
-        next = run.upperBound + 1
-        continue
+    while next <= sequences.upperBound, let run = try run(of: next, lane) {
+      let last = min(run.last, sequences.upperBound)
+      if run.offset <= foldedThrough {
+        kept.insert(run.offset)
+        named[lane, default: []].insert(next...last)
       }
-      guard
-        let place = try log.placements.placement(of: lane.replica, lane.epoch, next, in: zone, incarnation)
-      else { return }
-      if place.offset <= foldedThrough { kept.insert(place.offset) }
-      runs[lane] = place.first...place.last
-      next = place.last + 1
+      next = last + 1
     }
+  }
+
+  /// The run of sequences with one place that has a sequence; nil if it has no place.
+  private func run(
+    of sequence: UInt64, _ lane: SnapshotContent.Lane
+  ) throws -> (first: UInt64, last: UInt64, offset: UInt64)? {
+    if let run = runs[lane], run.first...run.last ~= sequence { return run }
+    let run = try log.placements.placement(of: lane.replica, lane.epoch, sequence, in: zone, incarnation)
+    if let run { runs[lane] = run }
+    return run
   }
 
   /// Ends the search: notes how far each lane has come up to the floor, and what has closed it.
   func finish(_ lanes: [SnapshotContent.Lane]) throws {
     for lane in lanes { try noteEnd(of: lane) }
-    for offset in kept.sorted() {
-      guard let row = try log.segments.row(at: offset, in: zone, incarnation), row.rejection == nil,
-        row.first <= row.last
-      else { continue }
-      let lane = SnapshotContent.Lane(replica: row.replica, epoch: row.epoch)
-      let first = max(row.first, (parts[lane]?.last?.upperBound ?? 0) + 1)
-      if first <= row.last { parts[lane, default: []].append(first...row.last) }
-    }
   }
 
   private func noteEnd(of lane: SnapshotContent.Lane) throws {
@@ -69,7 +70,7 @@ final class SnapshotEntries {
   /// How many there are up to an offset behind the floor.
   func count(upTo offset: UInt64) -> UInt64 { UInt64(kept.count) + offset - foldedThrough }
 
-  /// A lane's bases, without those of transactions at or below the floor that no entry here has.
+  /// A lane's bases, without those of transactions at or below the floor that nothing names.
   func folded(_ steps: [BaseStep], of lane: SnapshotContent.Lane) -> [BaseStep] {
     guard let end = ends[lane] else { return steps }
     var found = [BaseStep(sequence: 1, base: 0)]
@@ -79,10 +80,10 @@ final class SnapshotEntries {
       found.append(BaseStep(sequence: sequence, base: base))
     }
     var index = 0
-    for part in parts[lane] ?? [] {
-      while index < steps.count, steps[index].sequence <= part.lowerBound { index += 1 }
-      if index > 0 { add(part.lowerBound, steps[index - 1].base) }
-      while index < steps.count, steps[index].sequence <= part.upperBound {
+    for sequences in (named[lane] ?? []).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+      while index < steps.count, steps[index].sequence <= sequences.lowerBound { index += 1 }
+      if index > 0 { add(sequences.lowerBound, steps[index - 1].base) }
+      while index < steps.count, steps[index].sequence <= sequences.upperBound {
         add(steps[index].sequence, steps[index].base)
         index += 1
       }

@@ -4,7 +4,7 @@ import OperationFormat
 
 extension LocalStore {
   /// All that the store's tables say of the log of a zone that begins with a snapshot, as text with identities in place of
-  /// numbers: entries, places, floors, and how far each lane has come. Nothing of what waits to be sent, and no bases.
+  /// numbers: entries, places, floors, and of each lane that has places what is kept of it. Nothing of what waits to be sent.
   func knownLog(_ zone: ZoneID = noteZone) throws -> [String] {
     try read { tx in
       let view = tx.readView
@@ -49,6 +49,9 @@ extension LocalStore {
           guard let place else { break }
           line += ", \(place.first) to \(place.last) at \(place.offset)"
           last = place.first - 1
+        }
+        for step in try view.lanes.retiredBases(of: lane, incarnation) {
+          line += ", \(step.base) from \(step.sequence)"
         }
         let closure = try view.lanes.closure(of: lane.replica, lane.epoch, in: number, incarnation)
         let parent = try view.lanes.parent(of: lane.replica, lane.epoch, in: number)

@@ -30,9 +30,11 @@ struct Aftermath: WorldPart {
     try run(DiscardedZone(world), .zonePurged, .purged, perMille: 100)
     try run(DiscardedZone(world, .zoneReset), .zoneReset, .reset, perMille: 100)
     try run(CompactedZone(world), .zoneCompacted, .compacted, perMille: 100)
+    try run(RepeatedEntry(world), .entryRepeated, .repeated, perMille: 100)
     // It may close the log that the others use.
     if try run(LostZone(world), .remoteTakenBack, .lostZone, perMille: 100) { return }
-    // Nobody can put back what it removes.
+    // Nobody can put back what these remove.
+    try run(PartedLog(world), .remoteTakenBack, .parted, perMille: 100)
     try run(TrimmedRemote(world), .remoteTrimmed, .trimmed, perMille: 100)
   }
 
@@ -129,6 +131,46 @@ extension AftermathPart {
       note("d\(device.number) attaches \(zone) again")
       try syncAlone(device)
     }
+  }
+
+  func name(_ floor: UInt64, of zone: ZoneID, on device: SimulatedDevice) throws {
+    note("d\(device.number) names the floor \(floor) of \(zone)")
+    try act(device) { try device.store?.writeBlockingThisThread { try $0.nameFloor(floor, of: zone) } }
+  }
+
+  /// Lets a store retire a zone's history, if it is settled.
+  func retireHistory(of zone: ZoneID, on device: SimulatedDevice) throws {
+    guard let store = device.store else { return }
+    do {
+      try act(device) { try executor.wait { try await store.retireHistory(of: zone) } }
+      world.count(.historiesRetired)
+    } catch let error as StoreError where error.code == .unsettled || error.code == .newerFormat {
+      return
+    }
+  }
+
+  /// Lets the log of a zone begin with a snapshot of a device's store.
+  ///
+  /// - Returns: whether it does: a store that is not settled makes none, and a remote of the app's own is not trimmed.
+  @discardableResult
+  func letBegin(_ zone: ZoneID, withSnapshotOf device: SimulatedDevice) throws -> Bool {
+    guard let remote = DamagedRemote(place), let store = device.store,
+      let incarnation = try token(of: zone, device)?.incarnation,
+      let manifest = try agreement.snapshot(of: zone, store)
+    else { return false }
+    let snapshot = RemoteSnapshot(of: zone, incarnation, at: manifest.offset, by: store.identity.replica)
+    let offset = try executor.wait {
+      let log = remote.log
+      for index in manifest.parts.indices {
+        try await log.putSnapshotPart(store.snapshotPart(index, of: manifest), at: index, of: snapshot)
+      }
+      try await log.finishSnapshot(manifest, of: snapshot)
+      return try await log.trim(to: snapshot, manifest)
+    }
+    guard let offset, offset > 1 else { return false }
+    world.count(.logsTrimmed)
+    note("d\(device.number) lets the log of \(zone) begin at offset \(offset)")
+    return true
   }
 
   /// What the last round of a device says of a zone; nil if it says nothing.

@@ -101,6 +101,12 @@ struct AgreementChecker: WorldPart {
     }
   }
 
+  /// Checks that all stores are sound, and make the same snapshot.
+  func checkStores(of zone: ZoneID) throws {
+    try checkSnapshots(of: zone)
+    for device in devices(with: zone) where device.store != nil { try FoldChecker(world).check(device) }
+  }
+
   /// A store that knows more of the zone than the log, or less, makes none.
   func snapshot(of zone: ZoneID, _ store: LocalStore) throws -> SnapshotManifest? {
     do {

@@ -27,13 +27,13 @@ struct CompactedZone: AftermathEvent {
       if try floor(of: zone) > before { world.count(.zonesCompacted) }
       if let late { try check(late, in: zone) }
       try compactCarefully(zone, writes, &choices)
-      try checkStores(of: zone)
+      try agreement.checkStores(of: zone)
     }
     try addStores(to: zone, like: writer)
     try settle(zone, writes, after: "a store began with what is compacted")
     writes += try mix(zone, &choices)
     try settle(zone, writes, after: "floors of any kind")
-    try checkStores(of: zone)
+    try agreement.checkStores(of: zone)
   }
 
   /// A zone that a device writes to and syncs: mostly one that has fields of every kind.
@@ -120,11 +120,6 @@ struct CompactedZone: AftermathEvent {
     try name(UInt64(floor), of: zone, on: device)
   }
 
-  private func name(_ floor: UInt64, of zone: ZoneID, on device: SimulatedDevice) throws {
-    note("d\(device.number) names the floor \(floor) of \(zone)")
-    try edit(device) { try $0.nameFloor(floor, of: zone) }
-  }
-
   private func edit(
     _ device: SimulatedDevice, _ body: @escaping @Sendable (inout WriteTransaction) throws -> Void
   ) throws {
@@ -145,16 +140,6 @@ struct CompactedZone: AftermathEvent {
       try restart(device)
     case 3: try readAgain(zone, on: device)
     default: try syncCutShort(device, &choices)
-    }
-  }
-
-  private func retireHistory(of zone: ZoneID, on device: SimulatedDevice) throws {
-    guard let store = device.store else { return }
-    do {
-      try act(device) { try executor.wait { try await store.retireHistory(of: zone) } }
-      world.count(.historiesRetired)
-    } catch let error as StoreError where error.code == .unsettled || error.code == .newerFormat {
-      return
     }
   }
 
@@ -325,12 +310,6 @@ struct CompactedZone: AftermathEvent {
   private func settle(_ zone: ZoneID, _ writes: Int, after event: String) throws {
     try agreement.check(zone, after: event)
     try agreement.checkWrites(writes, of: Self.record, in: zone, after: event)
-  }
-
-  /// Checks that all stores are sound, and make the same snapshot.
-  private func checkStores(of zone: ZoneID) throws {
-    try agreement.checkSnapshots(of: zone)
-    for device in try holders(of: zone) { try FoldChecker(world).check(device) }
   }
 
   /// The floor of the zone, which all stores that are settled agree on; 0 for none.

@@ -63,6 +63,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
   case pastRead
   // Peers.
   case peerThatLies
+  case entryRepeated
 
   /// How ``denied`` refuses a call: one that only reads by the first three.
   static let refusals: [RemoteError.Code] = [
@@ -113,6 +114,9 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .peerThatLies:
       "a peer ships parents, bases, sequences and kinds that no replica would, or under another's "
         + "identity: 15 % of the seeds"
+    case .entryRepeated:
+      "a peer sends an entry again, the same or another, that some stores know by a snapshot alone, once all is at rest: 10 % "
+        + "of the seeds"
     case .clockJump: "a wall clock jumps by up to years: 5 % of the devices"
     case .clockOff: "a wall clock is an hour or a time zone off, in 1970 or in 2099: 25 % of the devices"
     case .remoteClockOff: "the remote's clock is in 1970 or in 2099: 15 % of the seeds in which it has one"

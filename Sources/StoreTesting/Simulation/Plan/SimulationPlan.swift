@@ -29,6 +29,8 @@ struct SimulationPlan: Hashable, Sendable {
     case compacted
     case purged
     case reset
+    case repeated
+    case parted
   }
 
   let seed: UInt64
