@@ -16,7 +16,9 @@ extension LaneTable {
 
 extension LaneTable where Source == TableStorage {
   func setSnapshotNeeded(behind offset: UInt64, in zone: ZoneNumber) throws {
-    try source.putChecked(.rows(.neededSnapshots, of: zone), in: tables.replicas) { $0.append(varint: offset) }
+    try source.putChecked(.rows(.neededSnapshots, of: zone), in: tables.replicas) {
+      $0.append(varint: offset)
+    }
   }
 
   /// Forgets that the remote needs one, if it has one at an offset.

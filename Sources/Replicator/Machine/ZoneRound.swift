@@ -93,7 +93,8 @@ struct ZoneRound: Sendable {
     case (.deleting, let token?): return deleteAtRemote(token.incarnation)
     case (.deleting, nil): return end(.failed(.deletionWithoutLog))
     case (.offered, let token?): return adopt(token)
-    case (.attached, let token?) where isLogUnchanged && state.snapshotNeededBehind == nil: return findAssets(token.incarnation)
+    case (.attached, let token?) where isLogUnchanged && state.snapshotNeededBehind == nil:
+      return findAssets(token.incarnation)
     case (.attached, let token?): return beginPass(Pass(from: token))
     case (.attached, nil) where held != nil: return finish(.unfinished)
     case (.attached, nil), (.offered, nil): return enter(.creating, .create)
