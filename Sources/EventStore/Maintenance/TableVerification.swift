@@ -51,7 +51,7 @@ struct TableVerification {
       case (2, "replicas"), (4, "replicas"), (6, "replicas"), (8, "replicas"), (10, "replicas"),
         (11, "replicas"), (15, "replicas"):
         return count == 13
-      case (18, "replicas"): return count == 5
+      case (18, "replicas"), (19, "replicas"): return count == 5
       case (3, "replicas"), (5, "replicas"), (7, "replicas"), (17, "replicas"): return count == 17
       case (9, "replicas"), (12, "replicas"), (13, "replicas"), (14, "replicas"), (16, "replicas"):
         return count == 21
