@@ -9,14 +9,19 @@ SWIFT ?= swift
 SEQUENCES ?= 1000000
 CHECKED_SEQUENCES ?= 10000
 SEED ?= 1
+# Transactions of each replica, and syncs between them, of `make schedules`.
+SCHEDULES ?= 3
+SYNCS ?= 1
 # Damaged data files that `make damage` opens in each way.
 DAMAGED_FILES ?= 3000
-# Rounds of `make processes`, in each of which one of two processes of a store is killed.
+# Rounds of `make processes`, in each of which a process is killed, paused or cut off.
 PROCESS_ROUNDS ?= 1000
 # Seeds of the worlds that `make simulate` and `make test` run, and of the worlds with assets.
 SEEDS ?= 1..100000
 CHECKED_SEEDS ?= 1..100
 ASSET_SEEDS ?= 1..40
+# How many worlds `make builds` runs in both builds.
+BUILD_SEEDS ?= 10
 # Planted bugs that `make planted` searches for: all, a name, or 3/10 for every tenth from the third on.
 BUGS ?= all
 # The repository whose history the demo runs.
@@ -33,7 +38,7 @@ BENCH = $(SWIFT) build -c release --package-path Benchmarks --scratch-path .buil
 PLANTED_PATH ?= .build-planted
 PLANTED = $(SWIFT) build -c release --package-path $(PLANTED_PATH)/tributary --scratch-path $(PLANTED_PATH) --product replay
 
-.PHONY: help setup build install test test-debug test-wide test-macros damage processes foldcheck foldcheck-some simulate simulate-check planted house face bench bench-smoke instructions demo example lint docs soak clean
+.PHONY: help setup build install test test-debug test-wide test-macros damage processes foldcheck foldcheck-some schedules simulate simulate-check builds planted house face bench bench-smoke instructions demo example lint docs soak clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -69,18 +74,28 @@ damage: setup ## Opens many damaged files and rows, which must crash no process:
 	$(SWIFT) build --build-tests
 	DAMAGED_FILES=$(DAMAGED_FILES) $(SWIFT) test --skip-build --filter 'DamageTests|PackedRows'
 
-processes: setup ## Kills one of two processes that write and observe a store, again and again: PROCESS_ROUNDS=1000
+processes: setup ## Kills, pauses and cuts off processes of one store, and of one folder, again and again: PROCESS_ROUNDS=1000
 	$(SWIFT) build --build-tests
-	PROCESS_ROUNDS=$(PROCESS_ROUNDS) $(SWIFT) test --skip-build --filter ProcessesOfOneStore
+	PROCESS_ROUNDS=$(PROCESS_ROUNDS) $(SWIFT) test --skip-build --filter 'ProcessesOfOneStore|ProcessesOfOneFolder'
 
 foldcheck: build ## Compares the fold with a naive oracle: SEQUENCES=… SEED=…
 	$(REPLAY) foldcheck --sequences $(SEQUENCES) --seed $(SEED)
+
+schedules: build ## Runs every schedule of three replicas with some transactions each: SCHEDULES=3 SYNCS=1
+	$(REPLAY) foldcheck --schedules $(SCHEDULES) --syncs $(SYNCS)
 
 foldcheck-some: build
 	$(REPLAY) foldcheck --sequences $(CHECKED_SEQUENCES) --seed $(SEED)
 
 simulate: build ## Runs simulated worlds in which everything can fail: SEEDS=1..100000
 	$(REPLAY) simulate --seeds $(SEEDS)
+
+builds: build ## Runs some worlds in a debug build and in a release build, which must do the same: BUILD_SEEDS=10
+	$(SWIFT) build --product replay
+	seq $(BUILD_SEEDS) | $(REPLAY) simulate --worker > .build/worlds-release
+	seq $(BUILD_SEEDS) | "$$($(SWIFT) build --show-bin-path)/replay" simulate --worker > .build/worlds-debug
+	cmp .build/worlds-release .build/worlds-debug
+	@echo "$(BUILD_SEEDS) worlds are the same in both builds: $$(sha256sum < .build/worlds-debug)"
 
 simulate-check: build
 	$(REPLAY) simulate --seeds-file Tests/Regressions/seeds.txt
