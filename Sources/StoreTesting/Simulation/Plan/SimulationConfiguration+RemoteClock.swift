@@ -5,10 +5,7 @@ extension SimulationConfiguration {
     let isIn1970 = choices.next(below: 2) == 0
     let jumps = choices.happens(perMille: 250)
     let span: Int64 = choices.pick([600_000, 30_000, 21_600_000])
-    var errors = (0..<8).map { _ in drawError(&choices) }
-    // An entry that the one before it vouches for meets that rarely otherwise.
-    let goesBack = choices.next(below: 2) == 0
-    if goesBack { errors = [.ahead(0), .ahead(-3_600_000)] }
+    let errors = (0..<8).map { _ in drawError(&choices) }
     guard remoteClockOffset != nil, options.makeRemote == nil else { return }
     if isOff, options.faults.contains(.remoteClockOff) {
       add(.remoteClockOff)
