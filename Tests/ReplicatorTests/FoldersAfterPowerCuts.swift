@@ -77,33 +77,36 @@ struct FoldersAfterPowerCuts {
   private final class Machine: Sendable {
     let path: String
     let disk: SyncedFolder
-    private let left: Mutex<Int>
+    private let state: Mutex<(left: Int, calls: [String])>
     private let hasLinks: Bool
 
-    init(in parent: String, callsLeft: Int, hasLinks: Bool) {
+    init(in parent: String, callsLeft: Int = .max, hasLinks: Bool = true) {
       mkdir(parent, 0o700)
       path = "\(parent)/remote"
       disk = SyncedFolder(parent)
-      left = Mutex(callsLeft)
+      state = Mutex((callsLeft, []))
       self.hasLinks = hasLinks
     }
 
-    var hasEnded: Bool { left.withLock { $0 < 0 } }
+    var hasEnded: Bool { state.withLock { $0.left < 0 } }
+    /// The calls that the process has made that ends.
+    var calls: [String] { state.withLock { $0.calls } }
 
-    /// - Parameter ends: whether it is the process that ends.
-    func remote(ends: Bool, _ seed: UInt64) -> FolderRemote {
+    /// - Parameters:
+    ///   - ends: whether it is the process that ends.
+    ///   - syncs: whether the model learns what is synced.
+    func remote(ends: Bool, syncs: Bool = true, _ seed: UInt64) -> FolderRemote {
       var calls = FolderCalls { [self] call in
-        if ends,
-          left.withLock({ left in
-            left -= 1
-            return left < 0
-          })
-        {
-          return .before(EIO)
+        let isOver = state.withLock { state in
+          guard ends else { return false }
+          state.left -= 1
+          state.calls.append("\(call)")
+          return state.left < 0
         }
+        if isOver { return .before(EIO) }
         return !hasLinks && "\(call)" == "linkat" ? .before(EPERM) : nil
       }
-      calls.didSync = { [disk] in disk.didSync($0) }
+      calls.didSync = { [disk] in if syncs { disk.didSync($0) } }
       return FolderRemote(FolderObjects(directory: path, calls: calls, makeRandom: seededBits(seed)))
     }
   }
@@ -114,9 +117,14 @@ struct FoldersAfterPowerCuts {
   func cuts(hasLinks: Bool) async throws {
     let work = try Work()
     let scratch = TemporaryDirectory()
-    let step = WideTests.choose(1, otherwise: 9)
-    var (call, cuts, lost) = (0, 0, 0)
-    while true {
+    let whole = Machine(in: "\(scratch.path)/whole", hasLinks: hasLinks)
+    for step in work.steps(whole.remote(ends: true, 1)) { try await step.run() }
+    let calls = whole.calls
+    // Most can be lost right before something is synced.
+    let chosen = WideTests.choose(
+      Array(calls.indices), otherwise: calls.indices.filter { calls[$0] == "fsync" })
+    var (cuts, lost) = (0, 0)
+    for call in chosen + [calls.count] {
       let parent = "\(scratch.path)/\(call)"
       let machine = Machine(in: parent, callsLeft: call, hasLinks: hasLinks)
       var done: [String] = []
@@ -152,13 +160,26 @@ struct FoldersAfterPowerCuts {
       if try await !live.isSubset(of: objects("\(image)/remote")) { lost += 1 }
       try await check(image, work, done, "before call \(call), after a reader")
       cuts += 1
-      if !machine.hasEnded { break }
-      call += step
+      #expect(machine.hasEnded == (call < calls.count))
     }
     print(
       "power cuts of a folder, \(hasLinks ? "with" : "without") links: \(cuts), "
         + "of which \(lost) lost what nobody had said to be there")
-    #expect(call > 100 && lost > 0)
+    #expect(chosen.count > 30 && lost > 10)
+  }
+
+  @Test("what is not synced is lost: all of it, or its bytes")
+  func losesUnsynced() async throws {
+    let scratch = TemporaryDirectory()
+    let machine = Machine(in: "\(scratch.path)/whole")
+    for step in try Work().steps(machine.remote(ends: true, syncs: false, 1)) { try await step.run() }
+    #expect(try await objects(machine.path).count > 8)
+    for (rest, isThere) in [(SyncedFolder.Rest.none, false), (.names, true)] {
+      let image = "\(scratch.path)/\(rest)"
+      machine.disk.cut(to: image, keeping: rest, seed: 0)
+      let found = try await objects("\(image)/remote")
+      #expect(found.isEmpty != isThere && found.allSatisfy { $0.bytes == 0 })
+    }
   }
 
   private func machineAfter(_ image: String) -> FolderRemote { FolderRemote(directory: "\(image)/remote") }
