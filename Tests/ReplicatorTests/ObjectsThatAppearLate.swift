@@ -92,6 +92,32 @@ struct ObjectsThatAppearLate {
     #expect(try world.devices[0].recordNames().count == counts.values.reduce(0, +))
     for device in world.devices { device.store.close() }
   }
+
+  @Test("an append that meets one is tried again later, and holds up no other zone")
+  func append() async throws {
+    let time = Mutex<Int64>(1_000_000)
+    let world = try world({ time.withLock { $0 } }, hidesObjects: true)
+    let (first, second) = (world.devices[0], world.devices[1])
+    let lists = ZoneID(name: "lists")
+    for zone in [zone, lists] { try await first.set("title", of: "0 0", to: 0, in: zone) }
+    try await first.sync(world.remotes[0])
+    time.withLock { $0 += Self.late }
+    try await second.sync(world.remotes[1])
+    // Both append at one offset of the zone's log.
+    try await first.set("title", of: "0 1", to: 1)
+    try await first.sync(world.remotes[0])
+    for zone in [zone, lists] { try await second.set("title", of: "1 0", to: 0, in: zone) }
+    let report = try await second.sync(world.remotes[1])
+    #expect(report.failure == nil)
+    let failed = try #require(report.zones.first { $0.zone == zone }?.status.failure)
+    #expect(failed.code == "later" && failed.offset == 2 && failed.hint.contains("tried again"), "\(failed)")
+    #expect(report.zones.first { $0.zone == lists }?.status == .inSync)
+    time.withLock { $0 += Self.late }
+    let again = try await second.sync(world.remotes[1])
+    #expect(again.isInSync && again.sent == 1 && again.received == 1, "\(again)")
+    try expectNoGap(second)
+    for device in world.devices { device.store.close() }
+  }
 }
 
 /// When which device has written each object.

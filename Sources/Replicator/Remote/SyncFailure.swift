@@ -72,7 +72,7 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case let error as RemoteError:
       self.init(
         Code(error.code), error.message, hint: error.hint,
-        scope: Self.zoneCodes.contains(error.code) ? .zone : .round,
+        scope: Self.isOfZone(error) ? .zone : .round,
         retryAfterMilliseconds: error.retryAfterMilliseconds, offset: error.offset,
         newAddress: error.newAddress)
     case let error as StoreError:
@@ -83,6 +83,11 @@ public struct SyncFailure: Error, Hashable, Sendable, CustomStringConvertible {
       self.init(Code(error.code), error.description, hint: error.hint, scope: .zone)
     default: self.init(.failed, "\(error)", hint: "try again; if it stays, report it", scope: .round)
     }
+  }
+
+  /// Whether an error of a remote concerns one zone: one of ``zoneCodes``, or an entry of a log that is not shown yet.
+  private static func isOfZone(_ error: RemoteError) -> Bool {
+    zoneCodes.contains(error.code) || error.code == .later && error.offset != nil
   }
 
   /// Errors of a remote that concern one zone. All others, also unknown ones, end the round.

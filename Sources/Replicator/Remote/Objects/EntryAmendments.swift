@@ -195,7 +195,7 @@ package struct EntryAmendments: Sendable {
   ) async throws(RemoteError) -> EntryState {
     if name == place.amendmentName { try await removeDamagedAmendment(of: place) }
     _ = try await objects.putIfAbsent(name, bytes)
-    guard let found = try await found(at: name, place) else { throw .unreadable(name) }
+    guard let found = try await found(at: name, place) else { throw .notShown(name) }
     return found
   }
 

@@ -66,7 +66,7 @@ struct LogAppender: Sendable {
         let put = try await put(segment, next, after: chain)
         if put.isPut { return .appended(put.place) }
         guard try await wasTaken(next, in: incarnation, zone) else {
-          throw .unreadable(.entry(of: incarnation, next))
+          throw .notShown(.entry(of: incarnation, next))
         }
       }
     }
@@ -132,8 +132,8 @@ struct LogAppender: Sendable {
     switch entry {
     case .segment?: break
     case .tombstone?, .seal?: return nil
-    case nil:
-      throw .unreadable(.entry(of: token.incarnation, place.offset)).ofSegment
+    // Its beginning was read just now.
+    case nil: throw .notShown(.entry(of: token.incarnation, place.offset))
     }
     // Its writer may have crashed before it was durable. An amendment is durable before it counts.
     if !isAmended {
@@ -184,7 +184,7 @@ struct LogAppender: Sendable {
           hints?.didPut(incarnation, at: offset)
           return (ZoneFate(kind), offset)
         }
-        guard try await wasTaken(offset, in: incarnation, zone) else { throw .unreadable(name) }
+        guard try await wasTaken(offset, in: incarnation, zone) else { throw .notShown(name) }
       case .hole(let next): offset = next
       case .segment, .tombstone, .unreadable: offset += 1
       }

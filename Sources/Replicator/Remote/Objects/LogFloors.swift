@@ -94,7 +94,7 @@ struct LogFloors: Sendable {
     let name = ObjectName.floor(number, of: incarnation)
     do throws(RemoteError) {
       guard let bytes = try await objects.get(name, bytesMax: LogFloor.bytesMax) else {
-        throw .unreadable(name)
+        throw .notShown(name)
       }
       do throws(FormatError) {
         let floor = try LogFloor.read(bytes.span.bytes)

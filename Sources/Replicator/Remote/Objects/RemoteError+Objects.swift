@@ -26,6 +26,14 @@ extension RemoteError {
         ? "it is foreign: move it away, or restore the right object from a backup" : foreignHint(name))
   }
 
+  /// A put found an object of that name, and reads do not show it yet.
+  static func notShown(_ name: ObjectName) -> RemoteError {
+    RemoteError(
+      .later, "another client has put \(name), and it cannot be read yet",
+      hint: "it is tried again: a folder on a network, or an object store, may show it a moment later",
+      offset: name.offset ?? name.amendedOffset)
+  }
+
   /// The task that made the call was cancelled. The call may have had its effect, or have it later.
   static func cancelled(_ name: String) -> RemoteError {
     RemoteError(

@@ -284,7 +284,7 @@ final class RemoteZoneList: Sendable {
       hints?.didPutEvent(at: event.offset)
       return
     }
-    guard try await objects.getPrefix(name, 1) != nil else { throw .unreadable(name) }
+    guard try await objects.getPrefix(name, 1) != nil else { throw .notShown(name) }
   }
 
   // MARK: Errors
