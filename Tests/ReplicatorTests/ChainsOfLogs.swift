@@ -9,6 +9,25 @@ import Testing
 struct ChainsOfLogs {
   let scratch = TemporaryDirectory()
 
+  @Test(
+    "an entry that was given up excuses a chain in an audit as it does for readers: above the floor alone")
+  func givenUpBelowAFloor() throws {
+    let incarnation = IncarnationID(rawValue: 5)
+    let hash = ContentHash(of: [1].span.bytes)
+    for floor in [0, 1] as [UInt64] {
+      var log = AuditedLog(zone: zone, incarnation: incarnation)
+      let tombstone = LogTombstone(incarnation: incarnation, offset: 1, milliseconds: 0, content: nil)
+      let bytes = try tombstone.encode()
+      _ = log.addLink(ContentHash(of: bytes.span.bytes), nil, floor: 0)
+      log.tombstones.append(tombstone)
+      let stated = LogChain(hash: hash)
+      let continues = log.addLink(hash, stated, floor: floor)
+      #expect(continues == (floor == 0))
+      log.hashes = [nil, hash]
+      #expect((log.chain(at: 2) == stated) == (floor == 0))
+    }
+  }
+
   /// Two devices that have each sent two segments of one zone.
   private func world(_ kind: RemotePlace.Kind) async throws -> (RemotePlace, [Device], ChangeToken) {
     let place = try await RemotePlace(kind, in: scratch.path)

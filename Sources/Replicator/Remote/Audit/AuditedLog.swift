@@ -70,14 +70,15 @@ package struct AuditedLog: Sendable {
   /// - Parameters:
   ///   - statement: the hash of its statement; nil if it cannot be read.
   ///   - stated: what the remote states.
+  ///   - floor: that of the log before it. As for readers, nothing at or below it counts as given up.
   /// - Returns: whether the entry continues the log, as far as that can be known.
-  mutating func addLink(_ statement: ContentHash?, _ stated: LogChain?) -> Bool {
+  mutating func addLink(_ statement: ContentHash?, _ stated: LogChain?, floor: UInt64) -> Bool {
     let offset = skipped + UInt64(chains.count) + 1
     var link = statement.map {
       ChainLink($0, at: offset, stated: stated, after: chains.last ?? .start(of: incarnation))
     }
     let before = statedOffsets.last ?? 0
-    if let last = lastTombstone(through: offset), last > before { link?.adopt(stated) }
+    if let last = lastTombstone(through: offset), last > max(before, floor) { link?.adopt(stated) }
     statedOffsets.append(stated == nil ? before : offset)
     chains.append(link?.chain)
     return link?.continues ?? true

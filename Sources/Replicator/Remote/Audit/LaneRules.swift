@@ -14,7 +14,7 @@ struct LaneRules {
 
   private var lanes: [LaneID: AuditedLane] = [:]
   /// The floor that counts: nothing at or below it is looked at one by one.
-  private var floor: UInt64 = 0
+  private(set) var floor: UInt64 = 0
 
   init() {}
 

@@ -63,7 +63,7 @@ struct LogAuditor {
         continue
       }
       for segment in page {
-        let continues = log.addLink(Self.statement(of: segment), segment.chain)
+        let continues = log.addLink(Self.statement(of: segment), segment.chain, floor: rules.floor)
         let hash = check(segment, continues)
         log.hashes.append(hash)
         log.received.append(segment.receivedMilliseconds)
@@ -184,7 +184,7 @@ struct LogAuditor {
     log.unreadable.append(offset)
     log.hashes.append(nil)
     log.received.append(nil)
-    _ = log.addLink(nil, nil)
+    _ = log.addLink(nil, nil, floor: rules.floor)
   }
 
   // MARK: Segments
