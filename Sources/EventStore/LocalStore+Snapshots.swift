@@ -132,14 +132,10 @@ extension LocalStore {
         }
       }
     }
-    do {
-      let result = try await body(made.manifest)
-      if made.isNew { await removeUnlessNeeded(made.manifest) }
-      return result
-    } catch {
-      if made.isNew { await removeUnlessNeeded(made.manifest) }
-      throw error
-    }
+    let result: Result<R, any Error>
+    do { result = .success(try await body(made.manifest)) } catch { result = .failure(error) }
+    if made.isNew { await removeUnlessNeeded(made.manifest) }
+    return try result.get()
   }
 
   /// Removes the files of a snapshot. A zone may have begun to stand on it meanwhile, as history was retired up to the same

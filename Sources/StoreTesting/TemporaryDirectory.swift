@@ -47,3 +47,8 @@ public final class TemporaryDirectory: Sendable {
   /// `/dev/shm` where there is one, else `/tmp`.
   public static var memoryBacked: String { access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp" }
 }
+
+/// The names in a directory, in any order; none if there is no such directory.
+package func namesOfFiles(in path: String) -> [String] {
+  (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
+}

@@ -50,7 +50,7 @@ final class SyncedFiles: Sendable {
     guard let status = Self.status(path) else { return }
     if status.isFolder {
       var names: [String: UInt64] = [:]
-      for name in Self.names(path) {
+      for name in namesOfFiles(in: path) {
         guard let found = Self.status("\(path)/\(name)") else { continue }
         names[name] = found.inode
         if found.isFolder { _ = state.withLock { $0.folders.insert(found.inode) } }
@@ -112,32 +112,12 @@ final class SyncedFiles: Sendable {
     guard stat(path, &raw) == 0 else { return nil }
     return (UInt64(raw.st_ino), raw.st_mode & S_IFMT == S_IFDIR)
   }
-
-  private static func names(_ path: String) -> [String] {
-    guard let stream = opendir(path) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != "." && name != ".." { names.append(name) }
-    }
-    return names
-  }
 }
 
 /// Removes a directory with everything below it.
 private func removeTree(_ path: String) {
   for name in filesBelow(path) { unlink("\(path)/\(name)") }
-  guard let stream = opendir(path) else { return }
-  defer { closedir(stream) }
-  while let entry = readdir(stream) {
-    let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-      String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-    }
-    if name != "." && name != ".." { removeTree("\(path)/\(name)") }
-  }
+  for name in namesOfFiles(in: path) { removeTree("\(path)/\(name)") }
   rmdir(path)
 }
 

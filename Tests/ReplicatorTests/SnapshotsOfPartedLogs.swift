@@ -62,10 +62,29 @@ struct SnapshotsOfPartedLogs {
       try await device.write(number)
       try await sync(device, place)
     }
-    guard isCompacted else { return }
+    if isCompacted { try await compact(device, place) }
+  }
+
+  /// Sends a floor at the end of what a device has read.
+  private func compact(_ device: Device, _ place: RemotePlace) async throws {
     try await device.store.compact(
       zone, keeping: CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0))
     try await sync(device, place)
+  }
+
+  /// Expects that a device has no snapshot to begin with, and keeps what it shows.
+  private func expectRetired(
+    _ device: Device, _ place: RemotePlace, _ location: SourceLocation = #_sourceLocation
+  ) async throws {
+    let before = try device.digests()
+    guard case .failed(let failure) = try await sync(device, place).status else {
+      Issue.record("it has begun with a snapshot", sourceLocation: location)
+      return
+    }
+    #expect(
+      failure.code == "retired" && failure.offset == nil && failure.hint.contains("made a snapshot"),
+      "\(failure)", sourceLocation: location)
+    #expect(try device.digests() == before, sourceLocation: location)
   }
 
   private func expectEqual(_ devices: [Device], _ place: RemotePlace) async throws {
@@ -219,20 +238,8 @@ struct SnapshotsOfPartedLogs {
       try await one.write(number)
       try await sync(one, place)
     }
-    if isCompacted {
-      let policy = CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0)
-      try await one.store.compact(zone, keeping: policy)
-      try await sync(one, place)
-    }
-    let before = try retired.digests()
-    for _ in 0..<2 {
-      guard case .failed(let failure) = try await sync(retired, place).status else {
-        Issue.record("it has nothing to begin with")
-        return
-      }
-      #expect(failure.code == "retired" && failure.hint.contains("made a snapshot"), "\(failure)")
-    }
-    #expect(try retired.digests() == before)
+    if isCompacted { try await compact(one, place) }
+    for _ in 0..<2 { try await expectRetired(retired, place) }
     let sending = try await sync(two, place)
     #expect(sending.partedAt == 4 && sending.madeSnapshot, "\(sending)")
     let report = try await sync(retired, place)
@@ -241,7 +248,7 @@ struct SnapshotsOfPartedLogs {
     try await sync(new, place)
     try await expectEqual(devices + [new], place)
     #expect(try new.recordNames().count == 3 + 3 + 2 + others + 1)
-    // It goes on as any other.
+    // It syncs as any other.
     try await retired.store.retireHistory(of: zone)
     try await retired.write(16)
     try await expectEqual(devices + [new], place)
@@ -255,7 +262,6 @@ struct SnapshotsOfPartedLogs {
     let place = try await RemotePlace(.memory, in: scratch.path)
     let (devices, copy) = try await settled(["one", "two", "retired", "last"], place)
     let (one, two, retired, last) = (devices[0], devices[1], devices[2], devices[3])
-    let policy = CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0)
     for number in 10..<13 {
       for device in [two, retired] {
         try await device.write(number)
@@ -265,7 +271,7 @@ struct SnapshotsOfPartedLogs {
     try await two.set("title", of: "shared", to: "two")
     if hasFloor {
       for device in [two, retired, last] { try await sync(device, place) }
-      try await two.store.compact(zone, keeping: policy)
+      try await compact(two, place)
     }
     for device in [two, retired, last] { try await sync(device, place) }
     try await retired.store.retireHistory(of: zone)
@@ -276,7 +282,7 @@ struct SnapshotsOfPartedLogs {
       try await one.write(number)
       try await sync(one, place)
     }
-    try await one.store.compact(zone, keeping: policy)
+    try await compact(one, place)
     try await one.set("color", of: "shared", to: "one")
     try await sync(one, place)
     // It has not seen what comes back.
@@ -310,8 +316,8 @@ struct SnapshotsOfPartedLogs {
       try await sync(two, place)
     }
     for device in [retired, two] { try await sync(device, place) }
-    try await two.store.compact(zone, keeping: CompactionPolicy(millisecondsMax: 0, horizonMilliseconds: 0))
-    for device in [two, retired] { try await sync(device, place) }
+    try await compact(two, place)
+    try await sync(retired, place)
     try await retired.store.retireHistory(of: zone)
     try await retired.write(14)
     try await sync(retired, place)
@@ -320,11 +326,7 @@ struct SnapshotsOfPartedLogs {
     try await one.set("color", of: "shared", to: "one")
     try await sync(one, place)
     try await retired.set("color", of: "shared", to: "retired")
-    guard case .failed(let failure) = try await sync(retired, place).status else {
-      Issue.record("it has nothing to begin with")
-      return
-    }
-    #expect(failure.code == "retired")
+    try await expectRetired(retired, place)
     for number in 20..<23 {
       try await one.write(number)
       try await sync(one, place)
@@ -374,10 +376,7 @@ struct SnapshotsOfPartedLogs {
     let steps = two.replicator(place.remote)
     _ = try await steps.syncOnce(.fetch)
     _ = try await steps.syncOnce(.ship)
-    guard case .failed = try await sync(retired, place).status else {
-      Issue.record("there is a snapshot already")
-      return
-    }
+    try await expectRetired(retired, place)
     #expect(try await sync(two, place).madeSnapshot)
     #expect(try await !sync(two, place).madeSnapshot)
     #expect(try await sync(retired, place).beganAt != nil)
@@ -401,13 +400,8 @@ struct SnapshotsOfPartedLogs {
     try await sync(one, place)
     // It has sent again what it has, but not the other one's last work.
     #expect(try await sync(two, place).madeSnapshot)
-    let before = try retired.digests()
-    guard case .failed(let failure) = try await sync(retired, place).status else {
-      Issue.record("it has begun with what lacks its work")
-      return
-    }
-    #expect(failure.code == "retired" && failure.offset == nil)
-    #expect(try retired.digests() == before && retired.store.verify().isSound)
+    try await expectRetired(retired, place)
+    #expect(try retired.store.verify().isSound)
     for device in devices { device.store.close() }
   }
 

@@ -42,19 +42,13 @@ struct OriginChange {
     let head = try SnapshotHead(manifest) { try files.part($0, of: manifest) }
     // Loading it is much work.
     try await core.perform { store in
-      _ = try OriginCommit(
-        store: store, zone: zone, manifest: manifest, parting: parting, mayPart: mayPart, head: head,
-        files: files
-      ).check()
+      _ = try OriginCommit(change: self, store: store, head: head).check()
     }
     let load = SnapshotLoad(core, number, manifest)
     let loaded = try await load.run(progress)
     do {
       return try await core.perform { store in
-        try OriginCommit(
-          store: store, zone: zone, manifest: manifest, parting: parting, mayPart: mayPart, head: head,
-          files: files
-        ).run(loaded)
+        try OriginCommit(change: self, store: store, head: head).run(loaded)
       }
     } catch {
       await load.discard(loaded.state)
@@ -65,14 +59,12 @@ struct OriginChange {
 
 /// The one commit that makes a snapshot a zone's origin.
 private struct OriginCommit {
+  let change: OriginChange
   let store: StoreTransaction
-  let zone: ZoneID
-  let manifest: SnapshotManifest
-  let parting: UInt64?
-  let mayPart: Bool
   let head: SnapshotHead
-  let files: SnapshotFiles
-  var storage: TableStorage { store.storage }
+  private var zone: ZoneID { change.zone }
+  private var manifest: SnapshotManifest { change.manifest }
+  private var storage: TableStorage { store.storage }
 
   /// - Returns: the first offset at which the store had read something else; nil if it had not.
   func run(_ loaded: (state: StateNumber, assets: Set<AssetReference>)) throws -> UInt64? {
@@ -81,11 +73,13 @@ private struct OriginCommit {
       throw StoreError(.outOfOrder, "the state that a snapshot was loaded into is gone", hint: "try again")
     }
     // Nothing could make it again once the log lacks what it has.
-    _ = try files.manifest(of: manifest.content)
+    _ = try change.core.snapshots.manifest(of: manifest.content)
     let parting = try check()
     if let parting {
       _ = try LogRereading(store).begin(zone, from: parting, isParted: true, keepsOrigin: false)
-      if try isBeforeOrigin(parting, number) { try storage.lanes.forgetRetired(of: number) }
+      if let origin = try storage.zones.origin(of: number), parting <= origin.offset {
+        try storage.lanes.forgetRetired(of: number)
+      }
     }
     let replicas = try head.lanes.map { try storage.replicas.makeNumber(for: $0.id.replica) }
     let last = try lastArrival(number, replicas)
@@ -154,17 +148,18 @@ private struct OriginCommit {
   func check() throws -> UInt64? {
     let (number, incarnation) = try RemoteIngest(store).target(zone, manifest.incarnation)
     let origin = try storage.zones.origin(of: number)
-    if mayPart, origin?.content == manifest.content { throw refuse("it begins with it") }
-    let parting = try OriginParting(storage, number, incarnation, manifest, head, known: parting).find {
+    if change.mayPart, origin?.content == manifest.content { throw refuse("it begins with it") }
+    let parting = try OriginParting(storage, number, incarnation, manifest, head, known: change.parting).find
+    {
       refuse("the store has taken the entry at offset \($0) otherwise")
     }
     if let parting {
-      guard mayPart else { throw StoreError.unsettled(zone, "its log has parted meanwhile") }
+      guard change.mayPart else { throw StoreError.unsettled(zone, "its log has parted meanwhile") }
       if let origin, parting <= origin.offset, try !hasRetired(number) {
         throw StoreError.readAgainBeforeOrigin(zone, from: parting, origin.offset)
       }
     }
-    try check(number, incarnation, before: parting ?? .max)
+    try check(number, incarnation, from: origin?.offset ?? 0, before: parting ?? .max)
     return parting
   }
 
@@ -181,14 +176,11 @@ private struct OriginCommit {
     }
   }
 
-  /// Whether a snapshot stands for what the store has read from an offset on.
-  private func isBeforeOrigin(_ offset: UInt64, _ number: ZoneNumber) throws -> Bool {
-    try offset <= storage.zones.origin(of: number)?.offset ?? 0
-  }
-
-  /// - Parameter parting: what was sent counts as such before that offset.
+  /// - Parameters:
+  ///   - begin: the offset of the snapshot that the zone begins with; 0 if there is none.
+  ///   - parting: what was sent counts as such before that offset.
   private func check(
-    _ number: ZoneNumber, _ incarnation: IncarnationNumber, before parting: UInt64
+    _ number: ZoneNumber, _ incarnation: IncarnationNumber, from begin: UInt64, before parting: UInt64
   ) throws {
     let row = try storage.zoneRow(number)
     // One that has parted keeps all that it has, and is read on from the snapshot.
@@ -198,7 +190,6 @@ private struct OriginCommit {
       throw refuse("its log is being read again")
     }
     // One that has parted before its origin has what that has.
-    let begin = try storage.zones.origin(of: number)?.offset ?? 0
     if begin > manifest.offset, begin < parting { throw refuse("it begins at offset \(begin)") }
     let written = try storage.lanes.writtenHere(in: number, row, store.identity)
     // What waits to be sent may have been sent, without an answer that came here. Of others' work the log counts.

@@ -25,6 +25,7 @@ package enum ZoneEffect: Hashable, Sendable {
   /// Record that the remote has a segment.
   case acknowledge(SegmentHeader, SegmentPlace)
   /// Make a snapshot of the zone, and put it at the remote, unless another store has.
+  ///
   /// - Parameter neededBehind: an offset behind which the remote is to have one; nil if the size of the log decides.
   case makeSnapshot(IncarnationID, neededBehind: UInt64? = nil)
   /// Let the remote's log begin with an older snapshot: entries that are old enough go, and that nobody needs.

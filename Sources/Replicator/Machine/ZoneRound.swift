@@ -30,20 +30,20 @@ struct ZoneRound: Sendable {
   private let misplacedResults: MisplacedResults
   private var phase = Phase.ready
   /// The status that fetching has ended with, while shipping continues. What fails after it says less.
-  private var parked: ZoneStatus?
+  private(set) var parked: ZoneStatus?
   /// Why nothing more is sent in this round, while the log is fetched and assets are downloaded; nil if
   /// nothing forbids it.
   private(set) var held: SyncFailure?
   private var lossesLeft = Self.lossesMax
   private let answer: @Sendable (ZoneID, ZoneFate) -> ZoneEndAnswer
   /// Whether the log was closed, and was opened again in this round.
-  private var hasReopened = false
+  private(set) var hasReopened = false
   var assets: ZoneAssets
-  private let policy: SyncPolicy
+  let policy: SyncPolicy
   /// How many bytes of transactions were sent, unpacked.
-  private var sentBytes: UInt64 = 0
+  private(set) var sentBytes: UInt64 = 0
   /// How many bytes a snapshot stands for since a floor has taken effect in this round; 0 if none has.
-  private var floorDueBytes: UInt64 = 0
+  private(set) var floorDueBytes: UInt64 = 0
 
   /// - Parameters:
   ///   - isLogUnchanged: whether the log is not read.
@@ -269,30 +269,9 @@ struct ZoneRound: Sendable {
   private mutating func endPass(_ pass: Pass) -> ZoneEffect? {
     let isAhead = pass.hasMore || pass.hasShipped
     if isAhead, steps.contains(.fetch), parked == nil { return beginPass(pass) }
-    if isSnapshotDue {
-      return enter(
-        .makingSnapshot(pass.token.incarnation),
-        .makeSnapshot(pass.token.incarnation, neededBehind: snapshotNeed(pass.token)))
-    }
+    if let effect = makeSnapshotIfDue(pass.token) { return effect }
     // The log comes first: what others wrote is seen before the assets that it names.
     return findAssets(pass.token.incarnation)
-  }
-
-  /// Whether the log has grown by so much that a snapshot serves new stores, or a floor has taken effect that the last one
-  /// lacks. Who writes makes it.
-  private var isSnapshotDue: Bool {
-    guard steps == .all, parked == nil, held == nil else { return false }
-    if hasReopened || report.partedAt != nil || state.snapshotNeededBehind != nil { return true }
-    guard report.sentSegments > 0 else { return false }
-    let bytes = state.snapshotDueBytes &+ sentBytes &+ UInt64(report.bytesReceived)
-    return max(bytes, floorDueBytes) >= max(policy.snapshotBytesMin, state.snapshotBytes)
-  }
-
-  /// The offset behind which the remote needs a snapshot: the former ones went with the log, or are of another one. A store
-  /// that has retired what this one has sent again can begin with the new one only.
-  private func snapshotNeed(_ token: ChangeToken) -> UInt64? {
-    if hasReopened || report.partedAt != nil && report.sentSegments > 0 { return max(1, token.offset) - 1 }
-    return report.partedAt.map { max(1, $0) - 1 } ?? state.snapshotNeededBehind
   }
 
   // MARK: The end

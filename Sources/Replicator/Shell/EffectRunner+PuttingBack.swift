@@ -34,7 +34,7 @@ extension EffectRunner {
       // What keeps it from being put back says less than that it is lost.
       switch error {
       case is StoreError, is FormatError: break
-      case let error as RemoteError where [.readOnly, .denied, .overQuota].contains(error.code):
+      case let error as RemoteError where error.takesNothing:
         return .putBack(count, isAllowed: false)
       case let error as RemoteError where ![.unreachable, .later, .cancelled].contains(error.code): break
       default: throw error

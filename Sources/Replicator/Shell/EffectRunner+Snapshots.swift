@@ -113,9 +113,8 @@ extension EffectRunner {
       }
       return true
     } catch {
-      let code = (error as? RemoteError)?.code
-      let isForGood = code.map { [.readOnly, .denied, .overQuota, .unsupported].contains($0) } ?? false
-      try await store.deferSnapshot(of: zone, isForGood: isForGood)
+      let isForGood = (error as? RemoteError).map { $0.takesNothing || $0.code == .unsupported }
+      try await store.deferSnapshot(of: zone, isForGood: isForGood ?? false)
       throw error
     }
   }

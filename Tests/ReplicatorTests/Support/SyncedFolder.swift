@@ -136,17 +136,3 @@ final class SyncedFolder: Sendable {
     close(descriptor)
   }
 }
-
-/// The names in a directory.
-func namesOfFiles(in path: String) -> [String] {
-  guard let stream = opendir(path) else { return [] }
-  defer { closedir(stream) }
-  var names: [String] = []
-  while let entry = readdir(stream) {
-    let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-      String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-    }
-    if name != "." && name != ".." { names.append(name) }
-  }
-  return names
-}

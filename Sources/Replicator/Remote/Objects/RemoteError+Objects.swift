@@ -26,6 +26,9 @@ extension RemoteError {
         ? "it is foreign: move it away, or restore the right object from a backup" : foreignHint(name))
   }
 
+  /// Whether the remote takes nothing from this client, as long as nobody changes that.
+  var takesNothing: Bool { [.readOnly, .denied, .overQuota].contains(code) }
+
   /// A put found an object of that name, and reads do not show it yet.
   static func notShown(_ name: ObjectName) -> RemoteError {
     RemoteError(

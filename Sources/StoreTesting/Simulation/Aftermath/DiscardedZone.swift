@@ -20,17 +20,13 @@ struct DiscardedZone: AftermathEvent {
   func run(_ choices: inout SimulationChoices) throws {
     guard let remote = DamagedRemote(place), let (first, zone) = pickWriter() else { return }
     begin(fault)
-    var count = 0
-    func write(_ device: SimulatedDevice) throws {
-      try self.write("\(count),", to: "value", of: record, in: zone, on: device)
-      count += 1
-    }
-    try write(first)
+    let writes = CountedWrites(self, record, zone)
+    try writes.write(first)
     try agreement.check(zone, after: "a write")
     for _ in 0...choices.next(below: 2) {
       let devices = agreement.devices(with: zone)
       for device in devices where device.configuration.role == .writer && choices.next(below: 2) == 0 {
-        try writeIfThere(on: device, zone, write)
+        try writeIfThere(on: device, zone, writes.write)
         if choices.next(below: 2) == 0 { try syncAlone(device) }
       }
       let owners = try devices.filter { try isAttached(zone, $0) }
@@ -54,7 +50,7 @@ struct DiscardedZone: AftermathEvent {
         for device in order { try syncAlone(device) }
       }
       try agreement.check(zone, after: name)
-      try agreement.checkWrites(count, of: record, in: zone, after: name)
+      try writes.check(after: name)
     }
     let problems = try executor.wait { try await remote.audit() }.problems
     // What happened to other zones before is not looked at here.

@@ -16,15 +16,11 @@ struct OldRemote: AftermathEvent {
       return
     }
     begin(.remoteTakenBack)
-    var count = 0
-    func write(_ device: SimulatedDevice) throws {
-      try self.write("\(count),", to: "value", of: "taken back", in: zone, on: device)
-      count += 1
-    }
+    let writes = CountedWrites(self, "taken back", zone)
     let devices = agreement.devices(with: zone)
     let writers = devices.filter { $0.configuration.role == .writer }
     for device in choices.next(below: 2) == 0 ? [first] : devices {
-      try write(first)
+      try writes.write(first)
       try syncAlone(device)
     }
     guard let end = try token(of: zone, first)?.offset else { return }
@@ -32,11 +28,11 @@ struct OldRemote: AftermathEvent {
     // These writes are lost. Some devices have read them, and some have not.
     for _ in 0...choices.next(below: 4) {
       let device = choices.pick(writers)
-      try write(device)
+      try writes.write(device)
       try syncAlone(device)
     }
     let unsent = choices.next(below: 2) == 1 ? choices.pick(writers) : nil
-    if let unsent { try write(unsent) }
+    if let unsent { try writes.write(unsent) }
     let read = try devices.map { try token(of: zone, $0)?.offset ?? 0 }
     for device in devices { device.end() }
     executor.run()
@@ -48,7 +44,7 @@ struct OldRemote: AftermathEvent {
     try syncAlone(new)
     let newWrites = choices.next(below: 3)
     for _ in 0..<newWrites {
-      try write(new)
+      try writes.write(new)
       try syncAlone(new)
     }
     let isPutBack = newWrites == 0 && choices.next(below: 2) == 1
@@ -72,17 +68,17 @@ struct OldRemote: AftermathEvent {
       try SimulatedMachines(world).boot(device)
     }
     if choices.next(below: 2) == 1, let writer = writers.first(where: { $0.store != nil }) {
-      try write(writer)
+      try writes.write(writer)
     }
     for device in devices where !isPutBack && !isLeftAlone {
       guard let store = device.store else { continue }
       let offset = choices.pick([1, end + 1])
       try act(device) { _ = try executor.wait { try await store.beginRereading(zone, from: offset) } }
       // A write while the log is being read is kept as well.
-      if choices.next(below: 4) == 3, device.configuration.role == .writer { try write(device) }
+      if choices.next(below: 4) == 3, device.configuration.role == .writer { try writes.write(device) }
       try syncAlone(device)
     }
     try agreement.check(zone, after: "a remote that was put back")
-    try agreement.checkWrites(count, of: "taken back", in: zone, after: "a remote that was put back")
+    try writes.check(after: "a remote that was put back")
   }
 }

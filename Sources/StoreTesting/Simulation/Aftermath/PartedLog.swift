@@ -24,23 +24,19 @@ struct PartedLog: AftermathEvent {
       return
     }
     begin(.remoteTakenBack)
-    var count = 0
-    func write(_ device: SimulatedDevice) throws {
-      try self.write("\(count),", to: "value", of: Self.record, in: zone, on: device)
-      count += 1
-    }
-    try write(first)
+    let writes = CountedWrites(self, Self.record, zone)
+    try writes.write(first)
     try agreement.check(zone, after: "a write")
     let kept = objects.count
     // These writes are lost. Some devices have read them, and some have not.
     for _ in 0...choices.next(below: 6) {
       let device = choices.pick(writers)
       if choices.next(below: 3) > 0 { try syncAlone(device) }
-      try write(device)
+      try writes.write(device)
       try syncAlone(device, .ship)
     }
     for device in devices where choices.next(below: 2) == 0 { try syncAlone(device) }
-    if choices.next(below: 2) == 0 { try write(choices.pick(writers)) }
+    if choices.next(below: 2) == 0 { try writes.write(choices.pick(writers)) }
     for device in devices { device.end() }
     executor.run()
     _ = try executor.wait { try await objects.takeBack(to: kept) }
@@ -50,7 +46,7 @@ struct PartedLog: AftermathEvent {
     try machines.boot(new)
     try syncAlone(new)
     for _ in 0...choices.next(below: 8) {
-      try write(new)
+      try writes.write(new)
       try syncAlone(new)
     }
     if choices.next(below: 3) == 0 {
@@ -64,20 +60,20 @@ struct PartedLog: AftermathEvent {
       for _ in 0..<2 { try syncAlone(new) }
     }
     for _ in 0..<choices.next(below: 3) {
-      try write(new)
+      try writes.write(new)
       try syncAlone(new)
     }
     try letBegin(zone, withSnapshotOf: new)
     let start = choices.next(below: devices.count)
     for device in devices[start...] + devices[..<start] {
       if device.store == nil { try machines.boot(device) }
-      if device.configuration.role == .writer, choices.next(below: 3) == 0 { try write(device) }
+      if device.configuration.role == .writer, choices.next(below: 3) == 0 { try writes.write(device) }
       try syncAlone(device)
       let report = device.replicators[0].last?.report.zones.first { $0.zone == zone }
       if report?.partedAt != nil { world.count(.remotesParted) }
     }
     try agreement.check(zone, after: "a log parted that was trimmed")
-    try agreement.checkWrites(count, of: Self.record, in: zone, after: "a log parted that was trimmed")
+    try writes.check(after: "a log parted that was trimmed")
     try agreement.checkStores(of: zone)
   }
 }

@@ -17,12 +17,8 @@ struct RepeatedEntry: AftermathEvent {
   func run(_ choices: inout SimulationChoices) throws {
     guard let (writer, zone) = pickWriter() else { return }
     begin(.entryRepeated)
-    var writes = 0
-    func write(_ device: SimulatedDevice) throws {
-      try self.write("\(writes),", to: "value", of: Self.record, in: zone, on: device)
-      writes += 1
-    }
-    try write(writer)
+    let writes = CountedWrites(self, Self.record, zone)
+    try writes.write(writer)
     try agreement.check(zone, after: "a write")
     guard let token = try token(of: zone, writer), let chain = token.chain else { return }
     let replica = ReplicaID(rawValue: UInt128(choices.next(below: 1 << 30)) << 64 | 0xA6A)
@@ -32,7 +28,7 @@ struct RepeatedEntry: AftermathEvent {
       counts: counts)
     for segment in try peer.entries() { try append(segment, token) }
     for device in agreement.devices(with: zone) where device.configuration.role == .writer {
-      if choices.next(below: 2) == 0 { try write(device) }
+      if choices.next(below: 2) == 0 { try writes.write(device) }
     }
     try agreement.check(zone, after: "writes")
     let isFolded = choices.next(below: 2) == 0
@@ -52,9 +48,9 @@ struct RepeatedEntry: AftermathEvent {
     try append(peer.segment(again), end)
     let event = "entries came again (\(again))"
     try agreement.check(zone, after: event)
-    try write(writer)
+    try writes.write(writer)
     try agreement.check(zone, after: event)
-    try agreement.checkWrites(writes, of: Self.record, in: zone, after: event)
+    try writes.check(after: event)
     let isFork = again == .other && !isFolded
     try checkRejections(isFork ? [end.offset + 1: .fork] : [:], in: zone, after: end.offset)
     if isFolded { try compact(zone, upTo: end.offset + 1, on: writer) }

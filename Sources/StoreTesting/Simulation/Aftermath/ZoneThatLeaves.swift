@@ -14,12 +14,8 @@ struct ZoneThatLeaves: AftermathEvent {
   func run(_ choices: inout SimulationChoices) throws {
     guard let (first, zone) = pickWriter() else { return }
     begin(.zoneDetached)
-    var count = 0
-    func write(_ device: SimulatedDevice) throws {
-      try self.write("\(count),", to: "value", of: Self.record, in: zone, on: device)
-      count += 1
-    }
-    try write(first)
+    let writes = CountedWrites(self, Self.record, zone)
+    try writes.write(first)
     try agreement.check(zone, after: "a write")
     for _ in 0...choices.next(below: 2) {
       let devices = agreement.devices(with: zone)
@@ -35,7 +31,7 @@ struct ZoneThatLeaves: AftermathEvent {
         default: break
         }
         if device.configuration.role == .writer, choices.next(below: 2) == 0 {
-          try writeIfThere(on: device, zone, write)
+          try writeIfThere(on: device, zone, writes.write)
         }
       }
       for device in devices where choices.next(below: 2) == 0 { try syncAlone(device) }
@@ -52,7 +48,7 @@ struct ZoneThatLeaves: AftermathEvent {
       }
       try attachAgain(zone, devices)
       try agreement.check(zone, after: "a zone that left the remote")
-      try agreement.checkWrites(count, of: Self.record, in: zone, after: "a zone that left the remote")
+      try writes.check(after: "a zone that left the remote")
     }
   }
 
