@@ -39,8 +39,8 @@ public protocol RemoteLog: Sendable {
   /// refused, and that what was put is read whole. A replicator calls it before a store belongs to the remote, so once for
   /// each store. It leaves nothing there. Without an implementation it does nothing.
   ///
-  /// - Throws: ``RemoteError`` `unsuitable` if it does not; others as ``zoneEvents(after:)``. Then the store belongs to no
-  ///   remote, and the next round calls it again.
+  /// - Throws: ``RemoteError`` `unsuitable` if it does not; others as ``RemoteLog/zoneEvents(after:)``. Then the store
+  ///   belongs to no remote, and the next round calls it again.
   func probe() async throws(RemoteError)
 
   /// Reads the list of zones after a token.
