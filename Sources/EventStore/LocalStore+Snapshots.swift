@@ -36,6 +36,7 @@ extension LocalStore {
     of zone: ZoneID, progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
   ) async throws {
     do {
+      try await RebuildRun(core).finish(zone)
       let made = try core.makeSnapshot(of: zone) { _ in }
       try await OriginChange(core: core, zone: zone, manifest: made.manifest).run(progress)
     } catch {

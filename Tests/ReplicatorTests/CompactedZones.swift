@@ -288,6 +288,36 @@ struct CompactedZones {
     close([a, b])
   }
 
+  @Test("A compacted text of which a part was removed since is loaded as it is", arguments: [0, 9000, 11_990])
+  func removedSince(place: Int) async throws {
+    let (a, b, c) = try (device("a", 1), device("b", 2), device("c", 3))
+    try await a.store.write { [self] tx in
+      try tx.create(id("r0"), type: "thing")
+      try tx.insertText(String(repeating: "abc", count: 4000), at: 0, in: "body", of: id("r0"))
+    }
+    try await settle([a, c], remote)
+    try await a.store.compact(zone, keeping: everything)
+    try await settle([a, c], remote)
+    try await a.store.write { [self] tx in try tx.removeText(place..<place + 7, from: "body", of: id("r0")) }
+    try await a.sync(remote)
+    let snapshot = try a.store.makeSnapshot(of: zone)
+    let source = a.store
+    try await b.store.begin(zone, with: snapshot) { try source.snapshotPart($0, of: snapshot) }
+    #expect(try b.store.makeSnapshot(of: zone) == snapshot)
+    #expect(try b.store.verify().isSound)
+    // It has not seen that.
+    try await c.store.write { [self] tx in
+      try tx.insertText("late", at: place + 3, in: "body", of: id("r0"))
+    }
+    try await b.store.write { [self] tx in
+      try tx.insertText("other", at: place, in: "body", of: id("r0"))
+    }
+    try await settle([a, b, c], remote)
+    try await expectAgreement([a, b, c], remote)
+    for device in [a, b, c] { #expect(try device.store.verify().isSound) }
+    close([a, b, c])
+  }
+
   @Test("An undo ends at the floor, and what compaction dropped comes back by a creation alone")
   func undo() async throws {
     let a = try device("a", 1)

@@ -108,6 +108,21 @@ struct EntriesNobodyReads {
     world.close()
   }
 
+  @Test("A store that has retired an entry says so: others may have it", arguments: RemotePlace.Kind.allCases)
+  func retiredEntry(kind: RemotePlace.Kind) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    try await world.place.replace(world.name(3), with: [UInt8](repeating: 0, count: 300))
+    try await world.devices[0].store.retireHistory(of: zone)
+    let first = try await world.repair(from: world.devices[0])
+    #expect(first == [.retired])
+    let second = try await world.repair(from: world.devices[1])
+    #expect(second == [.putBack])
+    let problems = try await world.audit().problems
+    #expect(problems.isEmpty)
+    world.close()
+  }
+
   @Test(
     "A damaged body in the middle: a store that has it puts it back, and a new device reads on",
     arguments: RemotePlace.Kind.allCases)

@@ -21,7 +21,7 @@ struct RebuildProgress: Sendable {
   }
 }
 
-extension MetaTable where Source == TableStorage {
+extension MetaTable {
   /// Up to where an unfinished rebuild has folded, and what it knows; nil if there is none.
   func unfinishedRebuild() throws -> (progress: RebuildProgress, lastKnown: OperationKind)? {
     let key = TableKey.meta(.rebuild)
@@ -38,7 +38,9 @@ extension MetaTable where Source == TableStorage {
       return (progress, OperationKind(rawValue: kind))
     }
   }
+}
 
+extension MetaTable where Source == TableStorage {
   /// - Parameter lastKnown: what each version knows that has taken part.
   func setRebuilt(_ progress: RebuildProgress?, lastKnown: OperationKind = .lastKnown) throws {
     guard let progress else {

@@ -59,12 +59,15 @@ struct RebuildRun {
     while try await core.performIfChanged({ try Rebuild($0).discardStep() ? true : nil }) ?? false {}
   }
 
-  /// Runs the rebuild that a change of the log has begun, and compacts what is to be; does nothing where the records are
-  /// neither.
+  /// Runs the rebuild that a change of the log has begun, or one that was cut short, and compacts what is to be; does nothing
+  /// where there is neither.
   ///
   /// - Parameter zone: where only that one may be to be compacted; nil for any.
   func finish(_ zone: ZoneID? = nil) async throws {
-    guard try core.read({ try $0.isFoldingAgain() }) else {
+    let isUnfinished = try core.read {
+      try $0.isFoldingAgain() || $0.readView.meta.unfinishedRebuild() != nil
+    }
+    guard isUnfinished else {
       try await Compaction.finish(core, in: zone)
       return
     }

@@ -2,9 +2,11 @@ import OperationFormat
 
 /// Loading lists and texts: who made their units, the units in their order, and what elements have besides.
 extension SnapshotLoader {
-  func beginMakers(_ left: UInt64) throws {
+  func beginMakers(_ left: UInt64, _ store: StoreTransaction) throws {
     guard left > 0 else {
       stage = .parts
+      let order = try store.fold.unitOrder(of: cell)
+      compacted = try hasFloor && order.isText && order.hasOnlyCompactedMakers() ? CompactedUnits() : nil
       return
     }
     try decoder.mayCut()
@@ -62,16 +64,18 @@ extension SnapshotLoader {
     let tag = try decoder.readByte()
     guard tag == 1 else {
       guard tag == 0 else { throw decoder.bad("0 or 1", "\(tag)") }
+      try write(compacted, to: &order, store)
       let problems = try order.verify()
       guard problems.isEmpty, order.root.made == lastMaker.units else {
         throw decoder.bad("\(lastMaker.units) units in an order", problems.first ?? "\(order.root.made)")
       }
-      if hasFloor, try order.isCompacted() {
+      if hasFloor, compacted == nil, try order.isCompacted() {
         // Its rows are as those of an order that grew: more, and in emptier pages.
         try order.compact(keepsVisible: true)
         try UnitCell.write(order.root, of: cell, in: &store.fold)
         store.fold.nodes.removeAll()
       }
+      compacted = nil
       return endCell()
     }
     let first = try readUnit()
@@ -92,8 +96,15 @@ extension SnapshotLoader {
     let hasText = order.isText && piece.isVisible
     guard isUTF8(text.span.bytes), hasText ? scalarCount(of: text.span.bytes) == count : text.isEmpty,
       piece.element == nil || count == 1 && !order.isText, count <= lastMaker.units,
-      order.root.units <= lastMaker.units - count
+      compacted?.count ?? order.root.units <= lastMaker.units - count
     else { throw decoder.bad("a part of \(count) units", "another") }
+    if compacted?.next(piece) == piece, piece.isVisible {
+      compacted?.append(piece, text: text[...])
+      _ = try decoder.readNumber(0...0)
+      return
+    }
+    try write(compacted, to: &order, store)
+    compacted = nil
     let compactedEnd = hasFloor ? try order.compactedEnd(of: first.inserter) : 0
     let placed = min(piece.end, compactedEnd) - min(first.number, compactedEnd)
     guard placed <= order.root.dropped else { throw decoder.bad("each unit once", "one twice") }
@@ -102,6 +113,16 @@ extension SnapshotLoader {
     try UnitCell.write(order.root, of: cell, in: &store.fold)
     let items = try decoder.readNumber(0...(order.isText ? 0 : count))
     stage = .items(piece, left: items)
+  }
+
+  /// Writes the parts that were read so far, if they were kept, once and in the order of their rows.
+  private func write(
+    _ compacted: CompactedUnits?, to order: inout UnitOrder<TableStorage>, _ store: StoreTransaction
+  ) throws {
+    guard let compacted else { return }
+    try order.rewrite(as: compacted)
+    try UnitCell.write(order.root, of: cell, in: &store.fold)
+    store.fold.nodes.removeAll()
   }
 
   func loadItem(in piece: Piece, _ store: StoreTransaction) throws {

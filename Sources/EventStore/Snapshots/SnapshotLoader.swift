@@ -44,6 +44,8 @@ final class SnapshotLoader {
   var cell = CellNumber.existence
   var lastMaker: (sequence: UInt64, units: UInt64) = (0, 0)
   var makerLane = 0
+  /// The parts of a text of which all parts so far are compacted: its rows are written when all are read.
+  var compacted: CompactedUnits?
   private var lastElement: ElementName?
 
   /// - Parameters:
@@ -126,7 +128,7 @@ final class SnapshotLoader {
       if left == 0 { return endCell() }
       stage = .elements(left: left - 1)
       try loadElement(store)
-    case .makers(let left): try beginMakers(left)
+    case .makers(let left): try beginMakers(left, store)
     case .makerRuns(let inserter, let left, let lanesLeft):
       if left == 0 {
         stage = .makers(left: lanesLeft)

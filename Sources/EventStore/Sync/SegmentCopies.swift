@@ -97,7 +97,8 @@ extension ReadTransaction {
   ///
   /// - Parameter isProven: whether it counts only if the log's chain shows that it is the one that was there.
   /// - Returns: nil if the store knows no segment there.
-  /// - Throws: ``StoreError`` `damaged`, `mismatch` if its transactions are not those of that segment.
+  /// - Throws: ``StoreError`` `damaged`, `mismatch` if its transactions are not those of that segment; `retired` if the
+  ///   store has some of them only in a snapshot.
   package func segmentCopy(
     at offset: UInt64, of zone: ZoneID, _ incarnation: IncarnationID, isProven: Bool = false
   ) throws -> SegmentCopy? {
@@ -136,7 +137,15 @@ extension ReadTransaction {
     // A row that was damaged may name any sequences; those that are there are no more than the store has.
     for sequence in row.first...max(row.first, row.last) {
       let position = try view.log.position(of: row.replica, row.epoch, sequence, in: number)
-      guard let position else { throw StoreError.missing(sequence, zone) }
+      guard let position else {
+        let retired = try view.lanes.retired(Lane(zone: number, replica: row.replica, epoch: row.epoch))
+        guard sequence > retired else {
+          throw StoreError(
+            .retired, "the store has retired transactions of that segment of zone “\(zone)”",
+            hint: "try another store that has read the zone")
+        }
+        throw StoreError.missing(sequence, zone)
+      }
       transactions.append(try reader.bytes(at: position, statingOwner: version == 1))
     }
     var previous = ContentHash.zero

@@ -17,9 +17,15 @@ final class StoreWriter: Sendable {
     var isClosed = false
   }
 
+  /// A closure that were the lock's own value would be wrapped once more by each use in a debug build, and each call of it
+  /// would need more of the stack.
+  private struct Turn {
+    let perform: PerformWrites
+  }
+
   private let queue = Mutex(Queue())
   /// Runs the jobs. A write transaction begins and ends under the lock.
-  private let turn: Mutex<PerformWrites>
+  private let turn: Mutex<Turn>
   /// The thread that has the turn; 0 if none has.
   private let performer = Atomic<UInt>(0)
   private let hasThread: Bool
@@ -34,7 +40,7 @@ final class StoreWriter: Sendable {
   ///     simulator drives all its stores on one thread, so that each run has the same order.
   ///   - makePerform: called once, before this returns.
   init(hasThread: Bool, makePerform: @Sendable () -> PerformWrites) throws {
-    turn = Mutex(makePerform())
+    turn = Mutex(Turn(perform: makePerform()))
     self.hasThread = hasThread
     if hasThread { try StoreThread.start { [self] in work() } }
   }
@@ -58,10 +64,10 @@ final class StoreWriter: Sendable {
   func enqueue(_ job: WriteJob, waitingUntil isDone: () -> Bool) -> Bool {
     guard append(job) else { return false }
     if hasThread {
-      let hadTurn: Void? = turn.withLockIfAvailable { perform in
+      let hadTurn: Void? = turn.withLockIfAvailable { turn in
         performer.store(currentThreadNumber(), ordering: .relaxed)
         defer { performer.store(0, ordering: .relaxed) }
-        while !answered.withLock(isDone), let job = take() { perform(job, take) }
+        while !answered.withLock(isDone), let job = take() { turn.perform(job, take) }
       }
       // Another thread has the turn and may not look at the queue again, or more jobs came.
       if hadTurn == nil || queue.withLock({ !$0.jobs.isEmpty }) { signal.raise() }
@@ -116,10 +122,10 @@ final class StoreWriter: Sendable {
   /// the job does that.
   private func drain() {
     if isCurrent { return }
-    turn.withLock { perform in
+    turn.withLock { turn in
       performer.store(currentThreadNumber(), ordering: .relaxed)
       defer { performer.store(0, ordering: .relaxed) }
-      while let job = take() { perform(job, take) }
+      while let job = take() { turn.perform(job, take) }
     }
   }
 

@@ -126,6 +126,8 @@ struct RemotePage {
         "unknown", .warning,
         "the store does not have this entry: try other stores. If none has it, it may never have been written"
       )
+    case .retired:
+      ("retired", .warning, "the store has retired its history up to there: try other stores")
     case .givenUp:
       ("given up", .warning, "the store has the entry, but it was given up: other stores continue without it")
     case .replaced: ("replaced", .loser, "the remote has another segment there than the store")
@@ -246,6 +248,7 @@ extension RemoteRepair.Step {
       switch outcome {
       case .putBack: "putBack"
       case .notInStore: "notInStore"
+      case .retired: "retired"
       case .givenUp: "givenUp"
       case .replaced: "replaced"
       case .refused: "refused"

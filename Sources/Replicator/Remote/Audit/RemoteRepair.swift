@@ -9,6 +9,8 @@ package struct RemoteRepair: Sendable {
     case putBack
     /// The store does not have the entry.
     case notInStore
+    /// The store has it only in the snapshot that its records begin with.
+    case retired
     /// It was given up before, and the store has it.
     case givenUp
     /// The remote has another segment there than the store.
@@ -258,7 +260,9 @@ package struct RemoteRepair: Sendable {
         // Of the entries that were given up, only that of a deletion that was taken back is known.
         let passed = try LogTombstone(passingSealOf: log.incarnation, at: place.offset).encode()
         let hash = try store.read { try $0.segmentHash(at: place.offset, of: log.zone, log.incarnation) }
-        guard hash == ContentHash(of: passed.span.bytes) else { return note(place, .notInStore) }
+        guard hash == ContentHash(of: passed.span.bytes) else {
+          return note(place, try hasRetired(place.offset, of: log) ? .retired : .notInStore)
+        }
         return try await put(passed, at: place)
       }
       let packed = try SegmentPacker.pack(found.cut)
@@ -277,12 +281,17 @@ package struct RemoteRepair: Sendable {
         segment: packed.bytes.span.bytes)
       try await put(bytes, at: place)
     } catch let error as StoreError {
-      note(place, .refused("\(error)"))
+      note(place, error.code == .retired ? .retired : .refused("\(error)"))
     } catch let error as FormatError {
       note(place, .refused("\(error)"))
     } catch let error as RemoteError where Self.entryCodes.contains(error.code) {
       note(place, .refused(error.message))
     }
+  }
+
+  private func hasRetired(_ offset: UInt64, of log: EntryPlace.Log) throws -> Bool {
+    guard let origin = try store.origin(of: log.zone) else { return false }
+    return origin.incarnation == log.incarnation && offset <= origin.offset
   }
 
   /// Errors that concern only one place.
