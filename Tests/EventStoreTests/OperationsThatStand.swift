@@ -13,8 +13,6 @@ private final class CountingSight: ContributionSight {
 
   init(_ claims: Claims) { self.claims = claims }
 
-  var floor: CompactionFloor? { claims.floor }
-
   func replicaID(_ number: ReplicaNumber) -> ReplicaID { claims.replicaID(number) }
   func lineage(of replica: ReplicaNumber, _ epoch: UInt32) -> [Claims.Lane] {
     lineages += 1

@@ -28,9 +28,7 @@ extension Explainer {
     of record: RecordID, _ cells: [ExplainedCell], _ element: Value?
   ) throws -> (cells: [CellPast], origin: RecordID?) {
     let zone = try read.readView.zones.number(of: record.zone)
-    let state = try read.readView.zoneRowIfThere(zone)?.state ?? .none
-    let floor = try read.readView.states.storedRowIfThere(of: state)?.floor
-    let sight = ReadViewSight(read.readView, zone: zone, floor: floor)
+    let sight = ReadViewSight(read.readView, zone: zone)
     var readers = cells.map { PastReader(cell: $0, element: element, standing: StandingOperations(sight)) }
     let places = Dictionary(cells.indices.map { (cells[$0].field, $0) }) { first, _ in first }
     var origin: RecordID?

@@ -29,7 +29,6 @@ extension ReadView: CellReading {
   }
 
   func sight(in state: StateNumber) throws -> ReadViewSight {
-    let row = try states.storedRow(of: state)
-    return ReadViewSight(self, zone: row.zone, floor: row.floor)
+    ReadViewSight(self, zone: try states.storedRow(of: state).zone)
   }
 }

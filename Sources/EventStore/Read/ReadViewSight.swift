@@ -23,12 +23,8 @@ final class ReadViewSight: ContributionSight {
   private var runs: [Placed: Run] = [:]
   private var lastOffsets: [IncarnationNumber: UInt64] = [:]
 
-  /// The floor of the state whose records are read.
-  let floor: CompactionFloor?
-
-  init(_ readView: ReadView, zone: ZoneNumber, floor: CompactionFloor?) {
+  init(_ readView: ReadView, zone: ZoneNumber) {
     self.readView = readView
-    self.floor = floor
     self.zone = zone
   }
 

@@ -120,7 +120,7 @@ struct ReducedRecord<Result: Sendable>: Sendable {
     let start = ground == .heads ? try keys.prefixCount { try sight.isGreater(least, $0.head) } : 0
     if stepsLeft <= 0 { return start }
     var place = keys.count
-    while place > start, try !sight.hasSeen(first, keys[place - 1].head.id) { place -= 1 }
+    while place > start, try !sight.hasSeen(first, keys[place - 1]) { place -= 1 }
     stepsLeft -= keys.count - place
     while place < keys.count, try sight.isGreater(least, keys[place].head) { place += 1 }
     return place

@@ -26,8 +26,6 @@ extension RemoteIngest {
     store.fold.reset()
     var state = try storage.stateRow(row.state)
     state.take(floor)
-    // Contributions may have seen another part of what is compacted.
-    state.retimings &+= 1
     storage.setStateRow(state, row.state)
     // Nor does any row tell that one is missing which was not there: those who refer to it show something else.
     storage.noteOtherView()

@@ -260,7 +260,7 @@ struct FoldComparison {
 
   /// Contributions come in the order that a search for the next one finds.
   private func compareOrder(_ driver: FoldDriver, _ record: Int, _ field: Int) throws {
-    let wanted = history.oracle.contributionOrder(expected, driver.floors.last)
+    let wanted = history.oracle.contributionOrder(expected)
     let found = try driver.contributions(of: record, field)
     history.coverage.contributions += wanted.count
     if wanted != expected.reversed() { history.coverage.reordered += 1 }
@@ -315,7 +315,7 @@ struct FoldComparison {
 
   /// The payload that a head must have.
   func payload(_ head: OracleHead, _ field: Int, _ driver: FoldDriver) -> [UInt8] {
-    let base = head.isCompacted ? 0 : history.transactions[head.transaction].base
+    let base = head.isCompacted ? head.lastPlace : history.transactions[head.transaction].base
     return history.cells.kind(of: field).payload(
       head.content, FoldPayloadNumbers(numbering: driver.numbering, base: base))
   }

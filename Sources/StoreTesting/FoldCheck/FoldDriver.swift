@@ -328,7 +328,6 @@ final class FoldDriver {
   /// What a driver's fold knows of a zone.
   private struct FoldSight: ContributionSight {
     let driver: FoldDriver
-    var floor: CompactionFloor? { driver.floor }
 
     func replicaID(_ number: ReplicaNumber) -> ReplicaID { driver.storage.replicaID(number) }
 

@@ -60,15 +60,15 @@ final class FoldHistory {
       heads =
         cell < 0
         ? floored.existence
-        : oracle.heads(of: self.cell(record, cell), view, floored.effects) { keep($0, of: cell, $1) }
+        : oracle.heads(of: self.cell(record, cell), view, floored.effects) { keep($0, of: cell) }
     }
     if cells.traits(of: cell).contains(.isSum) { heads.mergeContributions { $0 + $1 } }
   }
 
   /// What a floor leaves of the heads of a cell.
-  private func keep(_ heads: [OracleHead], of cell: Int, _ floor: OracleFloor) -> [OracleHead] {
+  private func keep(_ heads: [OracleHead], of cell: Int) -> [OracleHead] {
     let traits = cells.traits(of: cell)
-    if traits.contains(.isOrdered) { return oracle.contributionOrder(heads, floor) }
+    if traits.contains(.isOrdered) { return oracle.compactedContributions(heads) }
     var greatest = heads[0]
     if traits.contains(.isSum) { greatest.content = heads.reduce(0) { $0 + $1.content } }
     return [greatest]

@@ -107,14 +107,14 @@ extension Oracle {
   ///   - keep: what a floor leaves of the heads, which come greatest first, in the order of their indexes.
   func heads(
     of cell: Int, _ view: OracleView, _ effects: [FloorEffect],
-    keep: (_ heads: [OracleHead], OracleFloor) -> [OracleHead]
+    keep: (_ heads: [OracleHead]) -> [OracleHead]
   ) -> [OracleHead] {
     fold(cell, view) { number, heads in
       guard number < view.floors.count, !heads.isEmpty else { return }
       switch effects[number] {
       case .none: break
       case .dropped: heads = []
-      case .compacted: heads = keep(heads, view.floors[number]).enumerated().map { $1.compacted($0) }
+      case .compacted: heads = keep(heads).enumerated().map { $1.compacted($0) }
       }
     }
   }

@@ -135,10 +135,10 @@ struct Oracle: Sendable {
 
   /// Sorts contributions. It repeatedly takes the least of those that have seen no other remaining one.
   ///
-  /// - Parameters:
-  ///   - heads: greatest first.
-  ///   - floor: the last floor. Those that it has left keep their order.
-  func contributionOrder(_ heads: [OracleHead], _ floor: OracleFloor? = nil) -> [OracleHead] {
+  /// Those that floors have left keep their order. Who has seen all places of those has seen them.
+  ///
+  /// - Parameter heads: greatest first.
+  func contributionOrder(_ heads: [OracleHead]) -> [OracleHead] {
     var left = Array(heads.reversed())
     var order: [OracleHead] = []
     while !left.isEmpty {
@@ -146,7 +146,7 @@ struct Oracle: Sendable {
         let seen = transactions[later.transaction].seen
         return !left.contains { earlier in
           if later.isCompacted { return earlier.isCompacted && earlier.index < later.index }
-          if earlier.isCompacted { return reaches(later.transaction, floor) }
+          if earlier.isCompacted { return transactions[later.transaction].made.base >= earlier.lastPlace }
           return earlier.transaction == later.transaction
             ? earlier.index < later.index : seen.contains(earlier.transaction)
         }
@@ -154,6 +154,16 @@ struct Oracle: Sendable {
       order.append(left.remove(at: free ?? 0))
     }
     return order
+  }
+
+  /// What a floor leaves of contributions: all in their order, with the last place of one.
+  func compactedContributions(_ heads: [OracleHead]) -> [OracleHead] {
+    let last = heads.map { $0.isCompacted ? $0.lastPlace : place(of: $0.transaction) }.max() ?? 0
+    return contributionOrder(heads).map { head in
+      var head = head
+      head.lastPlace = last
+      return head
+    }
   }
 
   /// At most 5 minutes after the time of receipt, whatever the counter (*effective timestamp* in

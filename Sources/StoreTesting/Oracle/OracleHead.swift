@@ -13,6 +13,8 @@ struct OracleHead: Hashable, Sendable {
   var index: Int
   /// The content that the operation left, by the caller's numbers.
   var content: Int
+  /// Of a compacted contribution, the last place of those that were compacted with it.
+  var lastPlace = 0
 
   /// Whether compaction wrote it: it stands at the last floor, and has no sequence.
   var isCompacted: Bool { sequence == 0 }

@@ -6,7 +6,6 @@ struct Claims: ContributionSight {
   typealias Lane = LaneParent
 
   var replicas: [ReplicaID] = []
-  var floor: CompactionFloor?
   var lineages: [UInt64: [Lane]] = [:]
   /// By incarnation, then replica, epoch and sequence.
   var places: [UInt32: [[UInt64]: UInt64]] = [:]

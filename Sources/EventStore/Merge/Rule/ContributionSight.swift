@@ -3,8 +3,6 @@ import OperationFormat
 /// What the order of contributions, and an explanation, need to know of a zone: who comes before whom, and
 /// what is where.
 package protocol ContributionSight: ReplicaReading {
-  /// The floor at which compacted contributions stand; nil if there are none.
-  var floor: CompactionFloor? { get throws }
   /// The identities that a replica's epoch continues, each with the last sequence it held.
   func lineage(
     of replica: ReplicaNumber, _ epoch: UInt32

@@ -297,11 +297,12 @@ struct CompactedZone: AftermathEvent {
     for (device, before) in zip(devices, before) {
       let now = try shown(zone, on: device)
       guard now != before else { continue }
-      let changed = (now + before).first { now.contains($0) != before.contains($0) }
+      let changed = (before + now).first { now.contains($0) != before.contains($0) }?.record.id
+      let (was, becomes) = (before.first { $0.record.id == changed }, now.first { $0.record.id == changed })
       throw SimulationFailure(
         .recordsAreFold,
-        "compacting \(zone) changes what d\(device.number) shows of \(changed.map { "\($0.record.id)" } ?? "it")"
-      )
+        "compacting \(zone) changes what d\(device.number) shows of \(changed.map { "\($0)" } ?? "it"): "
+          + "\(was.map { "\($0)" } ?? "nothing") becomes \(becomes.map { "\($0)" } ?? "nothing")")
     }
   }
 

@@ -3,9 +3,11 @@ package import OperationFormat
 /// A contribution without its payload: all that its place in the order depends on.
 package struct ContributionKey: Hashable, Sendable {
   package var head: Head
-  /// The incarnation that its transaction's base names; none if it had seen nothing of a remote log.
+  /// The incarnation that its transaction's base names; none if it had seen nothing of a remote log. Of a compacted one the
+  /// incarnation that it was compacted in.
   var incarnation: IncarnationNumber
-  /// Up to where its transaction had seen that incarnation.
+  /// Up to where its transaction had seen that incarnation. Of a compacted one the last place of those that were compacted
+  /// with it: whose base reaches that has seen them.
   var baseOffset: UInt64
 
   init(head: Head, base: BaseNumbers?) {
@@ -17,6 +19,11 @@ package struct ContributionKey: Hashable, Sendable {
   /// The key of a head, from the payload that it has in its row.
   package init(_ head: Head, payload: RawSpan) throws(FormatError) {
     self.init(head: head, base: try ContributionPayload(payload).base)
+  }
+
+  /// Whether its base reaches what is compacted.
+  func reaches(_ compacted: ContributionKey) -> Bool {
+    incarnation != .none && incarnation == compacted.incarnation && baseOffset >= compacted.baseOffset
   }
 
   /// Those that are compacted are one lane.
@@ -88,18 +95,25 @@ package struct ContributionPayload: Sendable {
 }
 
 extension ContributionSight {
-  /// Whether a contribution has seen another operation. A base that claims to reach its transaction's own
-  /// place reaches what is before that.
-  func hasSeen(_ later: ContributionKey, _ earlier: HeadID) throws -> Bool {
-    let id = later.head.id
-    if id.isCompacted { return earlier.isCompacted && earlier.index < id.index }
+  /// Where a contribution is in an incarnation of the log, or the last of those that were compacted with it; 0 if it is not
+  /// there.
+  func place(of key: ContributionKey, in incarnation: IncarnationNumber) throws -> UInt64 {
+    if key.head.id.isCompacted { return key.incarnation == incarnation ? key.baseOffset : 0 }
+    return try offset(of: key.head.id, in: incarnation) ?? 0
+  }
+
+  /// Whether a contribution has seen another one. A base that claims to reach its transaction's own place reaches what is
+  /// before that.
+  func hasSeen(_ later: ContributionKey, _ earlier: ContributionKey) throws -> Bool {
+    let (id, earlierID) = (later.head.id, earlier.head.id)
+    if id.isCompacted { return earlierID.isCompacted && earlierID.index < id.index }
+    if earlierID.isCompacted { return later.reaches(earlier) }
     var context = CausalContext(
       zone: .none, replica: id.replica, epoch: id.epoch, sequence: id.sequence,
       base: later.incarnation == .none ? nil : (later.incarnation, later.baseOffset))
     context.lineage = try lineage(of: id.replica, id.epoch)
-    context.floor = try floor
-    return try context.hasSeen(earlier, at: id.index) { _, _, _, incarnation in
-      guard let place = try offset(of: earlier, in: incarnation) else { return nil }
+    return try context.hasSeen(earlierID, at: id.index) { _, _, _, incarnation in
+      guard let place = try offset(of: earlierID, in: incarnation) else { return nil }
       guard place <= later.baseOffset, let own = try offset(of: id, in: incarnation) else { return place }
       return place < own ? place : nil
     }

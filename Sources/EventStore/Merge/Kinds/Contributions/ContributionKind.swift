@@ -33,23 +33,28 @@ enum ContributionKind: FieldCellKind {
     try fold.clearHeads(of: cell, seenAt: index)
   }
 
-  /// All payloads, in their order.
+  /// All payloads, in their order. Who has seen the log up to the last place of one has seen them all, whatever floors come
+  /// later: so their order to others stays.
   static func compact<Storage>(
     _ cell: CellNumber, keeps: Bool, in fold: inout Fold<Storage>
   ) throws {
-    let sight = FoldSight(fold.storage, fold.context.zone, fold.context.floor)
+    guard let floor = fold.context.floor else { return }
+    let sight = FoldSight(fold.storage, fold.context.zone)
     try fold.compactHeads(of: CellPath(cell), keeps: keeps) { heads in
       var values: [HeadID: [UInt8]] = [:]
       var keys: [ContributionKey] = []
+      var last: UInt64 = 0
       for owned in heads {
         let payload = owned.payload.span.bytes
-        keys.append(try ContributionKey(owned.head, payload: payload))
+        let key = try ContributionKey(owned.head, payload: payload)
+        keys.append(key)
+        last = max(last, try sight.place(of: key, in: floor.incarnation))
         values[owned.head.id] = payload.extracting(try ContributionPayload(payload).value).bytes
       }
       _ = try ContributionOrder(sight).sort(&keys)
       return keys.map { key in
         var payload = ByteWriter()
-        ContributionPayload.append(base: nil, to: &payload)
+        ContributionPayload.append(base: (floor.incarnation, last), to: &payload)
         payload.append(values[key.head.id, default: []])
         return OwnedHead(head: key.head, payload: payload.bytes)
       }

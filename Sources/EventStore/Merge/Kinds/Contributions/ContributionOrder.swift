@@ -101,7 +101,7 @@ private struct ContributionClaims {
       guard let first = chains[chain].members.first else { continue }
       let id = items[first].head.id
       if id.isCompacted {
-        try addCompacted(items, chain, sight)
+        addCompacted(items, chain, last: items[first])
         continue
       }
       for ancestor in try sight.lineage(of: id.replica, id.epoch) {
@@ -113,15 +113,9 @@ private struct ContributionClaims {
     }
   }
 
-  /// Who has seen the floor has seen what is compacted.
-  private mutating func addCompacted(
-    _ items: [ContributionKey], _ chain: Int, _ sight: some ContributionSight
-  ) throws {
-    guard let floor = try sight.floor else { return }
-    let seers = items.indices.filter { index in
-      let item = items[index]
-      return !item.head.id.isCompacted && floor.isReached(by: (item.incarnation, item.baseOffset))
-    }
+  /// Who has seen the last of what is compacted has seen all of that.
+  private mutating func addCompacted(_ items: [ContributionKey], _ chain: Int, last: ContributionKey) {
+    let seers = items.indices.filter { !items[$0].head.id.isCompacted && items[$0].reaches(last) }
     claim(seers, chain, chains[chain].members.count)
   }
 
@@ -133,7 +127,7 @@ private struct ContributionClaims {
   private mutating func addIncarnations(_ items: [ContributionKey], _ sight: some ContributionSight) throws {
     var seers: [IncarnationNumber: [Int]] = [:]
     var named: [IncarnationNumber] = []
-    for (index, item) in items.enumerated() where item.incarnation != .none {
+    for (index, item) in items.enumerated() where item.incarnation != .none && !item.head.id.isCompacted {
       // A hostile base may name any incarnation; few of them have places.
       guard try sight.hasPlaces(in: item.incarnation) else { continue }
       if seers[item.incarnation] == nil { named.append(item.incarnation) }

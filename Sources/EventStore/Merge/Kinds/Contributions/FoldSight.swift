@@ -4,11 +4,8 @@ import OperationFormat
 struct FoldSight<Storage: FoldStorage>: ContributionSight {
   let storage: Storage
   let zone: ZoneNumber
-  let floor: CompactionFloor?
 
-  init(_ storage: Storage, _ zone: ZoneNumber, _ floor: CompactionFloor?) {
-    (self.storage, self.zone, self.floor) = (storage, zone, floor)
-  }
+  init(_ storage: Storage, _ zone: ZoneNumber) { (self.storage, self.zone) = (storage, zone) }
 
   func replicaID(_ number: ReplicaNumber) throws -> ReplicaID { try storage.replicaID(number) }
 
