@@ -196,7 +196,9 @@ final class StoreCore: Sendable {
   private struct NothingChanged: Error {}
 
   /// Queues a job, and waits for its commit without blocking the thread.
-  func perform(_ work: WriteJob.Work) async throws {
+  ///
+  /// - Parameter isCancellable: whether it does not run if the task is cancelled before its turn.
+  func perform(_ work: WriteJob.Work, isCancellable: Bool = true) async throws {
     guard let writer else { throw StoreError.readOnly(directory) }
     let claim = Claim()
     try await withTaskCancellationHandler {
@@ -211,7 +213,7 @@ final class StoreCore: Sendable {
         if !isQueued, claim.start() { continuation.resume(throwing: StoreError.closed(directory)) }
       }
     } onCancel: {
-      claim.cancel()
+      if isCancellable { claim.cancel() }
     }
   }
 

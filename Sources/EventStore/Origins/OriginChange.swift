@@ -285,7 +285,8 @@ extension AssetTable where Source == TableStorage {
       return true
     }
     let known = Set(former)
-    for asset in assets.subtracting(known).sorted(by: { $0.hash.description < $1.hash.description }) {
+    let new = assets.subtracting(known).map { (name: $0.hash.description, asset: $0) }
+    for (_, asset) in new.sorted(by: { $0.name < $1.name }) {
       try countName(of: asset, in: zone, isHere: try isHere(asset))
       try setNumber(0, of: asset, in: zone, .inOrigin)
     }

@@ -37,6 +37,18 @@ struct Rebuild {
     return try start(isPartial: storage.meta.unfinishedRebuild()?.progress.isPartial ?? false)
   }
 
+  /// Gives up a rebuild, unless the records are behind the log.
+  func giveUp() throws {
+    guard try !isRefolding, try storage.meta.unfinishedRebuild() != nil else { return }
+    for (zone, _) in try storage.zones.allVisible() {
+      guard var row = try storage.zoneRowIfThere(zone), row.building != .none else { continue }
+      try set(.discarded, row.building)
+      row.building = .none
+      storage.setZoneRow(row, zone)
+    }
+    try storage.meta.setRebuilt(nil)
+  }
+
   /// Gives every zone a state to be folded into, unless a rebuild of the same had begun already that knows
   /// all that this version does.
   ///
@@ -59,7 +71,7 @@ struct Rebuild {
     return report
   }
 
-  /// Finds the transactions of the log that name floors.
+  /// Finds the transactions of the log that name floors, and which floors count.
   ///
   /// - Complexity: linear in the log
   private func noteFloors() throws {
@@ -76,6 +88,11 @@ struct Rebuild {
       }
       if let (header, floor) = found, let floor { try storage.lanes.noteFloor(floor, of: header) }
       position = position.next
+    }
+    for zone in try storage.zonesWithFloors() {
+      guard let token = try storage.zoneRowIfThere(zone)?.token else { continue }
+      let floors = try storage.logFloors(of: zone, token.incarnation, upTo: token.offset)
+      try storage.lanes.countFloors(floors, upTo: token.offset, of: zone, token.incarnation)
     }
   }
 

@@ -64,14 +64,20 @@ struct RebuildRun {
   ///
   /// - Parameter zone: where only that one may be to be compacted; nil for any.
   func finish(_ zone: ZoneID? = nil) async throws {
-    let isUnfinished = try core.read {
-      try $0.isFoldingAgain() || $0.readView.meta.unfinishedRebuild() != nil
+    let (isNeeded, isUnfinished) = try core.read {
+      (try $0.isFoldingAgain(), try $0.readView.meta.unfinishedRebuild() != nil)
     }
-    guard isUnfinished else {
-      try await Compaction.finish(core, in: zone)
-      return
+    if isNeeded || isUnfinished {
+      do {
+        _ = try await run({ try Rebuild($0).resume() }, checksPages: false)
+        return
+      } catch where !isNeeded && !(error is CancellationError) {
+        // The records are sound without it. Who asked for it was told of the error, or asks again.
+        try await core.perform { try Rebuild($0).giveUp() }
+        try await discardAll()
+      }
     }
-    _ = try await run({ try Rebuild($0).resume() }, checksPages: false)
+    try await Compaction.finish(core, in: zone)
   }
 
   /// Folds the log again if it has operations that a former version did not know and this one does: they were

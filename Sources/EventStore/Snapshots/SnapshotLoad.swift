@@ -16,7 +16,7 @@ struct SnapshotLoad {
     _ progress: (_ done: UInt64, _ total: UInt64) throws -> Void
   ) async throws -> (state: StateNumber, assets: Set<AssetReference>) {
     let zone = zone
-    let state = try await core.perform { try $0.storage.states.make(for: zone, .loading) }
+    let state = try await core.perform { try Self.makeState(of: zone, $0) }
     let loading = Loading(makeLoader(into: state))
     do {
       while !loading.loader.isDone {
@@ -30,19 +30,29 @@ struct SnapshotLoad {
     return (state, loading.loader.assets)
   }
 
-  /// Gives up what was loaded, unless another process has taken it. Its rows are removed later.
+  /// Makes the state. Of those that are being loaded, or were when their process ended, only the newest stays: another
+  /// process may be at it.
+  private static func makeState(of zone: ZoneNumber, _ store: StoreTransaction) throws -> StateNumber {
+    let states = store.storage.states
+    for state in try states.loading(for: zone).dropLast() { try states.discard(state) }
+    return try states.make(for: zone, .loading)
+  }
+
+  /// Gives up what was loaded, unless another process has taken it, also if the task is cancelled. Its rows are removed
+  /// later.
   func discard(_ state: StateNumber) async {
-    try? await core.perform { store in
+    let work = WriteJob.Work.repeatable { store in
       guard try store.storage.states.storedRowIfThere(of: state)?.status == .loading else { return }
       try store.storage.states.discard(state)
     }
+    try? await core.perform(work, isCancellable: false)
   }
 
   /// The same on the calling thread.
   func runBlocking() throws -> (state: StateNumber, assets: Set<AssetReference>) {
     let zone = zone
     let made = Shared(StateNumber.none)
-    try core.performBlocking(.repeatable { made.value = try $0.storage.states.make(for: zone, .loading) })
+    try core.performBlocking(.repeatable { made.value = try Self.makeState(of: zone, $0) })
     let loading = Loading(makeLoader(into: made.value))
     let step = Self.step(loading, made.value)
     while !loading.loader.isDone { try core.performBlocking(.repeatable { try step($0) }) }

@@ -2,6 +2,9 @@ import OperationFormat
 
 /// Loading lists and texts: who made their units, the units in their order, and what elements have besides.
 extension SnapshotLoader {
+  /// A longer text is written part by part, so that it does not have to be in memory whole.
+  private static let textAtOnceBytesMax = 64 << 20
+
   func beginMakers(_ left: UInt64, _ store: StoreTransaction) throws {
     guard left > 0 else {
       stage = .parts
@@ -69,7 +72,7 @@ extension SnapshotLoader {
       guard problems.isEmpty, order.root.made == lastMaker.units else {
         throw decoder.bad("\(lastMaker.units) units in an order", problems.first ?? "\(order.root.made)")
       }
-      if hasFloor, compacted == nil, try order.isCompacted() {
+      if hasFloor, !order.isText, try order.isCompacted() {
         // Its rows are as those of an order that grew: more, and in emptier pages.
         try order.compact(keepsVisible: true)
         try UnitCell.write(order.root, of: cell, in: &store.fold)
@@ -98,7 +101,8 @@ extension SnapshotLoader {
       piece.element == nil || count == 1 && !order.isText, count <= lastMaker.units,
       compacted?.count ?? order.root.units <= lastMaker.units - count
     else { throw decoder.bad("a part of \(count) units", "another") }
-    if compacted?.next(piece) == piece, piece.isVisible {
+    let bytes = compacted?.whole.bytes.count ?? 0
+    if compacted?.next(piece) == piece, piece.isVisible, bytes + text.count <= Self.textAtOnceBytesMax {
       compacted?.append(piece, text: text[...])
       _ = try decoder.readNumber(0...0)
       return

@@ -132,6 +132,12 @@ struct ZoneCatalog {
     return true
   }
 
+  /// Whether a zone has read anything of its log, or sent anything to it.
+  private func knowsLog(_ zone: ZoneNumber, _ row: ZoneRow) throws -> Bool {
+    guard let token = row.token else { return false }
+    return try token.offset > 0 || storage.segments.hasAny(in: zone, token.incarnation)
+  }
+
   func adopt(_ zone: ZoneID, _ incarnation: IncarnationID) throws {
     guard let (number, known) = try storage.zones.find(zone), known.status != .local else {
       throw StoreError.unknown(zone)
@@ -156,7 +162,7 @@ struct ZoneCatalog {
     if !isRevoked { try storage.zones.setGone(found) }
     if known.status == .local {
       // One that was synced keeps what it knows of the log: attached again, it makes that again.
-      guard !known.hasReadLog else { return .untouched }
+      guard try !knowsLog(number, known) else { return .untouched }
       var row = known
       row.token = nil
       storage.setZoneRow(row, number)
@@ -247,7 +253,7 @@ struct ZoneCatalog {
         }
         continue
       case .deleting: row.status = .removed
-      case .local where !row.hasReadLog: row.token = nil
+      case .local where try !knowsLog(number, row): row.token = nil
       case .local, .removed: continue
       }
       storage.setZoneRow(row, number)

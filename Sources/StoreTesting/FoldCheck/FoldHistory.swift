@@ -186,7 +186,7 @@ final class FoldHistory {
   func parts(at place: Int, _ view: OracleView) -> [UnitOrderPart] {
     let effects = effects(on: sequences[place].name.record, view)
     return sequences[place].oracle.parts(view, oracle, effects) { cell, view in
-      oracle.heads(of: cell, view, effects) { heads, _ in [heads[0]] }.map { head in
+      oracle.heads(of: cell, view, effects) { [$0[0]] }.map { head in
         let id = TransactionID(replica: head.replica, epoch: head.epoch, sequence: sequence(of: head))
         return CellHead(
           operation: OperationID(transaction: id, index: UInt32(head.index)), timestamp: head.timestamp,
