@@ -31,7 +31,9 @@ struct ContributionsBelowFloors {
     _ = try remote.append([transaction(1, 6, base: 7, [.compact(floor: 7)])])
     let stepwise = try directory.store("stepwise")
     try await stepwise.makeAttachedZone()
-    let wanted: [[Value]] = [[1], [1], [1, 2], [1, 2, 3], [1, 2, 3], [1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4]]
+    let wanted: [[Value]] = [
+      [1], [1], [1, 2], [1, 2, 3], [1, 2, 3], [1, 2, 3], [1, 2, 3, 4], [1, 2, 3, 4],
+    ]
     for (segment, order) in zip(remote.segments, wanted) {
       _ = try await stepwise.ingest([segment])
       try await stepwise.finishRenewal()

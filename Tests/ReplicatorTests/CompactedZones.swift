@@ -288,7 +288,8 @@ struct CompactedZones {
     close([a, b])
   }
 
-  @Test("A compacted text of which a part was removed since is loaded as it is", arguments: [0, 9000, 11_990])
+  @Test(
+    "A compacted text of which a part was removed since is loaded as it is", arguments: [0, 9000, 11_990])
   func removedSince(place: Int) async throws {
     let (a, b, c) = try (device("a", 1), device("b", 2), device("c", 3))
     try await a.store.write { [self] tx in

@@ -71,7 +71,7 @@ struct RebuildRun {
       do {
         _ = try await run({ try Rebuild($0).resume() }, checksPages: false)
         return
-      } catch where !isNeeded && !(error is CancellationError) {
+      } catch  where !isNeeded && !(error is CancellationError) {
         // The records are sound without it. Who asked for it was told of the error, or asks again.
         try await core.perform { try Rebuild($0).giveUp() }
         try await discardAll()
