@@ -62,6 +62,8 @@ package struct FoldCheckCoverage: Hashable, Sendable {
   var floorsIgnored = 0
   /// Transactions that were folded behind a floor that they had not seen.
   var lateTransactions = 0
+  /// Compared orders of contributions of which floors have compacted some, without late transactions.
+  var ordersBelowFloors = 0
   /// Times that a replica folded its log again, because it had transactions without a place up to a floor.
   var foldedAgain = 0
   /// Records that waited to be compacted by the job or a check.
@@ -116,6 +118,7 @@ package struct FoldCheckCoverage: Hashable, Sendable {
     floors += other.floors
     floorsIgnored += other.floorsIgnored
     lateTransactions += other.lateTransactions
+    ordersBelowFloors += other.ordersBelowFloors
     foldedAgain += other.foldedAgain
     compactedLater += other.compactedLater
     compactionPauses += other.compactionPauses
@@ -160,6 +163,7 @@ package struct FoldCheckCoverage: Hashable, Sendable {
       ("floors", floors),
       ("floorsIgnored", floorsIgnored),
       ("lateTransactions", lateTransactions),
+      ("ordersBelowFloors", ordersBelowFloors),
       ("foldedAgain", foldedAgain),
       ("compactedLater", compactedLater),
       ("compactionPauses", compactionPauses),

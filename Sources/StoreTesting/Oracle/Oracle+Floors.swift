@@ -53,6 +53,17 @@ extension Oracle {
     return floors.count { place == 0 || place > $0.place }
   }
 
+  /// Whether a transaction that works on a cell comes behind a floor that is above its base.
+  func hasLateTransactions(on cell: Int, _ view: OracleView) -> Bool {
+    cells[cell].operations.contains { operation in
+      let transaction = operation.transaction
+      return view.folded.contains(transaction)
+        && view.floors.prefix(part(of: transaction, view.floors)).contains {
+          transactions[transaction].made.base < $0.offset
+        }
+    }
+  }
+
   /// What a view had when a floor came, by its number.
   func view(_ view: OracleView, atFloor number: Int) -> OracleView {
     var earlier = view
