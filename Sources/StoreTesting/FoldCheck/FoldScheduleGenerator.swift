@@ -71,8 +71,25 @@ struct FoldScheduleGenerator {
       advance()
     }
     if rushRandom.next(below: 200) == 0 { rush() }
-    if floorRandom.chance(33) { addFloors() }
+    if floorRandom.chance(33) { if floorRandom.chance(40) { addCarefulFloors() } else { addFloors() } }
     return schedule
+  }
+
+  /// Lets replicas name floors one after the other, each of which all have seen: nobody writes late.
+  private mutating func addCarefulFloors() {
+    let all = 0..<schedule.replicas
+    var place = schedule.steps.count / 4
+    for _ in 0..<floorRandom.few(2...4) {
+      var steps = all.map { FoldStep.ship(replica: $0, count: 64, receivedMilliseconds: nil, again: false) }
+      steps += all.map { .fetch(replica: $0, segments: 64, wallMilliseconds: Self.start) }
+      let replica = floorRandom.next(below: schedule.replicas)
+      steps.append(
+        .nameFloor(replica: replica, wallMilliseconds: Self.start, below: floorRandom.few(0...3)))
+      steps.append(.ship(replica: replica, count: 8, receivedMilliseconds: nil, again: false))
+      place = floorRandom.next(in: place...schedule.steps.count)
+      schedule.steps.insert(contentsOf: steps, at: place)
+      place += steps.count
+    }
   }
 
   /// Lets replicas name floors here and there, most of which they have seen, and compact some records. Some write late.

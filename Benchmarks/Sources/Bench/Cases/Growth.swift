@@ -2,20 +2,19 @@ import EventStore
 import Replicator
 import Stores
 
-/// The cost of a store's work when its log is large, compared with a small log.
+/// The cost of a store's work when its log is large, or it has many records, compared with a small store.
 extension Case {
-  /// A store with a log of `entries` transactions, all of them sent. The number of records is the same for
-  /// every size.
+  /// A store with a log of at least `entries` transactions, all of them sent.
   private final class Grown {
-    static let records = 1000
     let directory: String
-    let dataset = Dataset(records: Grown.records)
+    let dataset: Dataset
     let remote = MemoryRemote(identity: RemoteID(rawValue: 5))
     private var opened: Engine?
     private var replicator: LogReplicator?
 
-    init(_ directory: String, entries: Int) async throws {
+    init(_ directory: String, records: Int = 1000, entries: Int = 0) async throws {
       self.directory = directory
+      dataset = Dataset(records: records)
       try Engine.make(directory, dataset)
       let engine = try Engine(directory, dataset, durability: .consistent)
       let store = engine.store
@@ -34,7 +33,11 @@ extension Case {
         try await group.waitForAll()
       }
       try await store.write { try $0.attachZone(Dataset.zone) }
-      let report = try await LogReplicator(store: store, remote: remote).syncOnce()
+      var report = try await LogReplicator(store: store, remote: remote).syncOnce()
+      // A round sends so many segments.
+      while !report.isInSync, report.sent > 0 {
+        report = try await LogReplicator(store: store, remote: remote).syncOnce()
+      }
       guard report.isInSync else { throw Disagreement(description: "a round came to \(report)") }
     }
 
@@ -68,22 +71,25 @@ extension Case {
         let large = try await Grown(
           place.path + "/\(entries)", entries: max(2000, entries / sizes.divisor / sizes.divisor))
         comparisons += [
-          compare("commits of one operation", name, "commits", sizes.count(5000), large, small) {
+          compare("commits of one operation\(log(name))", "commits", sizes.count(5000), large, small) {
             grown, steps in
             try grown.open().commit(steps, each: 1)
           },
-          compare("openings of the store", name, "openings", sizes.count(50), large, small) { grown, steps in
+          compare("openings of the store\(log(name))", "openings", sizes.count(50), large, small) {
+            grown, steps in
             for _ in steps {
               grown.close()
               _ = try grown.open()
             }
           },
-          compare("reads of a field", name, "reads", sizes.count(100_000), large, small) { grown, steps in
+          compare("reads of a field\(log(name))", "reads", sizes.count(100_000), large, small) {
+            grown, steps in
             try grown.open().store.read { tx in
               for step in steps { _ = try tx.value(of: step.field, in: step.id) }
             }
           },
-          compare("rounds with one change", name, "rounds", sizes.count(100), large, small) { grown, steps in
+          compare("rounds with one change\(log(name))", "rounds", sizes.count(100), large, small) {
+            grown, steps in
             for step in steps { try await grown.round(step) }
           },
         ]
@@ -92,18 +98,33 @@ extension Case {
     }
   }
 
+  private static func log(_ entries: String) -> String { ", \(entries) transactions in the log" }
+
+  static var manyRecords: Case {
+    Case(title: "rounds with one change, 10⁶ records") { place, sizes in
+      let small = try await Grown(place.path + "/small")
+      let large = try await Grown(place.path + "/large", records: max(2000, sizes.count(1_000_000)))
+      return [
+        compare("rounds with one change, 10⁶ records", "rounds", sizes.count(100), large, small) {
+          grown, steps in
+          for step in steps { try await grown.round(step) }
+        }
+      ]
+    }
+  }
+
   private static func compare(
-    _ what: String, _ entries: String, _ unit: String, _ count: Int, _ large: Grown, _ small: Grown,
+    _ title: String, _ unit: String, _ count: Int, _ large: Grown, _ small: Grown,
     _ turn: @escaping (Grown, ArraySlice<Engine.Step>) async throws -> Void
   ) -> Comparison {
-    let steps = Engine.steps(large.dataset.changes(count, seed: 6), large.dataset)
     func participant(_ name: Participant.Name, _ grown: Grown) -> Participant {
-      Participant(
+      let steps = Engine.steps(grown.dataset.changes(count, seed: 6), grown.dataset)
+      return Participant(
         name: name, prepare: { _ = try grown.open() }, turn: { try await turn(grown, steps[...]) },
         finish: { [:] })
     }
     return Comparison(
-      title: "\(what), \(entries) transactions in the log", measure: .time, unit: unit,
+      title: title, measure: .time, unit: unit,
       aims: [Comparison.Aim(than: .other, ratio: 1.5)], otherwise: "10³", count: count,
       participants: [participant(.tributary, large), participant(.other, small)])
   }

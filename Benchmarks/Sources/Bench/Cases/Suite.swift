@@ -7,7 +7,7 @@ extension Case {
       + ycsb
       + shipping
       + [firstSync]
-      + [growth, elements, texts] + [2, 3, 16].map { onePlace(writers: $0) } + [
+      + [growth, manyRecords, elements, texts] + [2, 3, 16].map { onePlace(writers: $0) } + [
         references, space, compactedRecords, compactedText,
       ]
   }
