@@ -10,7 +10,7 @@ extension LocalStore {
   ///   - position: the last position that counts; ``Position/start`` for the empty store.
   ///   - progress: called now and then with how many transactions are done, of how many; what it throws ends the
   ///     work. What is done stays done.
-  /// - Throws: ``StoreError`` `positionUnknown`, `closed`, `damaged`, `full`, `system`; `CancellationError`.
+  /// - Throws: ``StoreError`` `positionUnknown`, `retired`, `closed`, `damaged`, `full`, `system`; `CancellationError`.
   /// - Complexity: linear in the transactions up to the position that were not folded yet.
   public func snapshot(
     at position: Position,

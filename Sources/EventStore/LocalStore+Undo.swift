@@ -14,8 +14,8 @@ extension LocalStore {
   ///   - position: of one of the transactions of a write.
   ///   - author: of the new transaction.
   ///   - schemaVersion: of the new transaction.
-  /// - Throws: ``StoreError`` `positionUnknown`, `notUndoable` for a transaction of another store, for one that is taken
-  ///   back already and for one that takes another back; as ``write(_:)`` and ``snapshot(at:progress:)``.
+  /// - Throws: ``StoreError`` `positionUnknown`, `retired`, `notUndoable` for a transaction of another store, for one that
+  ///   is taken back already and for one that takes another back; as ``write(_:)`` and ``snapshot(at:progress:)``.
   /// - Complexity: linear in the transactions since; the first call also folds the log, as a snapshot of the past does.
   @discardableResult
   public func undo(

@@ -86,7 +86,10 @@ struct SimulatedUndo: WorldPart {
       WriteOutcome(
         operationCounts: made.map(\.transaction.operations.count), isLogged: isUncertain ? nil : false))
     try ErrorChecker(world).expect(
-      error, [.full, .commitFailed, .commitUncertain, .closed, .notUndoable, .positionUnknown, .outOfOrder])
+      error,
+      [
+        .full, .commitFailed, .commitUncertain, .closed, .notUndoable, .positionUnknown, .retired, .outOfOrder,
+      ])
   }
 
   /// What the store itself has written after a position.
