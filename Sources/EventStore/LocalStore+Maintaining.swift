@@ -5,7 +5,8 @@ extension LocalStore {
   ///
   /// It works in steps, and other reads and writes continue meanwhile. Records are made again beside the
   /// present ones, which one small commit then replaces. If it is cut short, by a crash or a thrown error,
-  /// nothing has changed, and the next call continues where it ended.
+  /// nothing has changed, and the next call continues where it ended; so does the next round of sync, which gives it up
+  /// where it fails.
   ///
   /// - Parameter progress: called after each step with how many transactions are done, of how many; what it
   ///   throws ends the work.

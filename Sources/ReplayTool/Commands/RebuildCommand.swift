@@ -7,7 +7,7 @@ struct RebuildCommand: StoreCommand {
     commandName: "rebuild", abstract: "Makes all records again from the log.",
     discussion: """
       It changes the store in steps; other processes may read and write meanwhile. If it is interrupted, nothing has changed, \
-      and the next run continues.
+      and the next run or sync continues.
 
       Example: replay rebuild notes.store
       """)
