@@ -88,7 +88,8 @@ struct SimulatedUndo: WorldPart {
     try ErrorChecker(world).expect(
       error,
       [
-        .full, .commitFailed, .commitUncertain, .closed, .notUndoable, .positionUnknown, .retired, .outOfOrder,
+        .full, .commitFailed, .commitUncertain, .closed, .notUndoable, .positionUnknown, .retired,
+        .outOfOrder,
       ])
   }
 
