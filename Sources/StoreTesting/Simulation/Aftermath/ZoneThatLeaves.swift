@@ -36,7 +36,7 @@ struct ZoneThatLeaves: AftermathEvent {
       }
       for device in devices where choices.next(below: 2) == 0 { try syncAlone(device) }
       if isLost {
-        try loseAll(devices)
+        try loseAll()
       } else if place.kept != nil,
         let deleter = devices.first(where: {
           $0.configuration.role == .writer && !isIn(detached, $0)
@@ -83,14 +83,18 @@ struct ZoneThatLeaves: AftermathEvent {
   }
 
   /// The remote has nothing any more, and each device takes it for another one.
-  private func loseAll(_ devices: [SimulatedDevice]) throws {
+  ///
+  /// A device that an earlier story has ended for good stays ended: another one may have its identity, or may
+  /// have taken over what it had pending.
+  private func loseAll() throws {
     guard let objects = place.kept else { return }
-    for device in world.devices { device.end() }
+    let running = devices.filter { $0.store != nil }
+    for device in running { device.end() }
     executor.run()
     _ = try executor.wait { try await objects.takeBack(to: 1) }
     note("the remote has lost all")
     world.count(.remotesLeft)
-    for device in world.devices {
+    for device in running {
       try SimulatedMachines(world).boot(device)
       guard let store = device.store else { continue }
       try act(device) { _ = try executor.wait { try await store.leaveRemote() } }
