@@ -78,6 +78,38 @@ struct LogsThatPart {
     for device in devices { device.store.close() }
   }
 
+  @Test(
+    "What a store has sent ahead of what it has read, and the log has lost, is sent again",
+    arguments: [RemotePlace.Kind.memory, .folder], [0, 1, 2, 3, 6])
+  func sentAhead(kind: RemotePlace.Kind, others: Int) async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(kind, in: scratch.path)
+    let devices = try (1...3).map { try Device(in: scratch.path, "d\($0)", seed: UInt64($0)) }
+    try await devices[0].write(1)
+    try await settle(devices, place.remote)
+    let copy = try await place.copy()
+    try await devices[1].write(2)
+    try await devices[1].sync(place.remote)
+    // It has not read what is before that. What is lost, its token does not show.
+    try await devices[0].write(3)
+    #expect(try await devices[0].sync(place.remote, .ship).sent == 1)
+    try await place.restore(copy)
+    for number in 100..<100 + others {
+      try await devices[2].write(number)
+      try await devices[2].sync(place.remote)
+    }
+    try await devices[0].write(4)
+    let report = try await devices[0].sync(place.remote)
+    // Where the log ends before that, the round has sent it before it has read the log again.
+    let isShort = others < 2
+    #expect(report.isInSync && report.sent == (isShort ? 1 : 2), "\(report)")
+    #expect(report.zones[0].partedAt == UInt64(isShort ? others + 2 : 3), "\(report)")
+    #expect(report.rejectedSegments == 0, "\(report)")
+    try await expectSameAsNew([devices[0], devices[2]], place, writes: 3 + others)
+    try await expectSameAsNew(devices, place, writes: 4 + others)
+    for device in devices { device.store.close() }
+  }
+
   @Test("What had seen what is lost has seen the log up to where the two part, and no more")
   func limits() async throws {
     let scratch = TemporaryDirectory()

@@ -99,6 +99,9 @@ package struct FoldOutcome: Hashable, Sendable {
   var partedAt: UInt64?
   /// Whether the problem is that the segment has other content under sequences of this store.
   var isForked = false
+  /// The segment's offset, if the problem is that this store had sent another one there, ahead of what it had
+  /// read.
+  var lostAt: UInt64?
 
   init(token: ChangeToken) { self.token = token }
 }
@@ -119,7 +122,7 @@ extension FoldOutcome {
     bytes += byteCount
   }
 
-  /// Continues where a snapshot ends.
+  /// Continues where a snapshot ends, or a log that was read again.
   mutating func begin(again began: FoldOutcome) {
     add(began.report, segments: began.segments, bytes: began.bytes)
     (token, problem, isForked) = (began.token, began.problem, began.isForked)

@@ -348,8 +348,9 @@ struct ZoneRound: Sendable {
   private mutating func didFail(_ failure: SyncFailure, _ pass: Pass) -> ZoneEffect? {
     if case .preparing = phase { return fail(failure) }
     // What the log has lost at its end, this store may have. If others have written there, the logs part.
+    // Behind the token it may have lost what this store has sent.
     if case .fetching = phase, failure.errorCode == .wentBack, lossesLeft > 0, let offset = failure.offset,
-      offset > 0, offset <= pass.token.offset
+      offset > 0, offset - 1 <= pass.token.offset
     {
       lossesLeft -= 1
       return steps.contains(.ship) && held == nil

@@ -30,6 +30,7 @@ extension EffectRunner {
         guard try await putBack(offset, of: token) else { break }
         count += 1
       }
+      if count == 0, parting > token.offset { try await sendAgain(behind: token) }
     } catch {
       // What keeps it from being put back says less than that it is lost.
       switch error {
@@ -41,6 +42,24 @@ extension EffectRunner {
       }
     }
     return .putBack(count)
+  }
+
+  /// An offset behind a place at which this store has sent a segment, ahead of what it has read: the last one
+  /// up to another offset, or else the first one; nil if there is none.
+  func sentOffset(behind token: ChangeToken, near offset: UInt64) throws -> UInt64? {
+    try store.knownOffset(near: offset, in: token.offset + 1..<(.max), of: token.zone, token.incarnation)
+  }
+
+  /// Sends the first segment again that this store has sent behind a place at which the log ends now: what
+  /// was between, it does not have. That shows that this client may write there. The rest is pending once the
+  /// log was read again.
+  private func sendAgain(behind token: ChangeToken) async throws {
+    guard let offset = try sentOffset(behind: token, near: token.offset),
+      let copy = try store.read({ try $0.segmentCopy(at: offset, of: token.zone, token.incarnation) })
+    else { return }
+    var cut = copy.cut
+    cut.formerReceivedMilliseconds = copy.receivedMilliseconds
+    _ = try await remote.append(SegmentPacker.pack(cut), after: token)
   }
 
   /// Lets a log that has nothing begin with the snapshot that this store's records begin with.
@@ -82,6 +101,13 @@ extension EffectRunner {
           "a round that may write puts back what was lost. If it does not, check the remote with `replay remote`",
         offset: offset)
     }
+    return try await readAgain(zone, incarnation, partedAt: offset)
+  }
+
+  /// Reads a log again, to its end, from where it is known to have parted. Up to there it is what was read.
+  func readAgain(
+    _ zone: ZoneID, _ incarnation: IncarnationID, partedAt offset: UInt64
+  ) async throws -> FoldOutcome {
     _ = askedRejections.take(of: zone, incarnation)
     _ = try await store.part(zone, from: offset)
     return try await readParted(zone, from: offset)

@@ -14,6 +14,8 @@ extension EffectRunner {
     {
       return .folded(try await readOn(zone))
     }
+    // Asked first: another process may send something meanwhile.
+    let sent = try sentOffset(behind: token, near: Limits.placeMax)
     // A log that a snapshot stands for is not read: the first look at it is short.
     let isFirst = token.offset == 0
     let bytesMax = isFirst ? min(pageBytesMax, Self.firstPageBytesMax) : pageBytesMax
@@ -40,11 +42,21 @@ extension EffectRunner {
     {
       return .folded(began)
     }
+    clock.note(outcome, wall: store.wallMilliseconds())
     switch outcome {
     case .gone(let fate): try await endRereading(zone, before: fate)
-    case .segments: try await store.noteLogIsThere(zone)
+    case .segments(let segments, let hasMore):
+      try await store.noteLogIsThere(zone)
+      guard let sent, !hasMore, sent > segments.last?.offset ?? token.offset else { break }
+      // It ends before what this store has sent. What it has is folded first.
+      if !segments.isEmpty { return .fetched(.segments(segments, hasMore: true)) }
+      throw RemoteError(
+        .wentBack,
+        "the log of zone “\(zone)” ends at offset \(token.offset), and this store has sent a segment to "
+          + "offset \(sent)",
+        hint: "a round that may write sends it again. If it does not, check the remote with `replay remote`",
+        offset: token.offset + 1)
     }
-    clock.note(outcome, wall: store.wallMilliseconds())
     return .fetched(outcome)
   }
 
@@ -80,6 +92,11 @@ extension EffectRunner {
   ) async throws -> FoldOutcome {
     let asked = askedRejections.take(of: zone, token.incarnation)
     var outcome = try await foldPage(segments, after: token, isMoreToCome: isMoreToCome)
+    // Up to there the log is the one that was read.
+    if let offset = outcome.lostAt {
+      outcome.begin(again: try await readAgain(zone, token.incarnation, partedAt: offset))
+      return outcome
+    }
     // A store that has what this one has not any more says in a snapshot what follows. Until then the zone waits.
     if outcome.problem?.errorCode == .init(StoreError.Code.retired),
       let began = try? await begin(zone, token.incarnation, isExpired: true, after: outcome.token.offset)

@@ -306,6 +306,9 @@ package struct EffectRunner: Sendable {
       guard failure.scope == .zone else { throw error }
       outcome.problem = failure
       outcome.isForked = error.code == .fork
+      if error.code == .mismatch, try store.hasSegmentsAhead(in: segment.zone) {
+        outcome.lostAt = segment.offset
+      }
       return false
     }
   }
