@@ -16,8 +16,9 @@ struct RemoteMounts: WorldPart {
     guard device.mount == .right, device.view.databaseToken != nil else {
       return try self.mount(.right, on: device)
     }
-    if mount == .old { try copyRemote(&choices) }
-    guard mount != .old || place.isCopied && facts.canTellCopy(device.view) else { return }
+    // Nobody goes on with the copy: a store would read it from where it parts, and send again what it lacks.
+    // No fact knows of that. ``OldRemote`` and ``PartedLog`` let it happen at rest.
+    guard mount != .old || place.copyOnce() else { return }
     mark(fault)
     note("d\(device.number) sees \(mount) in the remote's place")
     try self.mount(mount, on: device)
@@ -32,20 +33,5 @@ struct RemoteMounts: WorldPart {
     device.mount = mount
     device.disturbRounds()
     try act(device) { device.process.hangUp(.unreachable) }
-  }
-
-  /// Makes the old copy of the remote, unless there is one. Sometimes others have continued it since.
-  private func copyRemote(_ choices: inout SimulationChoices) throws {
-    guard place.copy(), choices.next(below: 3) > 0 else { return }
-    let open = facts.lives.filter { !$0.isClosed }
-    guard !open.isEmpty else { return }
-    let life = choices.pick(open)
-    facts.noteCopyGoesOn(in: life)
-    let (log, zone) = (place.makeLog(over: try place.oldCopy()), life.zone)
-    for other in 0..<UInt128(choices.next(in: 1...8)) {
-      let segment = try facts.makeNewerSegment(
-        for: life, wall: world.wallMilliseconds, &choices, replica: 0xdead00 + other)
-      _ = try executor.wait { try await log.append(segment, after: 0, in: zone) }
-    }
   }
 }

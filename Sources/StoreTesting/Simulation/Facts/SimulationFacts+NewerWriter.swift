@@ -5,13 +5,10 @@ import Replicator
 extension SimulationFacts {
   /// Makes the next segment of a replica of a newer version: it has seen the whole log, and writes operations
   /// of kinds that no store here knows beside some that all know.
-  ///
-  /// - Parameter replica: another one's segments are true nowhere: they go to a copy of the remote.
   func makeNewerSegment(
-    for life: ZoneFacts, wall: Int64, _ choices: inout SimulationChoices, replica: UInt128 = 0xfeed
+    for life: ZoneFacts, wall: Int64, _ choices: inout SimulationChoices
   ) throws -> PackedSegment {
-    let isTrue = replica == 0xfeed
-    let replica = ReplicaID(rawValue: replica)
+    let replica = ReplicaID(rawValue: 0xfeed)
     let last = life.last(of: replica, 1)
     let incarnation = life.incarnation!
     let offset = UInt64(life.segments.count)
@@ -24,7 +21,7 @@ extension SimulationFacts {
         timestamp: Timestamp(milliseconds: UInt64(wall), counter: UInt16(index)),
         operations: Self.newerOperations(&choices))
       let bytes = try made.encoded()
-      if isTrue { _ = try life.add(made, bytes: bytes) }
+      _ = try life.add(made, bytes: bytes)
       transactions.append(bytes)
     }
     let header = try SegmentHeader.describing(

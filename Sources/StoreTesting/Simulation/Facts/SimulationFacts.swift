@@ -17,8 +17,6 @@ final class SimulationFacts: @unchecked Sendable {
   var committed: Set<String> = []
   /// How many writes of each workload ended with an error, and the last error.
   var refused: [String: (count: Int, last: String)] = [:]
-  /// Where a copy of the remote is another than the remote; nil where it is none.
-  private var fork: (life: ZoneFacts, offset: Int)?
 
   func life(_ incarnation: IncarnationID) -> ZoneFacts? { lives.first { $0.incarnation == incarnation } }
 
@@ -31,16 +29,6 @@ final class SimulationFacts: @unchecked Sendable {
   func isNewer(_ offset: UInt64, in incarnation: IncarnationID) -> Bool {
     guard let life = life(incarnation), offset > 0, offset <= life.segments.count else { return false }
     return life.segments[Int(offset) - 1].isNewer
-  }
-
-  /// Records that others continue a copy of the remote from here. What they append to its logs is in no fact.
-  func noteCopyGoesOn(in life: ZoneFacts) { fork = (life, life.segments.count + 1) }
-
-  /// Whether a store can tell the copy of the remote from the remote: it has read past the place where others
-  /// continued the copy. Any other store would be right to accept the copy.
-  func canTellCopy(_ view: DeviceView) -> Bool {
-    guard let fork else { return true }
-    return view.zones.contains { $0.facts === fork.life && $0.token >= fork.offset }
   }
 
   // MARK: The remote

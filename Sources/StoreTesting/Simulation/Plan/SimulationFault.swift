@@ -126,8 +126,7 @@ public enum SimulationFault: String, Hashable, Sendable, CaseIterable {
     case .offlineForMonths: "a device does not reach the remote for up to 90 days"
     case .remoteUnmounted: "the remote's place is empty: 5 % of the seeds"
     case .remoteForeign: "another remote is in the remote's place: 5 % of the seeds"
-    case .remoteOld:
-      "an old copy of the remote, or one that others went on with, is in its place: 5 % of the seeds"
+    case .remoteOld: "an old copy of the remote is in its place: 5 % of the seeds"
     case .remoteDamaged:
       "an entry is lost or damaged once all is at rest; it is put back, or given up: 15 % of the seeds"
     case .remoteTakenBack:

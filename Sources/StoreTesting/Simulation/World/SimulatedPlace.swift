@@ -60,22 +60,19 @@ final class SimulatedPlace: Sendable {
     }
   }
 
-  /// Copies the remote as it is now.
+  /// Copies the remote as it is now, unless there is a copy.
   ///
-  /// - Returns: false if there is one, or none can be made.
-  func copy() -> Bool {
+  /// - Returns: whether there is one; false if none can be made.
+  func copyOnce() -> Bool {
     guard let objects else { return false }
-    return copied.withLock { copied in
-      guard copied == nil else { return false }
-      copied = objects.copy()
-      return true
+    copied.withLock { copied in
+      if copied == nil { copied = objects.copy() }
     }
+    return true
   }
 
-  var isCopied: Bool { copied.withLock { $0 != nil } }
-
-  /// The copy, which can be written to. An error if none was made.
-  func oldCopy() throws(RemoteError) -> MemoryObjects {
+  /// The copy. An error if none was made.
+  private func oldCopy() throws(RemoteError) -> MemoryObjects {
     guard let copy = copied.withLock({ $0 }) else {
       throw RemoteError(.notARemote, "there is no copy", hint: "make one first")
     }
