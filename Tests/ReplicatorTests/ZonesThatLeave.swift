@@ -1,8 +1,8 @@
 import EventStore
-import StoreTesting
 import Testing
 
 @testable import Replicator
+@testable import StoreTesting
 
 @Suite("Zones that leave the remote, come back to it, or are fetched when they are wanted")
 struct ZonesThatLeave {
@@ -415,6 +415,33 @@ struct ZonesThatLeave {
     for device in devices { #expect(try device.recordNames() == ["notes:first", "notes:second"]) }
     let tokens = try devices.map { try $0.store.syncState().zones.map(\.token) }
     #expect(Set(tokens).count == 1 && tokens[0][0]?.offset == 3)
+  }
+
+  @Test("A zone with a rejected segment moves too")
+  func movedAfterRejection() async throws {
+    let devices = try devices(2)
+    try await devices[0].set("title", of: "first", to: 1)
+    try await settle(devices, remote)
+    let token = try #require(try devices[0].store.syncState().zones.first?.token)
+    var peer = SegmentMaker(zone, token.incarnation, replica: ReplicaID(rawValue: 0x80))
+    // It claims to have seen another log.
+    let segment = try peer.next(
+      [.set(record: "lie", type: "note", field: "title", value: 1)], base: (1, .start(of: token.incarnation)))
+    _ = try await remote.append(segment, after: token.offset)
+    for device in devices { try await device.sync(remote) }
+    try await devices[1].set("title", of: "second", to: 1)
+    for device in devices.reversed() { try await device.sync(remote) }
+    for device in devices {
+      #expect(try device.store.read { try $0.rejectedSegments(in: zone).map(\.reason) } == [.base])
+    }
+    let other = MemoryRemote(identity: RemoteID(rawValue: 10))
+    for device in devices {
+      try await device.store.leaveRemote()
+      #expect(try await device.sync(other).isInSync)
+    }
+    try await settle(devices, other)
+    for device in devices { #expect(try device.recordNames() == ["notes:first", "notes:second"]) }
+    try await expectAgreement(devices, other)
   }
 
   @Test(

@@ -8,11 +8,16 @@ extension EffectRunner {
   /// and gives what was folded.
   func fetch(_ zone: ZoneID, after token: ChangeToken) async throws -> ZoneResult {
     // A round that ended between a rejection and the question leaves it to the next one.
-    if askedRejections.last(of: zone, token.incarnation) == nil,
-      let offset = try await givenUp(beforeRejectionsAfter: 0, of: zone, token.incarnation),
-      try await reread(zone, from: offset)
-    {
-      return .folded(try await readOn(zone))
+    if askedRejections.last(of: zone, token.incarnation) == nil {
+      do {
+        if let offset = try await givenUp(beforeRejectionsAfter: 0, of: zone, token.incarnation),
+          try await reread(zone, from: offset)
+        {
+          return .folded(try await readOn(zone))
+        }
+      } catch let error as RemoteError where error.code == .zoneUnknown {
+        guard try await makeAgain(zone, token.incarnation) else { throw error }
+      }
     }
     // Asked first: another process may send something meanwhile.
     let sent = try sentOffset(behind: token, near: Limits.placeMax)
