@@ -38,6 +38,8 @@ extension LocalStore {
     do {
       try await RebuildRun(core).finish(zone)
       let made = try core.makeSnapshot(of: zone) { _ in }
+      // The log has nothing besides.
+      if try origin(of: zone)?.content == made.manifest.content { return }
       try await OriginChange(core: core, zone: zone, manifest: made.manifest).run(progress)
     } catch {
       throw StoreError.translate(error)

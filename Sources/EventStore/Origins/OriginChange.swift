@@ -27,6 +27,7 @@ struct OriginChange {
   func run(_ progress: (_ done: UInt64, _ total: UInt64) throws -> Void) async throws -> UInt64? {
     let parting = try await commit(progress)
     try await RebuildRun(core).finish(zone)
+    try await RebuildRun(core).discardAll()
     try await FoldedEntries.removeAll(core)
     try core.removeUnneededSnapshots()
     return parting
@@ -46,6 +47,7 @@ struct OriginChange {
     }
     let load = SnapshotLoad(core, number, manifest)
     let loaded = try await load.run(progress)
+    defer { extendLifetime(loaded) }
     do {
       return try await core.perform { store in
         try OriginCommit(change: self, store: store, head: head).run(loaded)
@@ -67,7 +69,7 @@ private struct OriginCommit {
   private var storage: TableStorage { store.storage }
 
   /// - Returns: the first offset at which the store had read something else; nil if it had not.
-  func run(_ loaded: (state: StateNumber, assets: Set<AssetReference>)) throws -> UInt64? {
+  func run(_ loaded: SnapshotLoad.Loaded) throws -> UInt64? {
     let (number, incarnation) = try RemoteIngest(store).target(zone, manifest.incarnation)
     guard try storage.states.storedRowIfThere(of: loaded.state)?.status == .loading else {
       throw StoreError(.outOfOrder, "the state that a snapshot was loaded into is gone", hint: "try again")

@@ -319,7 +319,7 @@ struct Rebuild {
     let tables = storage.tables
     var last = StateNumber.none
     while left > 0 {
-      guard let state = try storage.states.nextDiscarded(after: last) else {
+      guard let state = try storage.states.next(.discarded, after: last) else {
         return left < Self.discardedRowsMax
       }
       last = state
@@ -343,15 +343,20 @@ struct OriginNeeded: Error {
   var origin: ZoneOrigin
 }
 
-extension StateTable where Source == TableStorage {
-  /// The next state whose rows are to be taken away, nil if there is none.
-  func nextDiscarded(after last: StateNumber) throws -> StateNumber? {
+extension StateTable {
+  /// Whether any state has a status.
+  ///
+  /// - Complexity: linear in the states
+  func hasAny(_ status: StateRow.Status) throws -> Bool { try next(status, after: .none) != nil }
+
+  /// The next state that has a status; nil if there is none.
+  fileprivate func next(_ status: StateRow.Status, after last: StateNumber) throws -> StateNumber? {
     guard last.rawValue < .max else { return nil }
     var cursor = try transaction.openCursor(tables.states)
     var isThere = try cursor.seek(atOrAfter: TableKey.state(StateNumber(rawValue: last.rawValue + 1)).span)
     while isThere {
       let state = try cursor.withEntry { key, row in
-        try StateRow(row).status == .discarded ? StateNumber(rawValue: try key.bigEndian32(at: 0)) : nil
+        try StateRow(row).status == status ? StateNumber(rawValue: try key.bigEndian32(at: 0)) : nil
       }
       if let state { return state }
       isThere = try cursor.next()

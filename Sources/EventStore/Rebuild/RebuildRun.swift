@@ -45,6 +45,7 @@ struct RebuildRun {
     let manifest = try core.snapshots.manifest(of: needed.origin.content)
     let loaded = try await SnapshotLoad(core, needed.zone, manifest).run { _, _ in }
     _ = try await core.perform { try Rebuild($0).setLoaded(loaded.state, of: needed.zone, needed.origin) }
+    extendLifetime(loaded)
   }
 
   private func loadBlocking(_ needed: OriginNeeded) throws {
@@ -52,10 +53,11 @@ struct RebuildRun {
     let loaded = try SnapshotLoad(core, needed.zone, manifest).runBlocking()
     try core.performBlocking(
       .repeatable { _ = try Rebuild($0).setLoaded(loaded.state, of: needed.zone, needed.origin) })
+    extendLifetime(loaded)
   }
 
-  /// Removes the rows of states that were replaced, in steps.
-  private func discardAll() async throws {
+  /// Removes the rows of states that were replaced, or whose load was given up, in steps.
+  func discardAll() async throws {
     while try await core.performIfChanged({ try Rebuild($0).discardStep() ? true : nil }) ?? false {}
   }
 
@@ -74,9 +76,10 @@ struct RebuildRun {
       } catch  where !isNeeded && !(error is CancellationError) {
         // The records are sound without it. Who asked for it was told of the error, or asks again.
         try await core.perform { try Rebuild($0).giveUp() }
-        try await discardAll()
       }
     }
+    // A process may have ended before it had removed them.
+    if try zone == nil && core.read({ try $0.readView.states.hasAny(.discarded) }) { try await discardAll() }
     try await Compaction.finish(core, in: zone)
   }
 

@@ -10,13 +10,25 @@ struct SnapshotLoad {
     (self.core, self.zone, self.manifest) = (core, zone, manifest)
   }
 
+  /// What was loaded.
+  struct Loaded: Sendable {
+    /// Its status is `loading`.
+    var state: StateNumber
+    /// The assets that its values name.
+    var assets: Set<AssetReference>
+    /// Held as long as another load must not take the state for one that is left over; nil if another load holds it.
+    fileprivate var lock: DirectoryLock?
+  }
+
   /// - Parameter progress: called after each step with how many records are loaded, of how many.
-  /// - Returns: the state, and the assets that its values name. Its status is `loading`.
-  func run(
-    _ progress: (_ done: UInt64, _ total: UInt64) throws -> Void
-  ) async throws -> (state: StateNumber, assets: Set<AssetReference>) {
+  func run(_ progress: (_ done: UInt64, _ total: UInt64) throws -> Void) async throws -> Loaded {
     let zone = zone
-    let state = try await core.perform { try Self.makeState(of: zone, $0) }
+    let lock = DirectoryLock(ifFree: core.snapshots.root)
+    if lock != nil, try core.read({ try $0.readView.states.hasAny(.loading) }) {
+      try await core.perform { try $0.storage.states.discardLoading() }
+      try await RebuildRun(core).discardAll()
+    }
+    let state = try await core.perform { try $0.storage.states.make(for: zone, .loading) }
     let loading = Loading(makeLoader(into: state))
     do {
       while !loading.loader.isDone {
@@ -27,19 +39,11 @@ struct SnapshotLoad {
       await discard(state)
       throw error
     }
-    return (state, loading.loader.assets)
+    return Loaded(state: state, assets: loading.loader.assets, lock: lock)
   }
 
-  /// Makes the state. Of those that are being loaded, or were when their process ended, only the newest stays: another
-  /// process may be at it.
-  private static func makeState(of zone: ZoneNumber, _ store: StoreTransaction) throws -> StateNumber {
-    let states = store.storage.states
-    for state in try states.loading(for: zone).dropLast() { try states.discard(state) }
-    return try states.make(for: zone, .loading)
-  }
-
-  /// Gives up what was loaded, unless another process has taken it, also if the task is cancelled. Its rows are removed
-  /// later.
+  /// Gives up what was loaded, unless another process has taken it, also if the task is cancelled. The next round of sync
+  /// removes its rows.
   func discard(_ state: StateNumber) async {
     let work = WriteJob.Work.repeatable { store in
       guard try store.storage.states.storedRowIfThere(of: state)?.status == .loading else { return }
@@ -49,14 +53,19 @@ struct SnapshotLoad {
   }
 
   /// The same on the calling thread.
-  func runBlocking() throws -> (state: StateNumber, assets: Set<AssetReference>) {
+  func runBlocking() throws -> Loaded {
     let zone = zone
+    let lock = DirectoryLock(ifFree: core.snapshots.root)
     let made = Shared(StateNumber.none)
-    try core.performBlocking(.repeatable { made.value = try Self.makeState(of: zone, $0) })
+    try core.performBlocking(
+      .repeatable {
+        if lock != nil { try $0.storage.states.discardLoading() }
+        made.value = try $0.storage.states.make(for: zone, .loading)
+      })
     let loading = Loading(makeLoader(into: made.value))
     let step = Self.step(loading, made.value)
     while !loading.loader.isDone { try core.performBlocking(.repeatable { try step($0) }) }
-    return (made.value, loading.loader.assets)
+    return Loaded(state: made.value, assets: loading.loader.assets, lock: lock)
   }
 
   private func makeLoader(into state: StateNumber) -> SnapshotLoader {

@@ -49,6 +49,12 @@ extension StateTable where Source == TableStorage {
     source.setStateRow(row, state)
   }
 
+  /// Lets go of all states into which snapshots are loaded.
+  func discardLoading() throws {
+    try source.flush()
+    for state in try all() where try storedRow(of: state).status == .loading { try discard(state) }
+  }
+
   /// The states into which snapshots of a zone are loaded.
   func loading(for zone: ZoneNumber) throws -> [StateNumber] {
     try source.flush()

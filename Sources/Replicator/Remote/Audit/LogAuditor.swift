@@ -292,11 +292,12 @@ struct LogAuditor {
         if let manifest = try await SnapshotReader(remote).whole(snapshot) {
           log.snapshots.append((snapshot, manifest))
         } else {
-          problems.append(
-            AuditProblem(
-              "\(name)",
-              "this snapshot is not whole: stores begin with another, or read the log. Remove its folder; stores make the "
-                + "next one as the log grows"))
+          let advice =
+            snapshot.offset == log.first
+            ? "and the log begins with it: keep its folder, and put its files back from a copy of the remote, or use the "
+              + "remote with the stores that have the zone until one has made a later snapshot, as the log grows"
+            : "stores begin with another, or read the log. Remove its folder; stores make the next one as the log grows"
+          problems.append(AuditProblem("\(name)", "this snapshot is not whole: \(advice)"))
         }
       } catch {
         guard error.code == .denied || error.isAboutOneObject || error.code == .damaged else { throw error }
