@@ -42,7 +42,7 @@ struct LyingPeer: AftermathEvent {
     try agreement.checkWrites(isPending ? 3 : 2, of: "lie", in: zone, after: "a lie (\(lie))")
     if let text { try check("after" + text, in: zone) }
     guard lie == .inventedKinds else { return }
-    for device in devices where device.selects(zone) {
+    for device in agreement.devices(with: zone) {
       guard let store = device.store, try !store.knowsUnfolded(OperationKind.lastKnown.next) else { continue }
       throw SimulationFailure(
         .unknownIsKept, "d\(device.number) would not fold a kind of the next version after an upgrade")
@@ -100,7 +100,7 @@ struct LyingPeer: AftermathEvent {
       case .victimsNext: nil
       case .inventedKinds: [:]
       }
-    for device in devices where device.selects(token.zone) {
+    for device in agreement.devices(with: token.zone) {
       guard let store = device.store else { continue }
       let rejected = try store.read { try $0.rejectedSegments(in: token.zone) }
       var found: [UInt64: SegmentRejection] = [:]

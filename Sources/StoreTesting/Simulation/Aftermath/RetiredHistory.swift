@@ -23,7 +23,9 @@ struct RetiredHistory: AftermathEvent {
         if choices.next(below: 3) == 0 { try restart(device) }
       }
       for device in agreement.devices(with: zone) where device.configuration.role == .writer {
-        try write("round \(round)", to: "value", of: "retired", in: zone, on: device)
+        // Copies that write the same at the same time under one identity have made one transaction.
+        try write(
+          "round \(round) by \(device.number)", to: "value", of: "retired", in: zone, on: device)
         writes += 1
       }
       // Who has something to send makes none.
