@@ -46,8 +46,10 @@ struct OriginChange {
       _ = try OriginCommit(change: self, store: store, head: head).check()
     }
     let load = SnapshotLoad(core, number, manifest)
+    defer { extendLifetime(load) }
+    try await load.discardLeftOver()
+    try await RebuildRun(core).discardAll()
     let loaded = try await load.run(progress)
-    defer { extendLifetime(loaded) }
     do {
       return try await core.perform { store in
         try OriginCommit(change: self, store: store, head: head).run(loaded)
@@ -69,7 +71,7 @@ private struct OriginCommit {
   private var storage: TableStorage { store.storage }
 
   /// - Returns: the first offset at which the store had read something else; nil if it had not.
-  func run(_ loaded: SnapshotLoad.Loaded) throws -> UInt64? {
+  func run(_ loaded: (state: StateNumber, assets: Set<AssetReference>)) throws -> UInt64? {
     let (number, incarnation) = try RemoteIngest(store).target(zone, manifest.incarnation)
     guard try storage.states.storedRowIfThere(of: loaded.state)?.status == .loading else {
       throw StoreError(.outOfOrder, "the state that a snapshot was loaded into is gone", hint: "try again")

@@ -43,17 +43,21 @@ struct RebuildRun {
   /// Loads the snapshot that a zone begins with.
   private func load(_ needed: OriginNeeded) async throws {
     let manifest = try core.snapshots.manifest(of: needed.origin.content)
-    let loaded = try await SnapshotLoad(core, needed.zone, manifest).run { _, _ in }
+    let load = SnapshotLoad(core, needed.zone, manifest)
+    defer { extendLifetime(load) }
+    try await load.discardLeftOver()
+    try await discardAll()
+    let loaded = try await load.run { _, _ in }
     _ = try await core.perform { try Rebuild($0).setLoaded(loaded.state, of: needed.zone, needed.origin) }
-    extendLifetime(loaded)
   }
 
   private func loadBlocking(_ needed: OriginNeeded) throws {
     let manifest = try core.snapshots.manifest(of: needed.origin.content)
-    let loaded = try SnapshotLoad(core, needed.zone, manifest).runBlocking()
+    let load = SnapshotLoad(core, needed.zone, manifest)
+    defer { extendLifetime(load) }
+    let loaded = try load.runBlocking()
     try core.performBlocking(
       .repeatable { _ = try Rebuild($0).setLoaded(loaded.state, of: needed.zone, needed.origin) })
-    extendLifetime(loaded)
   }
 
   /// Removes the rows of states that were replaced, or whose load was given up, in steps.

@@ -5,29 +5,26 @@ struct SnapshotLoad {
   let core: StoreCore
   let zone: ZoneNumber
   let manifest: SnapshotManifest
+  /// Held until the state is taken: another load must not take it for one that is left over. Nil if another load holds it.
+  private let lock: DirectoryLock?
 
   init(_ core: StoreCore, _ zone: ZoneNumber, _ manifest: SnapshotManifest) {
     (self.core, self.zone, self.manifest) = (core, zone, manifest)
+    lock = DirectoryLock(ifFree: core.snapshots.root)
   }
 
-  /// What was loaded.
-  struct Loaded: Sendable {
-    /// Its status is `loading`.
-    var state: StateNumber
-    /// The assets that its values name.
-    var assets: Set<AssetReference>
-    /// Held as long as another load must not take the state for one that is left over; nil if another load holds it.
-    fileprivate var lock: DirectoryLock?
+  /// Lets go of what loads have left whose process has ended. Its rows are to be removed.
+  func discardLeftOver() async throws {
+    guard lock != nil, try core.read({ try $0.readView.states.hasAny(.loading) }) else { return }
+    try await core.perform { try $0.storage.states.discardLoading() }
   }
 
   /// - Parameter progress: called after each step with how many records are loaded, of how many.
-  func run(_ progress: (_ done: UInt64, _ total: UInt64) throws -> Void) async throws -> Loaded {
+  /// - Returns: the state, and the assets that its values name. Its status is `loading`.
+  func run(
+    _ progress: (_ done: UInt64, _ total: UInt64) throws -> Void
+  ) async throws -> (state: StateNumber, assets: Set<AssetReference>) {
     let zone = zone
-    let lock = DirectoryLock(ifFree: core.snapshots.root)
-    if lock != nil, try core.read({ try $0.readView.states.hasAny(.loading) }) {
-      try await core.perform { try $0.storage.states.discardLoading() }
-      try await RebuildRun(core).discardAll()
-    }
     let state = try await core.perform { try $0.storage.states.make(for: zone, .loading) }
     let loading = Loading(makeLoader(into: state))
     do {
@@ -39,7 +36,7 @@ struct SnapshotLoad {
       await discard(state)
       throw error
     }
-    return Loaded(state: state, assets: loading.loader.assets, lock: lock)
+    return (state, loading.loader.assets)
   }
 
   /// Gives up what was loaded, unless another process has taken it, also if the task is cancelled. The next round of sync
@@ -53,19 +50,19 @@ struct SnapshotLoad {
   }
 
   /// The same on the calling thread.
-  func runBlocking() throws -> Loaded {
+  func runBlocking() throws -> (state: StateNumber, assets: Set<AssetReference>) {
     let zone = zone
-    let lock = DirectoryLock(ifFree: core.snapshots.root)
+    let isAlone = lock != nil
     let made = Shared(StateNumber.none)
     try core.performBlocking(
       .repeatable {
-        if lock != nil { try $0.storage.states.discardLoading() }
+        if isAlone { try $0.storage.states.discardLoading() }
         made.value = try $0.storage.states.make(for: zone, .loading)
       })
     let loading = Loading(makeLoader(into: made.value))
     let step = Self.step(loading, made.value)
     while !loading.loader.isDone { try core.performBlocking(.repeatable { try step($0) }) }
-    return Loaded(state: made.value, assets: loading.loader.assets, lock: lock)
+    return (made.value, loading.loader.assets)
   }
 
   private func makeLoader(into state: StateNumber) -> SnapshotLoader {
