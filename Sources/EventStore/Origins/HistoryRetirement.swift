@@ -26,7 +26,8 @@ struct HistoryRetirement {
   ) async throws -> [RetiredHistory] {
     if core.configuration.isReadOnly { throw StoreError.readOnly(core.directory) }
     if policy == .everything { return [] }
-    try await RebuildRun(core).finish()
+    // A round has done so at its start.
+    if bytesMin == nil { try await RebuildRun(core).finish() }
     var found: [RetiredHistory] = []
     var bytes: UInt64 = 0
     for zone in try zones ?? core.read({ try $0.zones() }) where bytesMin == nil || bytes < Self.runBytesMax {

@@ -47,8 +47,7 @@ struct OriginChange {
     }
     let load = SnapshotLoad(core, number, manifest)
     defer { extendLifetime(load) }
-    try await load.discardLeftOver()
-    try await RebuildRun(core).discardAll()
+    try await RebuildRun(core).makeRoom(for: load)
     let loaded = try await load.run(progress)
     do {
       return try await core.perform { store in

@@ -45,8 +45,7 @@ struct RebuildRun {
     let manifest = try core.snapshots.manifest(of: needed.origin.content)
     let load = SnapshotLoad(core, needed.zone, manifest)
     defer { extendLifetime(load) }
-    try await load.discardLeftOver()
-    try await discardAll()
+    try await makeRoom(for: load)
     let loaded = try await load.run { _, _ in }
     _ = try await core.perform { try Rebuild($0).setLoaded(loaded.state, of: needed.zone, needed.origin) }
   }
@@ -58,6 +57,12 @@ struct RebuildRun {
     let loaded = try load.runBlocking()
     try core.performBlocking(
       .repeatable { _ = try Rebuild($0).setLoaded(loaded.state, of: needed.zone, needed.origin) })
+  }
+
+  /// Removes what earlier loads have left, before another one.
+  func makeRoom(for load: SnapshotLoad) async throws {
+    try await load.discardLeftOver()
+    try await discardAll()
   }
 
   /// Removes the rows of states that were replaced, or whose load was given up, in steps.

@@ -50,17 +50,14 @@ extension StateTable where Source == TableStorage {
   }
 
   /// Lets go of all states into which snapshots are loaded.
-  func discardLoading() throws {
-    try source.flush()
-    for state in try all() where try storedRow(of: state).status == .loading { try discard(state) }
-  }
+  func discardLoading() throws { for state in try loading() { try discard(state) } }
 
-  /// The states into which snapshots of a zone are loaded.
-  func loading(for zone: ZoneNumber) throws -> [StateNumber] {
+  /// The states into which snapshots are loaded, of a zone or of all.
+  func loading(for zone: ZoneNumber? = nil) throws -> [StateNumber] {
     try source.flush()
     return try all().filter {
       let row = try storedRow(of: $0)
-      return row.zone == zone && row.status == .loading
+      return row.zone == zone ?? row.zone && row.status == .loading
     }
   }
 

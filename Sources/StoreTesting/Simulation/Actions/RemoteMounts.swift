@@ -16,7 +16,7 @@ struct RemoteMounts: WorldPart {
     guard device.mount == .right, device.view.databaseToken != nil else {
       return try self.mount(.right, on: device)
     }
-    // Nobody goes on with the copy: a store would read it from where it parts, and send again what it lacks.
+    // Nobody writes to the copy: a store would read it from where it parts, and send again what it lacks.
     // No fact knows of that. ``OldRemote`` and ``PartedLog`` let it happen at rest.
     guard mount != .old || place.copyOnce() else { return }
     mark(fault)
