@@ -275,12 +275,13 @@ struct FoldComparison {
     try compareWithoutFloors(wanted, driver, record, field)
   }
 
-  /// Where no change of a record came too late for a floor, floors change nothing of an order.
+  /// Where no change of a record came too late for a floor, and none dropped it, floors change nothing of an order.
   private func compareWithoutFloors(
     _ found: [OracleHead], _ driver: FoldDriver, _ record: Int, _ field: Int
   ) throws {
     var view = driver.view
-    guard !view.floors.isEmpty, !history.oracle.hasLateTransactions(on: history.cell(record, -1), view)
+    guard !view.floors.isEmpty, !history.oracle.hasLateTransactions(on: history.cell(record, -1), view),
+      !history.flooredRecord(record, view).effects.contains(.dropped)
     else { return }
     view.floors = []
     var heads: [OracleHead] = []
