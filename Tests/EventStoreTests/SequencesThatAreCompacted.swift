@@ -109,6 +109,28 @@ struct SequencesThatAreCompacted {
     sequence.storage.writeRun(writer.span, key.span)
   }
 
+  @Test("a last row of places that would leave much of a page empty is cut in halves")
+  func halvedPlaces() throws {
+    let limits = UnitOrderLimits(nodeBytesMax: 16)
+    var halved = 0
+    for seed in 0..<12 as Range<UInt64> {
+      var writers = UnitOrderWriters(2, isText: true, nodeBytesMax: 200, seed: seed)
+      for _ in 0..<200 { try writers.step() }
+      try writers.exchangeAll()
+      let sequence = try makeSequence(writers.history, nodeBytesMax: limits.nodeBytesMax)
+      for inserter in try sequence.inserters() {
+        let first = sequence.tree.keys.places(UnitID(inserter, 0))
+        let prefix = first.span.extracting(..<RunKeys.inserterBytes).bytes
+        var rows: [Int] = []
+        try sequence.storage.forEachRun(under: prefix.span.bytes) { _, row in rows.append(row.byteCount) }
+        #expect(rows.allSatisfy { $0 <= limits.compactedRowBytesMax })
+        #expect(!limits.isBetterHalved(rows.last ?? 0))
+        if rows.count > 1, limits.isBetterHalved(rows.suffix(2).reduce(0, +)) { halved += 1 }
+      }
+    }
+    #expect(halved > 0)
+  }
+
   @Test(
     "agree with a list, whatever late operations name, and however rows are cut",
     arguments: 0..<16 as Range<UInt64>)

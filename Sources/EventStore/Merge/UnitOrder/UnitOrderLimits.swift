@@ -16,6 +16,10 @@ package struct UnitOrderLimits: Hashable, Sendable {
   /// room between rows. The first change cuts the row.
   var compactedRowBytesMax: Int { 4 * nodeBytesMax + 80 }
 
+  /// Whether the last row of those that compaction writes takes fewer pages as two: it would have a page of its own, and its
+  /// halves share one with other rows. From three quarters of a page on they would take as much.
+  func isBetterHalved(_ rowBytes: Int) -> Bool { 2 * nodeBytesMax..<3 * nodeBytesMax ~= rowBytes }
+
   /// Children of an inner node: as many as fit, however great their counts. Their bytes do not count, so that
   /// nodes are cut at the same units whether a count grew at once or one by one.
   var childrenMax: Int { max(4, (nodeBytesMax - Leaf.headerBytes) / InnerNode.childBytesMax) }

@@ -73,20 +73,33 @@ extension UnitTree where Storage: RunStorage {
 
   private func write(_ entries: [PlaceRow.Entry], of inserter: Inserter) throws {
     var rest = entries[...]
-    while let first = rest.first {
-      var row = [first]
-      var bytes = ByteWriter.varintByteCount(UInt64(first.leaf))
-      for (last, entry) in zip(rest, rest.dropFirst()) {
-        bytes += ByteWriter.varintByteCount(entry.number - last.number)
-        bytes += ByteWriter.varintByteCount(UInt64(entry.leaf))
-        if bytes > limits.compactedRowBytesMax { break }
-        row.append(entry)
+    while !rest.isEmpty {
+      var (row, bytes) = prefix(of: rest, bytesMax: limits.compactedRowBytesMax)
+      if row.count == rest.count, limits.isBetterHalved(bytes) {
+        row = prefix(of: rest, bytesMax: bytes / 2 + 1).row
       }
       var writer = ByteWriter()
-      PlaceRow(entries: row).append(to: &writer)
-      let key = keys.places(UnitID(inserter, first.number))
+      PlaceRow(entries: Array(row)).append(to: &writer)
+      let key = keys.places(UnitID(inserter, row[row.startIndex].number))
       try storage.writeRun(writer.span, key.span)
       rest = rest.dropFirst(row.count)
     }
+  }
+
+  /// The first entries that fit into a row, and the row's bytes.
+  private func prefix(
+    of entries: ArraySlice<PlaceRow.Entry>, bytesMax: Int
+  ) -> (row: ArraySlice<PlaceRow.Entry>, bytes: Int) {
+    var end = entries.startIndex + 1
+    var bytes = ByteWriter.varintByteCount(UInt64(entries[end - 1].leaf))
+    while end < entries.endIndex {
+      let more =
+        ByteWriter.varintByteCount(entries[end].number - entries[end - 1].number)
+        + ByteWriter.varintByteCount(UInt64(entries[end].leaf))
+      if bytes + more > bytesMax { break }
+      bytes += more
+      end += 1
+    }
+    return (entries[..<end], bytes)
   }
 }
