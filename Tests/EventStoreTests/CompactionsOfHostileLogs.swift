@@ -58,6 +58,24 @@ struct CompactionsOfHostileLogs {
     store.close()
   }
 
+  @Test("A log is folded again by the floors that were counted, and what names them is not read")
+  func countedFloors() async throws {
+    let store = try await store("counted", logOfFloors(50))
+    try await store.finishRenewal()
+    let before = try store.digest()
+    let (named, counted) = try store.floorsThatCount()
+    #expect(named == counted && named.map(\.offset) == Array(1...49))
+    // Only the transaction is left that names the first one, which does not count.
+    let rows = try store.rows(\.replicas).filter { $0.key[0] == LaneRowKind.floors.rawValue }
+    #expect(rows.count == 50)
+    for row in rows.dropFirst() { try store.overwrite(row.key, nil, in: \.replicas) }
+    _ = try await store.rebuild()
+    #expect(try store.digest() == before)
+    // A verification goes by what names them, so it would find out if they were counted wrong.
+    #expect(try !store.verify().isSound)
+    store.close()
+  }
+
   @Test(
     "Other bytes of what is at or below the floor are not compared, whether segments are rejected together or not"
   )

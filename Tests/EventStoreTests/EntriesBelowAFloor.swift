@@ -64,6 +64,8 @@ struct EntriesBelowAFloor {
       #expect(try store.digest() == digest, comment)
       let report = try store.verify()
       #expect(report.isSound, "\(comment): \(report)")
+      let (named, counted) = try store.floorsThatCount()
+      #expect(named == counted, comment)
     }
   }
 

@@ -154,4 +154,63 @@ struct ClosedLanesOfOthers {
       device.store.close()
     }
   }
+
+  /// Lets the log begin with a snapshot of its end, which a device makes.
+  private func trim(_ remote: any RemoteLog, by device: Device) async throws {
+    let incarnation = try #require(try device.store.syncState().zones.first?.token).incarnation
+    let manifest = try device.store.makeSnapshot(of: zone)
+    let snapshot = RemoteSnapshot(
+      of: zone, incarnation, at: manifest.offset, by: device.store.identity.replica)
+    for index in manifest.parts.indices {
+      try await remote.putSnapshotPart(
+        device.store.snapshotPart(index, of: manifest), at: index, of: snapshot)
+    }
+    try await remote.finishSnapshot(manifest, of: snapshot)
+    #expect(try await remote.trim(to: snapshot, manifest) == manifest.offset)
+  }
+
+  @Test(
+    "The log has another branch of them, and begins behind that now: nothing is dropped, and the user decides",
+    arguments: [ClosedLaneAnswer.takeOver, .letGo], [true, false])
+  func contestedAndTrimmed(answer: ClosedLaneAnswer, hasMetBranch: Bool) async throws {
+    let scratch = TemporaryDirectory()
+    let whole = MemoryRemote(identity: RemoteID(rawValue: 9))
+    let world = try await contestedWorld(whole, scratch.path)
+    let device = world[1]
+    if hasMetBranch { try await device.sync(whole) }
+    for text in ["y", "z"] {
+      try await write(world[0], text)
+      try await world[0].sync(whole)
+    }
+    try await trim(whole, by: world[0])
+    let remote = whole.reopened()
+    let before = try device.digests()
+    for round in 1...3 {
+      let commit = try device.store.lastCommitID
+      let report = try await device.sync(remote)
+      let after = try device.store.lastCommitID
+      #expect(round == 1 || after == commit)
+      guard case .parked(let offset, let failure)? = report.zones.first?.status else {
+        Issue.record("\(report)")
+        return
+      }
+      #expect(
+        offset == 2 && failure.code == "laneClosed" && failure.hint.contains("--take-over \(zone)`"),
+        "\(failure)")
+      #expect(try device.pending() == 3 && device.digests() == before)
+    }
+    #expect(try await device.store.settleClosedLanes(of: zone, answer) == 2)
+    #expect(try await device.sync(remote).zones.first?.beganAt == 4)
+    let new = try Device(in: scratch.path, "fresh", seed: 9)
+    try await settle(world + [new], remote)
+    for device in world + [new] {
+      #expect(try device.digests() == new.digests() && device.pending() == 0)
+      #expect(try device.recordNames().count == (answer == .takeOver ? 9 : 7))
+      let sum = try device.store.read { try $0.counter("count", of: shared)?.value }
+      #expect(sum == .int(answer == .takeOver ? 8 : 6))
+      let report = try device.store.verify()
+      #expect(report.isSound, "\(report)")
+      device.store.close()
+    }
+  }
 }

@@ -21,8 +21,9 @@ struct OriginChange {
   /// - Returns: the first offset at which the store had read something else than the snapshot's log has; nil if it had not.
   ///   Then the log is being read again, as ``LogRereading`` says of one that has parted: what it lacks is offered again.
   /// - Throws: ``StoreError`` `outOfOrder` if the zone is not in the snapshot's log, or further than the snapshot cannot
-  ///   replace what is there; `retired` if the logs differ before what the zone begins with, and the snapshot lacks some of
-  ///   that; `damaged`, `zoneUnknown`, `full`.
+  ///   replace what is there; `laneClosed` if it has another branch of what the store was to send for others: that is noted,
+  ///   and the user decides; `retired` if the logs differ before what the zone begins with, and the snapshot lacks some of that;
+  ///   `damaged`, `zoneUnknown`, `full`.
   @discardableResult
   func run(_ progress: (_ done: UInt64, _ total: UInt64) throws -> Void) async throws -> UInt64? {
     let parting = try await commit(progress)
@@ -38,6 +39,17 @@ struct OriginChange {
   /// - Returns, Throws: as ``run(_:)``.
   @discardableResult
   func commit(_ progress: (_ done: UInt64, _ total: UInt64) throws -> Void) async throws -> UInt64? {
+    do {
+      return try await commitUncontested(progress)
+    } catch let found as ContestedBranches {
+      _ = try await core.performIfChanged { [zone] in try found.note(in: zone, $0) ? true : nil }
+      throw found.error(zone)
+    }
+  }
+
+  private func commitUncontested(
+    _ progress: (_ done: UInt64, _ total: UInt64) throws -> Void
+  ) async throws -> UInt64? {
     let (zone, manifest, files) = (zone, manifest, core.snapshots)
     let number = try core.read { try $0.readView.zones.visible(zone).number }
     let head = try SnapshotHead(manifest) { try files.part($0, of: manifest) }
@@ -158,7 +170,7 @@ private struct OriginCommit {
     }
     if let parting {
       guard change.mayPart else { throw StoreError.unsettled(zone, "its log has parted meanwhile") }
-      if let origin, parting <= origin.offset, try !hasRetired(number) {
+      if let origin, parting <= origin.offset, try !hasRetired(number, incarnation) {
         throw StoreError.readAgainBeforeOrigin(zone, from: parting, origin.offset)
       }
     }
@@ -167,9 +179,13 @@ private struct OriginCommit {
   }
 
   /// Whether the snapshot has all transactions that the store's log does not have any more: then nothing of the origin is
-  /// lost with it. Where the store still knows when the last one of a lane was made, that must be the same.
-  private func hasRetired(_ number: ZoneNumber) throws -> Bool {
+  /// lost with it.
+  ///
+  /// A copy of a store may have written others under their sequences. Where the store still knows when the last one of a lane
+  /// was made, that must be the same; and so must the hash of each entry that both logs have of the same sequences.
+  private func hasRetired(_ number: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
     let lanes = try head.lanes(in: number, storage)
+    guard try hasSameEntries(number, incarnation) else { return false }
     return try storage.lanes.retiredLanes(of: number).allSatisfy { lane in
       guard let found = lanes[lane], let known = try storage.lanes.retirement(of: lane) else { return false }
       if found.last <= known.last { return found.last == known.last && found.timestamp == known.timestamp }
@@ -177,6 +193,27 @@ private struct OriginCommit {
       else { return true }
       return try storage.logReader.entry(at: position).transaction.timestamp == found.timestamp
     }
+  }
+
+  /// Whether the snapshot's entries of what the store's log does not have any more are the store's, where both have cut the
+  /// same sequences. The log has what it lost in other entries, if it was sent again with more.
+  private func hasSameEntries(_ number: ZoneNumber, _ incarnation: IncarnationNumber) throws -> Bool {
+    var placed: [Int: UInt64] = [:]
+    for entry in head.entries where entry.row.rejection == nil {
+      // One that repeats what was there before counts for nothing.
+      guard let index = entry.lane, entry.row.last > placed[index] ?? 0 else { continue }
+      placed[index] = entry.row.last
+      let id = head.lanes[index].id
+      guard let replica = try storage.replicas.number(of: id.replica),
+        try entry.row.last <= storage.retired(Lane(zone: number, replica: replica, epoch: id.epoch)),
+        let place = try storage.placements.placement(
+          of: replica, id.epoch, entry.row.last, in: number, incarnation),
+        let known = try storage.segments.row(at: place.offset, in: number, incarnation),
+        known.first == entry.row.first, known.last == entry.row.last
+      else { continue }
+      if known.hash != entry.row.hash { return false }
+    }
+    return true
   }
 
   /// - Parameters:
@@ -194,42 +231,12 @@ private struct OriginCommit {
     }
     // One that has parted before its origin has what that has.
     if begin > manifest.offset, begin < parting { throw refuse("it begins at offset \(begin)") }
-    let written = try storage.lanes.writtenHere(in: number, row, store.identity)
-    // What waits to be sent may have been sent, without an answer that came here. Of others' work the log counts.
-    for (index, found) in head.lanes.enumerated() where written.isOwn(found.id.replica) {
-      guard let replica = try storage.replicas.number(of: found.id.replica) else { continue }
-      let lane = Lane(zone: number, replica: replica, epoch: found.id.epoch)
-      let last = try storage.lastSequence(of: replica, lane.epoch, in: number)
-      let placed = try storage.placements.lastPlaced(
-        replica, lane.epoch, in: number, incarnation, before: parting)
-      guard last > placed, found.last > placed else { continue }
-      var compared = placed
-      for entry in head.entries where entry.lane == index && entry.row.rejection == nil {
-        guard entry.row.last > compared else { continue }
-        compared = entry.row.last
-        guard try isHere(entry.row, of: lane) else {
-          throw refuse("other transactions than the store's were sent under its sequences")
-        }
-      }
+    let branches = try PendingBranches(storage: storage, zone: number, incarnation: incarnation, head: head)
+      .find(before: parting, store.identity)
+    guard branches.allSatisfy(\.isContestable) else {
+      throw refuse("other transactions than the store's were sent under its sequences")
     }
-  }
-
-  /// Whether the store's transactions are those of a segment, as far as its log has them.
-  private func isHere(_ row: SegmentRow, of lane: Lane) throws -> Bool {
-    if try row.first <= storage.retired(lane) { return true }
-    var positions: [Position] = []
-    for sequence in row.first...row.last {
-      guard let position = try storage.log.position(of: lane.replica, lane.epoch, sequence, in: lane.zone)
-      else {
-        return false
-      }
-      positions.append(position)
-    }
-    // A header of the first version is over transactions that state the zone's owner.
-    return try [false, true].contains { statesOwner in
-      let bytes = try positions.map { try storage.logReader.bytes(at: $0, statingOwner: statesOwner) }
-      return SegmentHeader.contentHash(of: bytes) == row.hash
-    }
+    if !branches.isEmpty { throw ContestedBranches(branches: branches) }
   }
 
   private func refuse(_ why: String) -> StoreError {

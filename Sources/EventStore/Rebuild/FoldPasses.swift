@@ -11,7 +11,8 @@ import OperationFormat
 /// one and has skipped nothing of the next. That is the same as another pass, which would find nothing of the next
 /// part before here. However many floors there are, there are few passes then.
 ///
-/// How far a zone is stands in the row of its state.
+/// How far a zone is stands in the row of its state. A step of a rebuild makes these passes anew: so they read of a zone only
+/// the floor that comes next.
 final class FoldPasses {
   /// A part of more entries is not compared with the next: it takes a pass.
   private static let comparedEntriesMax: UInt64 = 4096
@@ -29,37 +30,45 @@ final class FoldPasses {
     var isLast = false
   }
 
+  /// The floor of a zone's log that counts next behind another one; nil if there is none.
+  typealias NextFloor = (ZoneNumber, ZoneRow.Token, _ after: CompactionFloor?) throws -> CompactionFloor?
+
   private let store: StoreTransaction
   private let target: (ZoneRow) -> StateNumber
+  private let nextFloor: NextFloor
   private let position: (Lane, _ sequence: UInt64) throws -> Position?
-  private var floors: [ZoneNumber: LogFloors] = [:]
-  private var passes: [ZoneNumber: Pass] = [:]
+  /// Of the zones that an entry was met of, or that the pass has ended for; nil for one without parts.
+  private var passes: [ZoneNumber: Pass?] = [:]
   private var storage: TableStorage { store.storage }
 
   /// - Parameters:
   ///   - source: the store whose log is folded.
   ///   - store: where it is folded.
   ///   - target: into which state of a zone; none if it is not.
-  ///   - isChosen: the transactions that name floors which may count.
-  /// - Complexity: linear in the zones that have a floor, and in the transactions that name one
+  ///   - nextFloor: which floors count.
   init(
     of source: some TableReading, in store: StoreTransaction, into target: @escaping (ZoneRow) -> StateNumber,
-    where isChosen: (LogFloors.Named) -> Bool = { _ in true }
-  ) throws {
+    nextFloor: @escaping NextFloor
+  ) {
     let log = source.log
-    (self.store, self.target) = (store, target)
+    (self.store, self.target, self.nextFloor) = (store, target, nextFloor)
     position = { try log.position(of: $0.replica, $0.epoch, $1, in: $0.zone) }
-    for zone in try source.zonesWithFloors() {
-      guard let token = try source.zoneRowIfThere(zone)?.token, let state = try state(of: zone) else {
-        continue
-      }
+  }
+
+  /// What is folded now of a zone; nil if it has no parts, or is folded up to a position.
+  private func pass(of zone: ZoneNumber) throws -> Pass? {
+    if let known = passes[zone] { return known }
+    var pass: Pass?
+    if let token = try storage.zoneRowIfThere(zone)?.token, let state = try state(of: zone) {
       let row = try storage.stateRow(state)
-      if row.foldedThrough != nil { continue }
-      let floors = try source.logFloors(of: zone, token.incarnation, upTo: token.offset).filter(isChosen)
-      self.floors[zone] = floors
-      passes[zone] = Pass(
-        incarnation: token.incarnation, after: row.floor?.place ?? 0, next: floors.next(after: row.floor))
+      if row.foldedThrough == nil {
+        pass = Pass(
+          incarnation: token.incarnation, after: row.floor?.place ?? 0,
+          next: try nextFloor(zone, token, row.floor))
+      }
     }
+    passes[zone] = .some(pass)
+    return pass
   }
 
   /// The state into which a zone is folded; nil if it is not. A fold of one zone has the states of no others.
@@ -74,12 +83,12 @@ final class FoldPasses {
   func take(_ header: LogEntryHeader, at position: Position) throws -> Bool {
     guard let state = try storage.zoneRowIfThere(header.zone).map(target), state != .none else { return true }
     if let through = try storage.stateRow(state).foldedThrough { return position > through }
-    guard let pass = passes[header.zone] else { return true }
+    guard let pass = try pass(of: header.zone) else { return true }
     if pass.after == 0, pass.next == nil { return true }
     let place =
       try storage.placements.placement(
         of: header.replica, header.epoch, header.sequence, in: header.zone, pass.incarnation)?.offset ?? .max
-    while let pass = passes[header.zone] {
+    while let pass = try self.pass(of: header.zone) {
       if place <= pass.next?.place ?? .max { return place > pass.after }
       guard try goOn(header.zone, pass, at: position) else { return false }
     }
@@ -90,11 +99,13 @@ final class FoldPasses {
   ///
   /// - Parameter position: the entry that comes next, which is of no part so far.
   private func goOn(_ zone: ZoneNumber, _ pass: Pass, at position: Position) throws -> Bool {
-    guard !pass.isLast, let floor = pass.next, let floors = floors[zone] else { return false }
+    guard !pass.isLast, let floor = pass.next, let token = try storage.zoneRowIfThere(zone)?.token else {
+      return false
+    }
     var pass = pass
     defer { passes[zone] = pass }
     let through = floor.place
-    guard let next = floors.next(after: floor),
+    guard let next = try nextFloor(zone, token, floor),
       max(through - pass.after, next.place - through) <= Self.comparedEntriesMax
     else {
       pass.isLast = true
@@ -147,11 +158,12 @@ final class FoldPasses {
   /// - Parameter last: the last position that was folded.
   /// - Returns: whether there is another pass.
   func end(at last: Position) throws -> Bool {
-    guard passes.values.contains(where: { $0.next != nil }) else { return false }
+    let zones = try storage.zonesWithFloors()
+    guard try zones.contains(where: { try pass(of: $0)?.next != nil }) else { return false }
     try storage.zones.forEachRow { zone, _ in
       guard let state = try state(of: zone) else { return }
       var row = try storage.stateRow(state)
-      if let next = passes[zone]?.next {
+      if let next = try pass(of: zone)?.next {
         row.take(next)
       } else {
         row.foldedThrough = last

@@ -201,7 +201,10 @@ struct Rebuild {
     store.fold.bound.begin(.pauses, at: progress.next)
     defer { store.fold.bound.end() }
     let replay = try LogReplay(store)
-    let passes = try FoldPasses(of: storage, in: store, into: { $0.building })
+    let lanes = storage.lanes
+    let passes = FoldPasses(
+      of: storage, in: store, into: { $0.building },
+      nextFloor: { try lanes.nextCountedFloor(of: $0, $1, after: $2) })
     var (byteCount, work) = (0, 0)
     while progress.position < step.last, !store.fold.bound.isSpent, byteCount < LogReplay.stepBytesMax,
       work < LogReplay.stepWorkMax

@@ -83,13 +83,10 @@ final class ScratchFold {
   ) throws {
     try store.begin(try environment.beginWrite())
     try store.loadOrigins(of: source, snapshots) { try next(store) }
+    let floors = compacts ? try floors(source.readView) { $0.position <= last } : [:]
     var isMore = true
     while isMore {
-      let passes =
-        compacts
-        ? try FoldPasses(
-          of: source.readView, in: store, into: { $0.state }, where: { $0.position <= last })
-        : nil
+      let passes = compacts ? passes(over: source.readView, into: store, floors) : nil
       var done = Position.start
       while done < last {
         try next(store)
@@ -120,11 +117,10 @@ final class ScratchFold {
     try store.begin(try environment.beginWrite())
     try store.loadOrigins(of: source, snapshots, only: number) { try next(store) }
     let last = try source.lastPosition()
+    let floors = try floors(of: number, source.readView) { $0.sequence <= lanes[$0.lane] ?? 0 }
     var isMore = true
     while isMore {
-      let passes = try FoldPasses(
-        of: source.readView, in: store, into: { $0.state },
-        where: { $0.sequence <= lanes[$0.lane] ?? 0 })
+      let passes = passes(over: source.readView, into: store, floors)
       var replay = try LogReplay(store)
       var byteCount = 0
       try LogReader(source.readView).forEachPosition(after: .start, in: zone) { position in
@@ -140,6 +136,29 @@ final class ScratchFold {
     }
     try compact(store)
     try store.commit()
+  }
+
+  /// The floors of each zone whose transactions are folded. They are read from these, and not from the rows that say which
+  /// floors count: so a verification finds out if those are wrong.
+  ///
+  /// - Parameter zone: nil for all zones.
+  private func floors(
+    of zone: ZoneNumber? = nil, _ source: ReadView, where isFolded: (LogFloors.Named) -> Bool
+  ) throws -> [ZoneNumber: LogFloors] {
+    var found: [ZoneNumber: LogFloors] = [:]
+    for zone in try zone.map({ [$0] }) ?? source.zonesWithFloors() {
+      guard let token = try source.zoneRowIfThere(zone)?.token else { continue }
+      found[zone] = try source.logFloors(of: zone, token.incarnation, upTo: token.offset).filter(isFolded)
+    }
+    return found
+  }
+
+  private func passes(
+    over source: ReadView, into store: StoreTransaction, _ floors: [ZoneNumber: LogFloors]
+  ) -> FoldPasses {
+    FoldPasses(
+      of: source, in: store, into: { $0.state },
+      nextFloor: { zone, _, floor in floors[zone]?.next(after: floor) })
   }
 
   /// Begins the next transaction of the scratch directory.

@@ -36,7 +36,7 @@ struct LogFloors {
     return found
   }
 
-  /// Without those that a closure does not choose.
+  /// Those that a closure chooses.
   func filter(_ isChosen: (Named) -> Bool) -> LogFloors {
     LogFloors(incarnation: incarnation, named: named.filter(isChosen))
   }
@@ -177,6 +177,31 @@ extension LaneTable where Source == TableStorage {
 }
 
 extension LaneTable {
+  /// The next floor that counts behind another one, up to where a zone's log was read. It is the one that ``LogFloors`` finds
+  /// among all that the log names.
+  ///
+  /// - Complexity: O(log n)
+  func nextCountedFloor(
+    of zone: ZoneNumber, _ token: ZoneRow.Token, after floor: CompactionFloor?
+  ) throws -> CompactionFloor? {
+    var place = floor?.incarnation == token.incarnation ? floor?.place ?? 0 : 0
+    // What the zone begins with has the floors up to there.
+    if let origin = try zones.origin(of: zone), origin.incarnation == token.incarnation {
+      place = max(place, origin.offset)
+    }
+    guard place < token.offset else { return nil }
+    let prefix = TableKey.rows(.countedFloors, of: zone, token.incarnation)
+    var cursor = try transaction.openCursor(tables.replicas)
+    guard try cursor.seek(atOrAfter: prefix.appending(place + 1).span) else { return nil }
+    return try cursor.withEntry { key, row in
+      guard key.hasPrefix(prefix.span.bytes), case let next = try key.bigEndian64(at: 9), next <= token.offset
+      else { return nil }
+      var reader = ByteReader(try CheckedRow.content(of: row, under: key))
+      return CompactionFloor(
+        incarnation: token.incarnation, offset: try reader.readVarint("lane.floor"), place: next)
+    }
+  }
+
   /// The floor that counts in the part of a log before an offset; 0 for none. Every store that has read the log up to there
   /// has the same.
   func countedFloor(

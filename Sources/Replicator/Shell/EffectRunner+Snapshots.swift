@@ -48,7 +48,9 @@ extension EffectRunner {
           if let began = try await begin(zone, with: snapshot, parting) { return began }
         } catch {
           if Self.stopsBeginning(error) { throw error }
-          if let error = error as? StoreError, [.outOfOrder, .mismatch, .retired].contains(error.code) {
+          if let error = error as? StoreError,
+            [.outOfOrder, .mismatch, .retired, .laneClosed].contains(error.code)
+          {
             refusal = refusal ?? error
           }
         }

@@ -63,6 +63,33 @@ extension LocalStore {
     }
   }
 
+  /// The floors of a zone that count behind what it begins with: by all transactions that name one, and as they were counted
+  /// when the log was read.
+  func floorsThatCount(
+    in zone: ZoneID = noteZone
+  ) throws -> (named: [CompactionFloor], counted: [CompactionFloor]) {
+    try read { tx in
+      let view = tx.readView
+      let number = try view.zones.number(of: zone)
+      guard let token = try view.zoneRowIfThere(number)?.token else { return ([], []) }
+      let begin = try view.zones.origin(of: number).map { origin in
+        CompactionFloor(
+          incarnation: origin.incarnation,
+          offset: try view.lanes.countedFloor(of: number, origin.incarnation, before: origin.offset + 1))
+      }
+      func all(_ next: (CompactionFloor?) throws -> CompactionFloor?) rethrows -> [CompactionFloor] {
+        var found: [CompactionFloor] = []
+        while let floor = try next(found.last ?? begin) { found.append(floor) }
+        return found
+      }
+      let floors = try view.logFloors(of: number, token.incarnation, upTo: token.offset)
+      return (
+        all { floors.next(after: $0) },
+        try all { try view.lanes.nextCountedFloor(of: number, token, after: $0) }
+      )
+    }
+  }
+
   /// How many rows a table has.
   func rows(_ table: String) throws -> Int {
     try information().tables.first { $0.name == table }?.entries ?? 0

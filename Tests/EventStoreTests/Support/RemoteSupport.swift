@@ -15,14 +15,18 @@ struct TestRemote {
   var last: UInt64 { UInt64(segments.count) }
 
   /// Appends a segment, and returns the remote's description of it.
+  ///
+  /// - Parameter isAsWritten: whether it has the hash that a store gives it.
   mutating func append(
-    _ transactions: [LogTransaction], receivedMilliseconds: UInt64? = nil, limit: UInt64? = nil
+    _ transactions: [LogTransaction], receivedMilliseconds: UInt64? = nil, limit: UInt64? = nil,
+    isAsWritten: Bool = false
   ) throws -> RemoteSegment {
     let bytes = try transactions.map { try $0.encoded() }
     var hasher = ContentHasher()
     for transaction in bytes { hasher.update(transaction.span.bytes) }
     var segment = RemoteSegment(
-      zone: zone, incarnation: incarnation, offset: last + 1, hash: hasher.finish(),
+      zone: zone, incarnation: incarnation, offset: last + 1,
+      hash: isAsWritten ? SegmentHeader.contentHash(of: bytes) : hasher.finish(),
       receivedMilliseconds: receivedMilliseconds, transactions: bytes)
     segment.limit = limit
     segments.append(segment)
