@@ -120,6 +120,48 @@ extension LocalStore {
     return try StoreError.translating { try origin.map { try core.snapshots.manifest(of: $0.content) } }
   }
 
+  /// The snapshots that zones begin with and that are not whole here, as far as the sizes of their files say. They are looked
+  /// for once after the store was opened, and again when a part turned out to be damaged, until ``noteOriginsChecked()``.
+  package func brokenOrigins() throws -> [BrokenOrigin] {
+    if core.hasCheckedOrigins.value { return [] }
+    return try read { source in
+      let view = source.readView
+      return try view.zones.origins().compactMap { number, origin in
+        guard try !core.snapshots.isThere(origin.content), let zone = try view.zones.id(of: number) else {
+          return nil
+        }
+        return BrokenOrigin(
+          zone: zone, incarnation: try view.incarnations.identity(of: origin.incarnation),
+          offset: origin.offset,
+          content: origin.content)
+      }
+    }
+  }
+
+  /// A snapshot that a zone begins with, and that is not whole here.
+  package struct BrokenOrigin: Sendable {
+    package let zone: ZoneID
+    package let incarnation: IncarnationID
+    package let offset: UInt64
+    package let content: ContentHash
+  }
+
+  /// Notes that what could be put back of ``brokenOrigins()`` was put back.
+  package func noteOriginsChecked() { core.hasCheckedOrigins.value = true }
+
+  /// Puts back what is damaged of a snapshot.
+  ///
+  /// - Parameter fetch: gives a part as it is stored.
+  package func putBack(_ manifest: SnapshotManifest, fetch: @escaping @Sendable (Int) async throws -> [UInt8])
+    async throws
+  {
+    do {
+      try await core.snapshots.keep(manifest, fetch: fetch)
+    } catch {
+      throw StoreError.translate(error)
+    }
+  }
+
   /// Calls a closure with a snapshot of a zone, whose files are removed then unless they were there before.
   ///
   /// - Parameter offset: a former place of its remote log; nil for where it was read to, with nothing that waits.
@@ -139,6 +181,39 @@ extension LocalStore {
     do { result = .success(try await body(made.manifest)) } catch { result = .failure(error) }
     if made.isNew { await removeUnlessNeeded(made.manifest) }
     return try result.get()
+  }
+
+  /// Calls a closure with the snapshot of a zone at a place of its remote log, as all stores make it, and with what reads its
+  /// parts: the one that the zone begins with, or one that is made in a scratch directory. The store does not change.
+  ///
+  /// - Returns: what the closure returns; nil if the store has not read the log up to there.
+  /// - Throws: ``StoreError`` `unsettled`, `zoneUnknown`, `newerFormat`, `damaged`, `full`, `system`; what the closure throws.
+  package func withSnapshotAgain<R: Sendable>(
+    of zone: ZoneID, _ incarnation: IncarnationID, at offset: UInt64,
+    _ body: (SnapshotManifest, _ part: (Int) throws -> [UInt8]) async throws -> R
+  ) async throws -> R? {
+    guard let token = try read({ try $0.changeToken(of: zone) }), token.incarnation == incarnation,
+      token.offset >= offset
+    else { return nil }
+    if let origin = try origin(of: zone), origin.incarnation == incarnation, origin.offset == offset {
+      return try await body(origin) { try snapshotPart($0, of: origin) }
+    }
+    let directory = try SystemEnvironment.makeScratchDirectory(in: core.configuration.scratchDirectory)
+    let files = SnapshotFiles(
+      store: directory, isSynced: false, calls: FileCalls(), makeRandom: core.configuration.makeRandom)
+    defer {
+      // A scratch directory is nobody's: what stays, the system removes.
+      try? files.removeAll()
+      SystemEnvironment.removeScratchDirectory(directory)
+    }
+    let made = try await core.fileThreads.run(.waits) { [core] call in
+      try core.read {
+        try core.makeSnapshot(of: zone, at: offset, $0, into: files) { _, _ in try call.checkCancellation() }
+      }
+    }
+    return try await body(made.manifest) { index in
+      try StoreError.translating { try files.part(index, of: made.manifest) }
+    }
   }
 
   /// Removes the files of a snapshot. A zone may have begun to stand on it meanwhile, as history was retired up to the same

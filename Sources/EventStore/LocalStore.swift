@@ -61,6 +61,8 @@ public final class LocalStore: Sendable {
     } catch {
       // Files that crashes left stay until the next opening: that does no harm.
     }
+    // The same of snapshots.
+    try? core.snapshots.removeLeftOver()
   }
 
   deinit { close() }

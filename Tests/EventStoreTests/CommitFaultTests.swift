@@ -67,6 +67,20 @@ struct CommitFaultTests {
     try checkContiguous(opened)
   }
 
+  @Test("a full disk: the error names the data file, and says what to do")
+  func namesTheFile() throws {
+    let plan = Plan()
+    let store = try makeStore(plan)
+    plan.next.value = .full
+    let error = #expect(throws: StoreError.self) {
+      try store.writeBlockingThisThread { try $0.create(note("second"), type: "other") }
+    }
+    #expect(
+      error?.message.contains("the disk is full: “\(store.directory)/data.mdb”") == true,
+      "\(String(describing: error))")
+    #expect(error?.hint.contains("make room") == true)
+  }
+
   @Test("the error contains the disk's error", arguments: CommitFault.allCases)
   func underlying(_ fault: CommitFault) throws {
     let plan = Plan()

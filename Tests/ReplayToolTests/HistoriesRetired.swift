@@ -1,4 +1,5 @@
 import EventStore
+import Foundation
 import OperationFormat
 import Replicator
 import StoreTesting
@@ -67,5 +68,60 @@ struct HistoriesRetired {
     #expect(age.exit != 0 && age.errors.contains("hint:"), "\(age.errors)")
     let size = await run("retire", path, "--larger-than=\(text == "30" ? "30 MB" : text)")
     #expect(size.exit != 0 && size.errors.contains("hint:"), "\(size.errors)")
+  }
+
+  @Test(
+    "sizes have the usual units, in any case",
+    arguments: [
+      ("500", 500), ("500b", 500), ("1k", 1000), ("1kB", 1000), ("1KB", 1000), ("1KiB", 1024), ("1kib", 1024),
+      ("2M", 2_000_000), ("2mb", 2_000_000), ("2MiB", 2 << 20), ("3G", 3_000_000_000), ("3GB", 3_000_000_000),
+      ("3gib", 3 << 30), ("1T", 1_000_000_000_000), ("1TiB", 1 << 40),
+    ] as [(String, UInt64)])
+  func sizes(text: String, bytes: UInt64) throws {
+    #expect(try Inputs.byteCount(text) == bytes)
+  }
+
+  @Test("of a store that began with a snapshot, it says with which")
+  func begunWithSnapshot() async throws {
+    try await makeStore()
+    let remote = try await FolderRemote.open(directory: temporary.path + "/remote")
+    let store = try ShoppingStore.open(path, TestClock(ShoppingStore.start), SharedBits(2))
+    try await store.write { try $0.create(RecordID(zone: zone, name: "last"), type: "note") }
+    var configuration = ReplicatorConfiguration()
+    configuration.policy.snapshotBytesMin = 1
+    _ = try await LogReplicator(store: store, remote: remote, configuration: configuration).syncOnce()
+    store.close()
+    let new = "\(temporary.path)/new.store"
+    let synced = await run("sync", new, "--remote", "folder:\(temporary.path)/remote", "--create-store")
+    #expect(synced.exit == 0, "\(synced)")
+    let retired = await run("retire", new)
+    #expect(
+      retired.exit == 0
+        && retired.output.contains("its history begins with the snapshot at offset 13, which came here at 20"),
+      "\(retired)")
+    let json = await run("retire", new, "--json")
+    #expect(json.output.contains("\"snapshot\":13"), "\(json)")
+  }
+
+  @Test("a damaged snapshot: verify names the file, rebuild too, and retire writes it again")
+  func damagedSnapshot() async throws {
+    try await makeStore()
+    #expect(await run("retire", path).exit == 0)
+    let snapshots = "\(path)/snapshots"
+    let content = try #require(try FileManager.default.contentsOfDirectory(atPath: snapshots).first)
+    let part = "\(snapshots)/\(content)/0"
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: part))
+    bytes[bytes.count / 2] ^= 1
+    try bytes.write(to: URL(fileURLWithPath: part))
+    let verified = await run("verify", path)
+    #expect(verified.exit == 1 && verified.output.contains(part), "\(verified)")
+    #expect(
+      verified.output.contains("replay retire") && !verified.output.contains("replay export"), "\(verified)")
+    let rebuilt = await run("rebuild", path)
+    #expect(rebuilt.exit == 3 && rebuilt.errors.contains(part), "\(rebuilt)")
+    #expect(rebuilt.errors.contains("`replay retire \(path)`"), "\(rebuilt)")
+    #expect(await run("retire", path).exit == 0)
+    let again = await run("verify", path)
+    #expect(again.exit == 0, "\(again)")
   }
 }

@@ -59,6 +59,22 @@ struct SyncCommands {
     #expect(!FileManager.default.fileExists(atPath: temporary.path + "/second"))
   }
 
+  @Test("a new store attaches a zone of the remote, and reads it; of one that neither has, it says so")
+  func attachesInNewStore() async throws {
+    try await makeStore("a", zones: ["notes", "lists"], seed: 10)
+    let made = await tool().run(
+      "sync", path("a"), "--remote", remote, "--create-remote", "--attach", "notes", "--attach", "lists")
+    #expect(made.exit == 0)
+    let new = await tool(2).run(
+      "sync", path("b"), "--remote", remote, "--create-store", "--attached", "--attach", "notes")
+    #expect(new.exit == 0 && new.output.contains("received 2 transactions"), "\(new)")
+    let digest = await digest("b")
+    #expect(digest.contains("notes") && !digest.contains("lists"), "\(digest)")
+    let typo = await tool(3).run("sync", path("c"), "--remote", remote, "--create-store", "--attach", "nope")
+    #expect(typo.exit == 2 && typo.errors.contains("has no zone “nope”, nor has the remote"), "\(typo)")
+    #expect(typo.errors.contains("its remote offers "), "\(typo)")
+  }
+
   @Test("the first device creates the remote and attaches its zones, the second one gets them in a new store")
   func firstSync() async throws {
     try await makeStore("a", zones: ["notes", "lists"], seed: 10)

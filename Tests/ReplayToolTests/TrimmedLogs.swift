@@ -96,6 +96,28 @@ struct TrimmedLogs {
       export.errors.contains("begins with a snapshot") && export.errors.contains("--records"), "\(export)")
   }
 
+  @Test(
+    "a damaged part of a snapshot is put back from a store; one that has not read so far says what serves instead"
+  )
+  func repairs() async throws {
+    try await makeRemote()
+    let paths = try #require(FileManager.default.subpaths(atPath: folder)).sorted()
+    let part = try #require(paths.last { $0.contains("snapshots-") && $0.hasSuffix("/00000000") })
+    let whole = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(part)"))
+    try Data(count: 10).write(to: URL(fileURLWithPath: "\(folder)/\(part)"))
+    let found = await run("remote", "folder:\(folder)")
+    #expect(found.exit == 1 && found.output.contains("is not whole"), "\(found)")
+    let behind = await run("remote", "folder:\(folder)", "--repair", path("behind"))
+    #expect(behind.exit == 1 && behind.output.hasPrefix("unknown  logs/"), "\(behind)")
+    #expect(behind.output.contains("stores begin with another, or read the log"), "\(behind)")
+    let json = await run("remote", "folder:\(folder)", "--repair", path("behind"), "--json")
+    #expect(json.output.contains("\"outcome\":\"notInStore\""), "\(json)")
+    let mended = await run("remote", "folder:\(folder)", "--repair", path("writer"))
+    #expect(mended.exit == 0 && mended.output.hasPrefix("put back  logs/"), "\(mended)")
+    #expect(mended.output.hasSuffix("\nsound\n"), "\(mended)")
+    #expect(try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(part)")) == whole)
+  }
+
   @Test("an empty log is not damaged, and directories of snapshots that went are not foreign")
   func empty() async throws {
     let remote = try await FolderRemote.create(directory: folder)

@@ -143,7 +143,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
       switch error.code {
       case .alreadyOpen: .alreadyOpen
       case .closed: .closed
-      case .mapFull, .noSpace: .full
+      case .mapFull, .noSpace, .quotaExceeded: .full
       case .corrupted, .damagedPage, .truncatedFile, .pageNotFound, .cursorFull, .pageFull: .damaged
       case .notAStore: .notAStore
       case .versionMismatch: .newerFormat
@@ -156,9 +156,16 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
       case .closed: ("the store\(place) is closed", "open it again")
       case .alreadyOpen:
         ("this process has the store\(place) open already, perhaps by another path", error.hint)
-      default: (error.message, code == .damaged ? Self.damageHint : error.hint)
+      default: (Self.text(of: error), code == .damaged ? Self.damageHint : error.hint)
       }
     self.init(code, message, hint: hint, underlying: error)
+  }
+
+  /// What happened. Where it is about the disk, with the file: that says which disk needs room.
+  private static func text(of error: LMDBError) -> String {
+    guard [.noSpace, .quotaExceeded, .fileTooLarge, .inputOutput].contains(error.code), let path = error.path
+    else { return error.message }
+    return "\(error.message): “\(path.hasSuffix("/data.mdb") ? path : "\(path)/data.mdb")”"
   }
 }
 

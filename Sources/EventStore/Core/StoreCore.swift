@@ -23,6 +23,8 @@ final class StoreCore: Sendable {
   let fileThreads: BlockingThreads
   /// Whether all pages of the data file were checked since the store was opened.
   let hasCheckedPages = Shared(false)
+  /// Whether the snapshots that zones begin with were looked for since the store was opened, and since a part was damaged.
+  let hasCheckedOrigins = Shared(false)
   /// Nil for a store that was opened read-only.
   private let writer: StoreWriter?
   /// Where the past is folded, once somebody has asked for it.

@@ -23,6 +23,9 @@ enum Verification {
       guard tables.report.isSound else { return tables.report }
       tables.checkDeclaredFields(source)
       let isFoldingAgain = try source.isFoldingAgain()
+      // It changes nothing.
+      var files = core.snapshots
+      files.didSetAside = nil
       var log = LogVerification(tables.report)
       try log.check(source, progress)
       try log.countOriginAssets(source)
@@ -30,11 +33,19 @@ enum Verification {
       try placements.check(source)
       report = placements.report
       if report.isSound {
+        var snapshots = SnapshotVerification(report)
+        try snapshots.check(source, files)
+        report = snapshots.report
+      }
+      if report.isSound {
         var records = RecordVerification(
-          report, core.snapshots, scratchDirectory: core.configuration.scratchDirectory,
+          report, files, scratchDirectory: core.configuration.scratchDirectory,
           isFoldingAgain: isFoldingAgain)
         try records.check(source, progress)
         report = records.report
+      }
+      // A damaged snapshot says nothing of the records, which were made of it before.
+      if report.problems.allSatisfy({ [.snapshot, .record].contains($0.kind) }) {
         var indexes = IndexVerification(report)
         try indexes.check(source, progress)
         report = indexes.report

@@ -14,6 +14,8 @@ public struct VerificationReport: Hashable, Sendable {
       case sequence
       /// A place in a remote log is not what a segment says.
       case placement
+      /// A file of the snapshot that a zone's records begin with is gone or has other bytes.
+      case snapshot
       /// A record or an element differs from a fold of the log.
       case record
       /// An index differs from its records.
@@ -41,7 +43,7 @@ public struct VerificationReport: Hashable, Sendable {
   public internal(set) var rows: UInt64 = 0
   /// Whether all records were compared with the log. Those of a zone whose remote log is being read again are
   /// not, since what its transactions had seen is not known then; and none while the log is being folded
-  /// again: they are behind it.
+  /// again: they are behind it; nor where a snapshot that records begin with is damaged.
   public internal(set) var comparesRecords = true
   /// Files of assets that were compared with their hashes.
   public internal(set) var assets = 0

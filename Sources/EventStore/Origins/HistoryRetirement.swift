@@ -80,9 +80,10 @@ struct HistoryRetirement {
 extension StoreCore {
   /// Writes a snapshot of a zone as its remote log had it up to an offset, which is not after its token.
   ///
+  /// - Parameter files: where to write it; nil for the store's own.
   /// - Throws: ``StoreError`` `unsettled`, `zoneUnknown`, `newerFormat`, `damaged`, `full`, `system`; what the closure throws.
   func makeSnapshot(
-    of zone: ZoneID, at offset: UInt64, _ source: borrowing ReadTransaction,
+    of zone: ZoneID, at offset: UInt64, _ source: borrowing ReadTransaction, into files: SnapshotFiles? = nil,
     _ progress: (_ done: UInt64, _ total: UInt64) throws -> Void
   ) throws -> MadeSnapshot {
     let view = source.readView
@@ -101,7 +102,7 @@ extension StoreCore {
       progress: progress)
     return try fold.read { records in
       let past = (offset: offset, records: records.readView)
-      let made = try snapshots.make { keep in
+      let made = try (files ?? snapshots).make { keep in
         try SnapshotWriter(of: zone, source, past: past, keep: keep).write { try progress($0, $0) }
       }
       return MadeSnapshot(manifest: made.manifest, isNew: made.isNew)

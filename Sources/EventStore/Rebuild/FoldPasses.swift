@@ -39,6 +39,8 @@ final class FoldPasses {
   private let position: (Lane, _ sequence: UInt64) throws -> Position?
   /// Of the zones that an entry was met of, or that the pass has ended for; nil for one without parts.
   private var passes: [ZoneNumber: Pass?] = [:]
+  /// How many entries were left to a later pass.
+  private(set) var waiting: UInt64 = 0
   private var storage: TableStorage { store.storage }
 
   /// - Parameters:
@@ -90,7 +92,10 @@ final class FoldPasses {
         of: header.replica, header.epoch, header.sequence, in: header.zone, pass.incarnation)?.offset ?? .max
     while let pass = try self.pass(of: header.zone) {
       if place <= pass.next?.place ?? .max { return place > pass.after }
-      guard try goOn(header.zone, pass, at: position) else { return false }
+      guard try goOn(header.zone, pass, at: position) else {
+        waiting += 1
+        return false
+      }
     }
     return true
   }

@@ -2,7 +2,12 @@ import LMDB
 import OperationFormat
 
 struct RebuildStep: Sendable {
+  /// How many transactions were folded whole. Each is folded in one pass alone.
   var transactions: UInt64 = 0
+  /// How many it has looked at.
+  var looked: UInt64 = 0
+  /// How many of those that it passed over wait for a later pass.
+  var waiting: UInt64 = 0
   var position: Position
   var last: Position
   var isDone = false
@@ -222,17 +227,18 @@ struct Rebuild {
         continue
       }
       if let body, try passes.take(header, at: position),
-        let paused = try rebuild(header, body, at: position, replay, from: progress.operations, &work)
+        let paused = try rebuild(header, body, at: position, replay, from: progress.operations, &work, &step)
       {
         progress.operations = paused
         progress.next = store.fold.bound.next
         break
       }
-      step.transactions += 1
+      step.looked += 1
       move(&progress, to: position)
     }
     try store.fold.flush()
     step.position = progress.position
+    step.waiting = passes.waiting
     if step.position < step.last {
       try storage.meta.setRebuilt(progress, lastKnown: lastKnown)
     } else if try passes.end(at: step.last) {
@@ -267,10 +273,11 @@ struct Rebuild {
   /// - Parameters:
   ///   - first: the operation to begin with.
   ///   - work: the steps that it takes are added.
+  ///   - step: counts it once all of it is folded.
   /// - Returns: the operation that waits for the next step; nil if all were folded.
   private func rebuild(
     _ header: LogEntryHeader, _ body: [UInt8], at position: Position, _ replay: LogReplay, from first: Int,
-    _ work: inout Int
+    _ work: inout Int, _ step: inout RebuildStep
   ) throws -> Int? {
     let zone = try storage.zoneRow(header.zone)
     if !zone.status.isGone { try storage.log.nameSequence(header, position) }
@@ -279,6 +286,7 @@ struct Rebuild {
     let paused = try replay.fold(header, body: body.span.bytes, into: zone.building, from: first)
     // The fold has parsed this body.
     work += FoldWork.steps(of: store.decoder, body.span.bytes)
+    if paused == nil { step.transactions += 1 }
     return paused
   }
 

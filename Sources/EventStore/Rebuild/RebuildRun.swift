@@ -23,6 +23,7 @@ struct RebuildRun {
     }
     try await discardAll()
     var report = try await core.perform(start)
+    var done = RebuildDone()
     while true {
       let step: RebuildStep
       do {
@@ -32,7 +33,8 @@ struct RebuildRun {
         continue
       }
       report.transactions += step.transactions
-      try progress(step.position.rawValue, step.last.rawValue)
+      report.looked += step.looked
+      try progress(done.add(step), step.last.rawValue)
       if step.isDone { break }
     }
     try await discardAll()
@@ -87,6 +89,8 @@ struct RebuildRun {
         try await core.perform { try Rebuild($0).giveUp() }
       }
     }
+    // Also a process that has the store open for long removes what others left: else they stay for its next opening.
+    if zone == nil { try? core.snapshots.removeLeftOver() }
     // A process may have ended before it had removed them.
     if try zone == nil && core.read({ try $0.readView.states.hasAny(.discarded) }) { try await discardAll() }
     try await Compaction.finish(core, in: zone)
@@ -143,6 +147,26 @@ extension StoreCore {
         try await RebuildRun(self).finish()
       }
     }
+  }
+}
+
+/// How much of a log was folded, over all passes: see ``FoldPasses``.
+private struct RebuildDone {
+  private var done: UInt64 = 0
+  private var waiting: UInt64 = 0
+  private var isFirstPass = true
+
+  /// Adds a step.
+  ///
+  /// - Returns: how many positions of the log are done, each counted once; never fewer than before.
+  mutating func add(_ step: RebuildStep) -> UInt64 {
+    waiting += step.waiting
+    let endsPass = step.isDone || step.position == .start
+    let position = endsPass ? step.last.rawValue : step.position.rawValue
+    let found = isFirstPass ? position - min(position, waiting) : done + step.transactions
+    done = step.isDone ? step.last.rawValue : max(done, min(found, step.last.rawValue))
+    if endsPass { isFirstPass = false }
+    return done
   }
 }
 

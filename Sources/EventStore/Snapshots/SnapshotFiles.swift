@@ -12,8 +12,11 @@ import OperationFormat
 /// |---|---|
 /// | `snapshots/HASH/manifest` | what a snapshot has, named by the hash of its content: `SnapshotManifest` |
 /// | `snapshots/HASH/N` | its part N, from 0 |
+/// | `snapshots/HASH/N.damaged` | what was found in place of part N: the next round of sync fetches that again |
 /// | `snapshots/HASH/unneeded` | says that nothing needs it any more, since this file was made |
-/// | `snapshots/BITS.new` | one that is being written |
+/// | `snapshots/BITS.new` | one that is being written, locked (`flock`) by its writer |
+/// | `snapshots/HASH.new` | one that is being fetched: who fetches it again keeps the parts that are there |
+/// | `snapshots/BITS.old` | a damaged one that was replaced |
 ///
 /// A snapshot is there once its directory has its name: its files are synced before.
 struct SnapshotFiles: Sendable {
@@ -22,6 +25,8 @@ struct SnapshotFiles: Sendable {
   let isSynced: Bool
   let calls: FileCalls
   let makeRandom: @Sendable () -> UInt64
+  /// Called where a part turns out to be damaged, after it was set aside; nil if nothing here may change.
+  var didSetAside: (@Sendable () -> Void)?
 
   var root: String { "\(store)/snapshots" }
 
@@ -36,27 +41,38 @@ struct SnapshotFiles: Sendable {
     do {
       let manifest = try SnapshotManifest.read(bytes.span.bytes)
       guard manifest.content == content else {
-        throw StoreError(.damaged, "“\(path)” is of another snapshot", hint: Self.hint)
+        throw Self.damaged(path, "is of another snapshot")
       }
       return manifest
     } catch let error as FormatError {
-      throw StoreError(
-        .damaged, "“\(path)” cannot be read: \(error.text)", hint: Self.hint, underlying: error)
+      throw Self.damaged(path, "cannot be read: \(error.text)", error)
     }
   }
 
   /// A part of a snapshot as it is stored.
+  ///
+  /// - Throws: ``StoreError`` `damaged` if it is not there, or has other bytes.
   func part(_ index: Int, of manifest: SnapshotManifest) throws -> [UInt8] {
-    try read("\(directory(of: manifest.content))/\(index)", bytesMax: manifest.parts[index].storedBytes)
+    let (path, part) = (path(of: index, manifest), manifest.parts[index])
+    let stored = try read(path, bytesMax: part.storedBytes)
+    if part.isStored(stored) { return stored }
+    if let didSetAside {
+      try calls.rename(path, to: "\(path).damaged")
+      didSetAside()
+    }
+    throw Self.damaged(path, "has other bytes than were written there")
+  }
+
+  private func path(of index: Int, _ manifest: SnapshotManifest) -> String {
+    "\(directory(of: manifest.content))/\(index)"
   }
 
   private func read(_ path: String, bytesMax: Int) throws -> [UInt8] {
     guard let status = try calls.status(of: path), status.isRegular else {
-      throw StoreError(.damaged, "“\(path)” is not there", hint: Self.hint)
+      throw Self.damaged(path, "is not there")
     }
     guard status.byteCount <= UInt64(bytesMax) else {
-      throw StoreError(
-        .damaged, "“\(path)” has \(status.byteCount) bytes, more than \(bytesMax)", hint: Self.hint)
+      throw Self.damaged(path, "has \(status.byteCount) bytes, more than \(bytesMax)")
     }
     let file = try calls.openFile(path)
     var bytes = [UInt8](repeating: 0, count: Int(status.byteCount))
@@ -73,9 +89,14 @@ struct SnapshotFiles: Sendable {
     return bytes
   }
 
+  private static func damaged(_ path: String, _ what: String, _ error: FormatError? = nil) -> StoreError {
+    StoreError(.damaged, "“\(path)” \(what)", hint: hint, underlying: error)
+  }
+
   private static let hint =
-    "the records of its zone begin with that snapshot: put the directory back from a backup, or let a new store read "
-    + "the zone from its remote"
+    "the records of its zone begin with that snapshot, and are still there. Remove that file, if it is there: the next sync "
+    + "fetches it again, if the remote has that snapshot. Else `replay retire STORE`, without limits, lets the zone begin with "
+    + "a new one of its records as they are"
 
   /// The snapshots that are there.
   func contents() throws -> [ContentHash] {
@@ -91,8 +112,8 @@ struct SnapshotFiles: Sendable {
   func make(
     _ write: (_ keep: @escaping (Int, [UInt8]) throws -> Void) throws -> SnapshotManifest
   ) throws -> (manifest: SnapshotManifest, isNew: Bool) {
-    let incoming = "\(root)/\(hexadecimal(makeRandom)).new"
-    try makeDirectory(incoming)
+    let (incoming, lock) = try makeIncoming()
+    defer { extendLifetime(lock) }
     do {
       let manifest = try write { index, bytes in try self.write(bytes, "\(incoming)/\(index)") }
       return (manifest, try finish(manifest, incoming))
@@ -102,7 +123,19 @@ struct SnapshotFiles: Sendable {
     }
   }
 
-  /// Keeps a snapshot of another store. If it is cut short, the next call keeps the parts that are there.
+  /// A new directory to write a snapshot in, with its lock; nil where the file system has none.
+  private func makeIncoming() throws -> (path: String, lock: DirectoryLock?) {
+    while true {
+      let path = "\(root)/\(hexadecimal(makeRandom)).new"
+      try makeDirectory(path)
+      let lock = try? DirectoryLock(path, isRequired: false)
+      // Before it was locked, another opening may have taken it for one that was left.
+      if try calls.status(of: path) != nil { return (path, lock) }
+    }
+  }
+
+  /// Keeps a snapshot of another store, or puts back what is damaged of one. If it is cut short, the next call keeps the parts
+  /// that are there.
   ///
   /// - Parameter fetch: gives a part as it is stored.
   func keep(_ manifest: SnapshotManifest, fetch: (Int) async throws -> [UInt8]) async throws {
@@ -117,7 +150,9 @@ struct SnapshotFiles: Sendable {
         hasher.update(content.span.bytes)
         continue
       }
-      let stored = try await fetch(index)
+      // Of a damaged one most parts are whole.
+      let here = try? read(self.path(of: index, manifest), bytesMax: part.storedBytes)
+      let stored = if let here, part.isStored(here) { here } else { try await fetch(index) }
       let content = try part.unpack(stored.span.bytes)
       hasher.update(content.span.bytes)
       try calls.remove(path)
@@ -162,22 +197,36 @@ struct SnapshotFiles: Sendable {
   /// Whether a snapshot is there, with all its parts. Then it counts as needed from now on: else another call could remove it
   /// before a zone begins with it.
   private func isReused(_ manifest: SnapshotManifest) throws -> Bool {
-    guard try isWhole(manifest) else { return false }
+    guard try hasAll(manifest) else { return false }
+    for (index, part) in manifest.parts.enumerated() {
+      guard let stored = try? read(path(of: index, manifest), bytesMax: part.storedBytes),
+        part.isStored(stored)
+      else { return false }
+    }
     try calls.remove(unneededMark(manifest.content.description))
     // It may have been removed in between.
-    return try isWhole(manifest)
+    return try hasAll(manifest)
   }
 
-  /// Whether a snapshot is there, with all its parts.
-  private func isWhole(_ manifest: SnapshotManifest) throws -> Bool {
+  /// Whether a snapshot is there, with all its parts. Only their sizes are compared.
+  private func hasAll(_ manifest: SnapshotManifest) throws -> Bool {
     guard try calls.status(of: "\(directory(of: manifest.content))/manifest") != nil,
       (try? self.manifest(of: manifest.content)) == manifest
     else { return false }
     for (index, part) in manifest.parts.enumerated() {
-      let status = try calls.status(of: "\(directory(of: manifest.content))/\(index)")
+      let status = try calls.status(of: path(of: index, manifest))
       guard let status, status.isRegular, status.byteCount == UInt64(part.storedBytes) else { return false }
     }
     return true
+  }
+
+  /// Whether a snapshot is there, with all its parts. Only their sizes are compared.
+  func isThere(_ content: ContentHash) throws -> Bool {
+    do {
+      return try hasAll(manifest(of: content))
+    } catch let error as StoreError where error.code == .damaged {
+      return false
+    }
   }
 
   private func write(_ bytes: [UInt8], _ path: String) throws {
@@ -217,6 +266,23 @@ struct SnapshotFiles: Sendable {
     }
   }
 
+  /// Removes what processes have left that ended while they wrote a snapshot: nobody has it locked. What was being fetched
+  /// stays, for who fetches it again.
+  func removeLeftOver() throws {
+    for name in try calls.names(in: root) ?? []
+    where name.hasSuffix(".new") && ContentHash(String(name.dropLast(4))) == nil {
+      guard let lock = DirectoryLock(ifFree: "\(root)/\(name)") else { continue }
+      try removeDirectory("\(root)/\(name)")
+      extendLifetime(lock)
+    }
+  }
+
+  /// Removes all of them, and their directory.
+  func removeAll() throws {
+    for name in try calls.names(in: root) ?? [] { try removeDirectory("\(root)/\(name)") }
+    rmdir(root)
+  }
+
   private func unneededMark(_ name: String) -> String { "\(root)/\(name)/unneeded" }
 
   /// Removes one at once.
@@ -227,6 +293,13 @@ struct SnapshotFiles: Sendable {
     // Without its manifest it is none.
     for name in names.sorted(by: >) { try calls.remove("\(path)/\(name)") }
     rmdir(path)
+  }
+}
+
+extension SnapshotManifest.Part {
+  /// Whether bytes are those that were stored.
+  fileprivate func isStored(_ bytes: [UInt8]) -> Bool {
+    bytes.count == storedBytes && ContentHash(of: bytes.span.bytes) == hash
   }
 }
 

@@ -3,9 +3,13 @@ import OperationFormat
 
 extension StoreCore {
   var snapshots: SnapshotFiles {
-    SnapshotFiles(
+    var files = SnapshotFiles(
       store: configuration.assetDirectory ?? directory, isSynced: !configuration.isUnsynced,
       calls: configuration.assetCalls, makeRandom: configuration.makeRandom)
+    if !configuration.isReadOnly {
+      files.didSetAside = { [hasCheckedOrigins] in hasCheckedOrigins.value = false }
+    }
+    return files
   }
 
   /// A snapshot that was made of a zone.

@@ -59,7 +59,7 @@ extension LMDBError {
     package static let fileTooLarge = Code(rawValue: EFBIG)
     package static let noSpace = Code(rawValue: ENOSPC)
     package static let readOnlyFileSystem = Code(rawValue: EROFS)
-    static let quotaExceeded = Code(rawValue: EDQUOT)
+    package static let quotaExceeded = Code(rawValue: EDQUOT)
   }
 }
 

@@ -106,10 +106,7 @@ private struct InfoPage {
           + (zone.writtenHere.isOwn(replica.replica) ? Self.writer(replica, zone.writtenHere) : ""))
     }
     if let origin = zone.origin {
-      try row(
-        "begins",
-        "\(Display.begin(origin)), with the snapshot at offset \(origin.offset): \(Display.notBeforeSnapshot)"
-      )
+      try row("begins", "\(Display.begin(origin)): \(Display.notBeforeSnapshot)")
     }
     if let floor = zone.floor {
       let uncreated =

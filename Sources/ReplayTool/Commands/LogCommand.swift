@@ -94,8 +94,8 @@ struct LogCommand: StoreCommand {
       } else {
         try output.line(
           output.styled(
-            "the history of \(Display.zone(zone)) begins \(Display.begin(origin)), with the snapshot at offset "
-              + "\(origin.offset): \(Display.notBeforeSnapshot)", .quiet))
+            "the history of \(Display.zone(zone)) begins \(Display.begin(origin)): \(Display.notBeforeSnapshot)",
+            .quiet))
       }
     }
   }

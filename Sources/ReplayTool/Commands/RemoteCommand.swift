@@ -18,8 +18,8 @@ struct RemoteCommand: ReplayCommand {
       had read further report the loss when they sync, and --repair compares the remote with such a store.
 
       An entry that nobody can read, or that is missing, stops every store that has not read past it. --repair puts back \
-      what a store has: entries, including those that a log or the list of zones lost at its end, the object `remote`, and \
-      the folders `logs` and `zones`. Try that first, with every store that may have them. If no store has an entry, give it \
+      what a store has: entries, including those that a log or the list of zones lost at its end, the object `remote`, the \
+      folders `logs` and `zones`, and the files of a snapshot that the store began with or can make again. Try that first, with every store that may have them. If no store has an entry, give it \
       up with --quarantine: every device then takes it as empty. If a foreign file got in the way of a write, nothing was ever \
       written there, and nothing is lost. Otherwise the work in the entry is lost, and later work of its writer may be left \
       out too: whole lanes, which are listed. This cannot be undone. A store that had read past the entry must read the log \
@@ -147,21 +147,23 @@ struct RemoteCommand: ReplayCommand {
         "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
         hint: "run the command without --zone to see the remote's zones", exit: .input)
     }
-    let steps = repaired?.steps ?? []
+    let (steps, snapshots) = (repaired?.steps ?? [], repaired?.snapshots ?? [])
     let advice = RemoteAdvice(
       audit, remote: address, givenUp: givenUp, repair: repaired.map { (repair ?? "", $0) }
     ).lines
     if json {
-      let repair = source == nil ? nil : (made: made, steps: steps)
+      let repair = source == nil ? nil : (made: made, steps: steps, snapshots: snapshots)
       try console.output.line(audit.json(identity, foreign, repair, advice: advice, places))
     } else {
       for place in made { try console.output.line(console.output.styled("put back", .winner) + "  \(place)") }
       try RemotePage(
-        audit: audit, identity: identity, foreign: foreign, steps: steps, advice: advice, places: places
+        audit: audit, identity: identity, foreign: foreign, steps: steps, snapshots: snapshots,
+        advice: advice, places: places
       )
       .print(console.output)
     }
-    let isDone = steps.allSatisfy { $0.outcome == .putBack }
+    let isDone =
+      steps.allSatisfy { $0.outcome == .putBack } && snapshots.allSatisfy { $0.outcome == .putBack }
     return audit.problems.isEmpty && isDone && repaired?.rereading == nil ? nil : .problem
   }
 }

@@ -44,13 +44,14 @@ struct RepairOfRemote {
       try await repair.repairEvents(audit.unreadableEvents)
     }
     try await repair.addLostEvents()
-    if !repair.steps.isEmpty {
+    try await repair.repairSnapshots(audit)
+    if !repair.steps.isEmpty || repair.snapshots.contains(where: { $0.outcome == .putBack }) {
       audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
     }
     try await repair.repairLogs(audit)
     try await repair.repairManifests(audit)
     return RepairedRemote(
       made: made.map { "\($0)/" } + repair.manifests.map(\.description), steps: repair.steps,
-      rereading: try await repair.rereading())
+      snapshots: repair.snapshots, rereading: try await repair.rereading())
   }
 }

@@ -12,7 +12,7 @@ struct RetireCommand: StoreCommand {
       won, the store then does not know any more; others that keep their history do.
 
       All of it goes, or with --older-than and --larger-than what exceeds one of these. Ages are by when transactions arrived \
-      here. A zone is cut where a segment of its remote log ends.
+      here. A zone is cut where a segment of its remote log ends. \(Inputs.sizeHelp)
 
       What waits to be sent is never retired: sync the zone first, unless you give a limit. It works in steps; other processes may read and write \
       meanwhile. If it is interrupted, nothing is lost; run it again.
@@ -67,6 +67,7 @@ struct RetireCommand: StoreCommand {
           .members([
             "zone": .text(zone), "retired": .number(retired),
             "begins": after?.origin.map { .number($0.position.rawValue) },
+            "snapshot": after?.origin.map { .number($0.offset) },
             "beginTime": after?.origin?.arrivedMilliseconds.map {
               .string(CalendarTime.text(milliseconds: $0))
             },

@@ -17,6 +17,7 @@ struct SyncCommand: StoreCommand {
         replay sync notes.store --remote folder:/mnt/team/notes
         replay sync notes.store --remote folder:/mnt/team/notes --create-remote --attach shopping
         replay sync copy.store --remote folder:/mnt/team/notes --create-store
+        replay sync small.store --remote folder:/mnt/team/notes --create-store --attached --attach shopping
 
       A store belongs to the remote that it was first synced with. If that is lost, or the team moves to another one, \
       --leave-remote lets it belong to the one given, which gets what it lacks of the store's zones. Do that with each store.
@@ -47,7 +48,8 @@ struct SyncCommand: StoreCommand {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Sync this zone from now on, as `replay zone attach` does; may be given more than once.",
+      "Sync this zone from now on, as `replay zone attach` does: one of the store, or of the remote; may be given more than "
+        + "once.",
       valueName: "zone"))
   var attach: [String] = []
 
@@ -126,11 +128,11 @@ struct SyncCommand: StoreCommand {
     if leaveRemote, let own, try await log.zoneEvents(after: nil).token.remote != own {
       try await opened.leaveRemote()
     }
+    var configuration = ReplicatorConfiguration()
+    configuration.makeRandom = console.makeRandom
     if !toAttach.isEmpty {
-      let pauses = try opened.read {
-        try Inputs.check(toAttach, in: $0, orOffered: true)
-        return try $0.pauses()
-      }
+      try await checkKnown(toAttach, opened, log, configuration, console)
+      let pauses = try opened.read { try $0.pauses() }
       try await opened.write { tx in
         for zone in toAttach { try tx.attachZone(zone, pausedBy: pauses[zone]) }
       }
@@ -151,8 +153,6 @@ struct SyncCommand: StoreCommand {
         "laneClosed", "the remote takes all that this store has to send of zone “\(Display.zone(zone))”",
         hint: "sync without --take-over and --let-go", exit: .input)
     }
-    var configuration = ReplicatorConfiguration()
-    configuration.makeRandom = console.makeRandom
     let replicator = LogReplicator(
       store: opened, remote: log,
       zones: attached ? .attached : chosen.isEmpty ? .all : .only(Set(chosen)),
@@ -179,6 +179,26 @@ struct SyncCommand: StoreCommand {
     // The event that says that a log is open again came after the list was read.
     if report.zones.contains(where: { $0.reopened != nil }) { _ = try await syncOnce(replicator, console) }
     return report.exit
+  }
+
+  /// Throws unless the store has the zones, or the remote offers them. If the store does not know one, it reads the remote's
+  /// list of zones first, and nothing else: a new store knows none, and others may have made it since the last round.
+  private func checkKnown(
+    _ zones: [ZoneID], _ opened: LocalStore, _ log: any RemoteLog, _ configuration: ReplicatorConfiguration,
+    _ console: Console
+  ) async throws {
+    func check() throws { try opened.read { try Inputs.check(zones, in: $0, orOffered: true) } }
+    do {
+      return try check()
+    } catch let error as ToolError where error.code == StoreError.Code.zoneUnknown.rawValue {
+      let list = LogReplicator(store: opened, remote: log, zones: .only([]), configuration: configuration)
+      _ = try await syncOnce(list, console)
+    }
+    do {
+      try check()
+    } catch let error as ToolError where error.code == StoreError.Code.zoneUnknown.rawValue {
+      throw ToolError(error.code, "\(error.message), nor has the remote", hint: error.hint, exit: error.exit)
+    }
   }
 
   /// - Parameter own: the remote that the store is synced with; nil if it has none.

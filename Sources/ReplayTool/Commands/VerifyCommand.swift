@@ -6,7 +6,8 @@ struct VerifyCommand: StoreCommand {
   static let configuration = CommandConfiguration(
     commandName: "verify", abstract: "Checks pages, log and every record against a fresh fold of the log.",
     discussion: """
-      It changes nothing. It ends with 1 if it finds problems, with 3 if the store is too damaged to be opened.
+      It changes nothing. It ends with 1 if it finds problems, with 3 if the store is too damaged to be opened. Where a zone \
+      begins with a snapshot, its files are checked first: if one is damaged, records are not compared.
 
       Example: replay verify notes.store
       """)
@@ -86,6 +87,14 @@ struct VerifyCommand: StoreCommand {
         """
         Log and records are sound. `replay asset download STORE --remote REMOTE` downloads assets that are missing or damaged \
         here; importing them again helps too.
+        """
+    }
+    if kinds.contains(.snapshot), kinds.isSubset(of: [.snapshot, .index, .asset]) {
+      return
+        """
+        The records begin with a damaged snapshot. They are still there, and were not compared. Remove the files that are named \
+        here, where they are there: `replay sync STORE --remote REMOTE` then fetches them again, if the remote has that \
+        snapshot. Else `replay retire STORE`, without limits, makes a new one of the records as they are. Then verify again.
         """
     }
     if kinds.isSubset(of: [.record, .assetList, .asset]) {

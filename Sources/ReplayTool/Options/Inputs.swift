@@ -62,15 +62,26 @@ enum Inputs {
     return Int64(number)
   }
 
-  /// A number of bytes: `100MB`, `2GiB`, `500`.
+  /// The units of sizes, for the help of options.
+  static let sizeHelp =
+    "Sizes are in bytes, or in k, M, G or T (kB, MB, GB, TB: powers of 1000) and KiB, MiB, GiB or TiB (powers of 1024), in "
+    + "upper or lower case."
+
+  /// A number of bytes: `100MB`, `2GiB`, `500`. The case of the unit does not count, and `k`, `M`, `G` and `T` are `kB`,
+  /// `MB`, `GB` and `TB`.
   static func byteCount(_ text: String) throws -> UInt64 {
-    let units: [(String, UInt64)] = [
-      ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("KB", 1000), ("MB", 1_000_000),
-      ("GB", 1_000_000_000), ("", 1),
-    ]
-    guard let number = number(text, units) else {
+    var units: [(String, UInt64)] = []
+    var (decimal, binary): (UInt64, UInt64) = (1000, 1024)
+    for prefix in ["k", "m", "g", "t"] {
+      units += [("\(prefix)ib", binary), ("\(prefix)b", decimal), (prefix, decimal)]
+      (decimal, binary) = (decimal * 1000, binary * 1024)
+    }
+    guard let number = number(text.lowercased(), units + [("b", 1), ("", 1)]) else {
       throw ToolError.input(
-        "sizeInvalid", "“\(Display.plain(text))” is not a size", hint: "write it as 100MB, 2GiB or 5000")
+        "sizeInvalid", "“\(Display.plain(text))” is not a size",
+        hint:
+          "write it as 500, 20kB, 100MB or 2GiB: a whole number of bytes, or of k, M, G, T, KiB, MiB, GiB or TiB"
+      )
     }
     return number
   }

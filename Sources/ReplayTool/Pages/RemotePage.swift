@@ -9,6 +9,7 @@ struct RemotePage {
   let foreign: [String]
   /// The steps of a repair that was done before.
   let steps: [RemoteRepair.Step]
+  let snapshots: [RemoteRepair.SnapshotStep]
   /// What to do next.
   let advice: [String]
   /// The words that replace placeholders in hints.
@@ -115,7 +116,12 @@ struct RemotePage {
       let place = Self.argument(step.place, only)
       try output.line(output.styled(word, style) + "  \(place)" + (text.isEmpty ? "" : ": \(text)"))
     }
-    if !steps.isEmpty { try output.line() }
+    for step in snapshots {
+      let (word, style, text) = Self.text(step)
+      try output.line(
+        output.styled(word, style) + "  \(Display.plain("\(step.name)"))" + (text.isEmpty ? "" : ": \(text)"))
+    }
+    if !steps.isEmpty || !snapshots.isEmpty { try output.line() }
   }
 
   static func text(_ outcome: RemoteRepair.Outcome) -> (word: String, style: Style, text: String) {
@@ -132,6 +138,24 @@ struct RemotePage {
       ("given up", .warning, "the store has the entry, but it was given up: other stores continue without it")
     case .replaced: ("replaced", .loser, "the remote has another segment there than the store")
     case .refused(let reason): ("refused", .loser, Display.plain(reason))
+    }
+  }
+
+  private static func text(
+    _ step: RemoteRepair.SnapshotStep
+  ) -> (word: String, style: Style, text: String) {
+    let (word, style, text) = text(step.outcome)
+    let instead =
+      step.isBegin
+      ? "no new store can begin the zone until it is back" : "stores begin with another, or read the log"
+    return switch step.outcome {
+    case .putBack: (word, style, "")
+    case .refused: (word, style, "\(text); \(instead)")
+    default:
+      (
+        word, style,
+        "the store cannot make this snapshot again, which is damaged: try other stores; \(instead)"
+      )
     }
   }
 
@@ -183,7 +207,8 @@ extension RemoteAudit {
   /// - Parameter repair: the steps of a repair, and the marker, folders and manifests that it put back; nil
   ///   if no repair was requested.
   func json(
-    _ identity: RemoteID, _ foreign: [String], _ repair: (made: [String], steps: [RemoteRepair.Step])?,
+    _ identity: RemoteID, _ foreign: [String],
+    _ repair: (made: [String], steps: [RemoteRepair.Step], snapshots: [RemoteRepair.SnapshotStep])?,
     advice: [String], _ places: HintPlaces
   ) -> JSON {
     let only = onlyLogs
@@ -223,7 +248,7 @@ extension RemoteAudit {
       "advice": .array(advice.map { .string($0) }),
       "repair": repair.map { repair in
         let made = repair.made.map { JSON.object(["place": .string($0), "outcome": .string("putBack")]) }
-        return .array(made + repair.steps.map(\.json))
+        return .array(made + repair.steps.map(\.json) + repair.snapshots.map(\.json))
       },
       "unreadableEvents": .array(unreadableEvents.map { .number($0) }),
       "givenUpEvents": .array(
@@ -242,23 +267,35 @@ extension RemoteAudit {
   }
 }
 
+extension RemoteRepair.Outcome {
+  fileprivate var word: String {
+    switch self {
+    case .putBack: "putBack"
+    case .notInStore: "notInStore"
+    case .retired: "retired"
+    case .givenUp: "givenUp"
+    case .replaced: "replaced"
+    case .refused: "refused"
+    }
+  }
+
+  fileprivate var reason: JSON? { if case .refused(let text) = self { .string(text) } else { nil } }
+}
+
 extension RemoteRepair.Step {
   fileprivate var json: JSON {
-    let word =
-      switch outcome {
-      case .putBack: "putBack"
-      case .notInStore: "notInStore"
-      case .retired: "retired"
-      case .givenUp: "givenUp"
-      case .replaced: "replaced"
-      case .refused: "refused"
-      }
-    var reason: String?
-    if case .refused(let text) = outcome { reason = text }
-    return .members([
+    .members([
       "place": .text(place), "zone": place.log.map { .text($0.zone) },
-      "offset": .number(place.offset), "outcome": .string(word),
-      "reason": reason.map { .string($0) },
+      "offset": .number(place.offset), "outcome": .string(outcome.word), "reason": outcome.reason,
+    ])
+  }
+}
+
+extension RemoteRepair.SnapshotStep {
+  fileprivate var json: JSON {
+    .members([
+      "place": .text(name), "zone": .text(snapshot.zone), "snapshot": .number(snapshot.offset),
+      "outcome": .string(outcome.word), "reason": outcome.reason,
     ])
   }
 }

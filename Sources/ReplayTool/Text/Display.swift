@@ -78,11 +78,15 @@ enum Display {
     timestamp.rawValue == 0 ? nil : CalendarTime.text(milliseconds: timestamp.milliseconds)
   }
 
-  /// `at position 12, 2026-01-31T09:05:00.000Z`: where the history of a zone begins that begins with a snapshot.
+  /// `at position 12, 2026-01-31T09:05:00.000Z, with the snapshot at offset 7`: where the history of a zone begins that
+  /// begins with a snapshot. Where that came before all that the log has, its place in the remote log says it alone.
   static func begin(_ origin: StoreInformation.Origin) -> String {
-    guard origin.position > .start else { return "at the log's start" }
-    return "at position \(origin.position)"
-      + (origin.arrivedMilliseconds.map { ", \(CalendarTime.text(milliseconds: $0))" } ?? "")
+    let time = origin.arrivedMilliseconds.map { CalendarTime.text(milliseconds: $0) }
+    let snapshot = "with the snapshot at offset \(origin.offset)"
+    guard origin.position > .start else {
+      return snapshot + (time.map { ", which came here at \($0)" } ?? "")
+    }
+    return "at position \(origin.position)\(time.map { ", \($0)" } ?? ""), \(snapshot)"
   }
 
   /// What a store does not know that begins a zone with a snapshot: its log had what was before and was retired, or never

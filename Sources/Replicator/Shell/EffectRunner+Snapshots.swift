@@ -76,12 +76,45 @@ extension EffectRunner {
         chain: manifest.chain), bytesMax: 1)
     guard case .segments = end else { return nil }
     let remote = remote
-    let found = try await store.begin(zone, with: manifest, parting: parting) { index in
-      if let part = try await remote.snapshotPart(at: index, of: snapshot) { return part }
-      throw StoreError(
-        .damaged, "a snapshot of zone “\(zone)” lacks its part \(index)", hint: "the log is read instead")
+    let found = try await store.begin(zone, with: manifest, parting: parting) {
+      try await Self.part($0, of: snapshot, remote)
     }
     return (manifest, found)
+  }
+
+  /// Fetches again what is damaged here of the snapshots that zones begin with. Where the remote does not have one, or cannot
+  /// be asked, that holds up nothing: who needs the snapshot says that it is damaged.
+  func mendOrigins() async {
+    do {
+      for broken in try store.brokenOrigins() { try await mend(broken) }
+      store.noteOriginsChecked()
+    } catch {
+      // The next round looks again.
+    }
+  }
+
+  private func mend(_ broken: LocalStore.BrokenOrigin) async throws {
+    let remote = remote
+    for snapshot in try await remote.snapshots(of: broken.zone, broken.incarnation) ?? []
+    where snapshot.offset == broken.offset {
+      guard let manifest = try await remote.snapshotManifest(of: snapshot), manifest.content == broken.content
+      else { continue }
+      do {
+        return try await store.putBack(manifest) { try await Self.part($0, of: snapshot, remote) }
+      } catch {
+        // It may be damaged there too; another store may have made the same one.
+        if Self.stopsBeginning(error) { throw error }
+      }
+    }
+  }
+
+  private static func part(
+    _ index: Int, of snapshot: RemoteSnapshot, _ remote: any RemoteLog
+  ) async throws -> [UInt8] {
+    if let part = try await remote.snapshotPart(at: index, of: snapshot) { return part }
+    throw StoreError(
+      .damaged, "a snapshot of zone “\(snapshot.zone)” lacks its part \(index)",
+      hint: "the log is read instead")
   }
 
   /// Whether an error concerns more than a snapshot: the log could not be read either.

@@ -39,6 +39,7 @@ package struct EffectRunner: Sendable {
     do {
       switch effect {
       case .readState:
+        await mendOrigins()
         try await store.finishRenewal()
         return .state(try store.syncState())
       case .askHeads(let tokens, let list): return .heads(try await remote.heads(of: tokens, list: list))

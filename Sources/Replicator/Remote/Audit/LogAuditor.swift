@@ -294,9 +294,11 @@ struct LogAuditor {
         } else {
           let advice =
             snapshot.offset == log.first
-            ? "and the log begins with it: keep its folder, and put its files back from a copy of the remote, or use the "
-              + "remote with the stores that have the zone until one has made a later snapshot, as the log grows"
-            : "stores begin with another, or read the log. Remove its folder; stores make the next one as the log grows"
+            ? "and the log begins with it: keep its folder, and put its files back from a store that has read up to there or a "
+              + "copy of the remote, or use the remote with the stores that have the zone until one has made a later snapshot, "
+              + "as the log grows"
+            : "stores begin with another, or read the log. A store that has read up to there can put it back; or remove its "
+              + "folder: stores make the next one as the log grows"
           problems.append(AuditProblem("\(name)", "this snapshot is not whole: \(advice)"))
         }
       } catch {

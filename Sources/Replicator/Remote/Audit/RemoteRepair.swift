@@ -24,13 +24,24 @@ package struct RemoteRepair: Sendable {
     package var outcome: Outcome
   }
 
+  /// What became of a snapshot that is not whole.
+  package struct SnapshotStep: Sendable {
+    /// The manifest of the snapshot.
+    package var name: ObjectName
+    package var snapshot: RemoteSnapshot
+    package var outcome: Outcome
+    /// Whether the log begins with it: then no other stands for it.
+    package var isBegin: Bool
+  }
+
   package private(set) var steps: [Step] = []
+  package private(set) var snapshots: [SnapshotStep] = []
   /// The manifests of assets that were made again.
   package private(set) var manifests: [ObjectName] = []
-  private let remote: ObjectRemote
+  let remote: ObjectRemote
   private var entries: LogEntries { remote.entries }
   private let events: ZoneListEntries
-  private let store: LocalStore
+  let store: LocalStore
   private let zone: ZoneID?
 
   /// - Parameter zone: the only zone to repair; nil for all.
@@ -40,6 +51,8 @@ package struct RemoteRepair: Sendable {
     self.store = store
     self.zone = zone
   }
+
+  mutating func note(_ step: SnapshotStep) { snapshots.append(step) }
 
   private mutating func note(_ place: EntryPlace, _ outcome: Outcome) {
     steps.append(Step(place: place, outcome: outcome))
@@ -295,7 +308,7 @@ package struct RemoteRepair: Sendable {
   }
 
   /// Errors that concern only one place.
-  private static let entryCodes: [RemoteError.Code] = [
+  static let entryCodes: [RemoteError.Code] = [
     .damaged, .damagedSegment, .missingSegment, .newerFormat, .newerSegment, .denied,
   ]
 

@@ -1,0 +1,95 @@
+internal import EventStore
+internal import OperationFormat
+
+/// Putting back what is damaged or lost of snapshots.
+extension RemoteRepair {
+  /// Puts back the parts and manifests of snapshots that stores begin with, if the store has the same snapshot or can make it
+  /// again: of one place of a log all stores make the same content.
+  ///
+  /// What is damaged is replaced: nothing reads it, and its hash proves what stands there then. Other snapshots, also those
+  /// that were removed as others followed, stay as they are.
+  ///
+  /// - Parameter audit: of the remote as it is now.
+  package mutating func repairSnapshots(_ audit: RemoteAudit) async throws {
+    for log in audit.logs where log.fate == nil {
+      let named: [RemoteSnapshot]
+      do throws(RemoteError) {
+        named = try await remote.snapshots(of: log.zone, log.incarnation) ?? []
+      } catch {
+        // The audit reports it.
+        guard error.isAboutOneObject || Self.entryCodes.contains(error.code) else { throw error }
+        continue
+      }
+      for snapshot in named {
+        do {
+          guard try await isBroken(snapshot, log) else { continue }
+          note(snapshot, log, try await repair(snapshot, log))
+        } catch let error as StoreError {
+          note(snapshot, log, Self.outcome(of: error))
+        } catch let error as RemoteError where error.isAboutOneObject || Self.entryCodes.contains(error.code)
+        {
+          note(snapshot, log, .refused(error.message))
+        }
+      }
+    }
+  }
+
+  private mutating func note(_ snapshot: RemoteSnapshot, _ log: AuditedLog, _ outcome: Outcome) {
+    note(
+      SnapshotStep(
+        name: .snapshotManifest(of: snapshot), snapshot: snapshot, outcome: outcome,
+        isBegin: snapshot.offset == log.first))
+  }
+
+  /// Why the store cannot make a snapshot.
+  private static func outcome(of error: StoreError) -> Outcome {
+    switch error.code {
+    case .zoneUnknown: .notInStore
+    case .retired: .retired
+    default: .refused("the store cannot make it: \(error.message)")
+    }
+  }
+
+  /// Whether something of a snapshot is missing or damaged, and it was not removed.
+  private func isBroken(_ snapshot: RemoteSnapshot, _ log: AuditedLog) async throws(RemoteError) -> Bool {
+    guard
+      try await remote.objects.exists(.snapshotManifest(of: snapshot)) || snapshot.offset == log.first
+    else { return false }
+    return try await SnapshotReader(remote).whole(snapshot) == nil
+  }
+
+  private func repair(_ snapshot: RemoteSnapshot, _ log: AuditedLog) async throws -> Outcome {
+    let known = try await remote.snapshotManifest(of: snapshot)
+    let outcome = try await store.withSnapshotAgain(
+      of: snapshot.zone, snapshot.incarnation, at: snapshot.offset
+    ) { made, part -> Outcome in
+      if let known, known.content != made.content {
+        return .refused("the store makes another snapshot of that place than the remote has")
+      }
+      if known == nil, try await !isOfLog(made, log) {
+        return .refused("nothing of the remote says that the store has read the same log up to there")
+      }
+      for index in made.parts.indices where try await isPartBroken(index, of: snapshot, made) {
+        try await remote.putSnapshotPart(part(index), at: index, of: snapshot)
+      }
+      // Last, as by its maker: then it is whole.
+      if known != made { try await remote.finishSnapshot(made, of: snapshot) }
+      return .putBack
+    }
+    return outcome ?? .notInStore
+  }
+
+  private func isPartBroken(
+    _ index: Int, of snapshot: RemoteSnapshot, _ manifest: SnapshotManifest
+  ) async throws -> Bool {
+    guard let stored = try await remote.snapshotPart(at: index, of: snapshot) else { return true }
+    return (try? manifest.parts[index].unpack(stored.span.bytes)) == nil
+  }
+
+  /// Whether a snapshot is of the log that the remote has: its entry there, or where the log begins, has the same hash.
+  private func isOfLog(_ manifest: SnapshotManifest, _ log: AuditedLog) async throws -> Bool {
+    if let hash = log.hash(at: manifest.offset) { return hash == manifest.hash }
+    guard let floor = try await remote.entries.floors.floor(of: log.incarnation) else { return false }
+    return floor.offset == manifest.offset && floor.hash == manifest.hash
+  }
+}

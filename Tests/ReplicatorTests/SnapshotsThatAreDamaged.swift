@@ -1,0 +1,182 @@
+import StoreTesting
+import Testing
+
+@testable import EventStore
+@testable import Replicator
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+@Suite("Snapshots that are damaged, in a store or at a remote")
+struct SnapshotsThatAreDamaged {
+  private let scratch = TemporaryDirectory()
+  private let objects = MemoryObjects()
+  private var remote: ObjectRemote { ObjectRemote(objects) }
+
+  private func device(_ name: String, _ seed: UInt64) throws -> Device {
+    try Device(in: scratch.path, name, seed: seed)
+  }
+
+  /// One round, which makes a snapshot if anything was sent.
+  @discardableResult
+  private func sync(_ device: Device) async throws -> ZoneReport {
+    let replicator = device.replicator(remote) { $0.policy.snapshotBytesMin = 1 }
+    let report = try await replicator.syncOnce()
+    return try #require(report.zones.first { $0.zone == zone })
+  }
+
+  /// A remote with a snapshot, and who made it.
+  private func maker() async throws -> Device {
+    _ = try await objects.putIfAbsent(.marker, RemoteMarker(remote: RemoteID(rawValue: 9)).bytes)
+    let maker = try device("maker", 1)
+    for number in 0..<30 { try await maker.set("title", of: Name("r\(number)"), to: .int(Int64(number))) }
+    #expect(try await sync(maker).madeSnapshot)
+    return maker
+  }
+
+  private func snapshot(_ device: Device) async throws -> RemoteSnapshot {
+    let token = try #require(try device.store.read { try $0.changeToken(of: zone) })
+    return try #require(try await remote.snapshots(of: zone, token.incarnation)?.first)
+  }
+
+  /// The directory of the snapshot that a store begins with.
+  private func directory(_ device: Device) throws -> String {
+    let origin = try #require(try device.store.information().zones.first?.origin)
+    return "\(device.directory)/snapshots/\(origin.content)"
+  }
+
+  private func damage(_ path: String) throws {
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    bytes[bytes.count / 2] ^= 1
+    try bytes.write(to: URL(fileURLWithPath: path))
+  }
+
+  // MARK: In a store
+
+  @Test(
+    "A part with other bytes: a verification names it, who reads it too, and the next round fetches it again")
+  func otherBytes() async throws {
+    let maker = try await maker()
+    let new = try device("new", 2)
+    #expect(try await sync(new).beganAt != nil)
+    let path = try directory(new) + "/0"
+    try damage(path)
+    let report = try new.store.verify()
+    #expect(report.problems.map(\.kind) == [.snapshot] && !report.comparesRecords, "\(report)")
+    #expect(report.problems.first?.message.contains(path) == true, "\(report)")
+    let error = await #expect(throws: StoreError.self) { try await new.store.rebuild() }
+    #expect(error?.code == .damaged && error?.message.contains(path) == true, "\(String(describing: error))")
+    #expect(FileManager.default.fileExists(atPath: "\(path).damaged"))
+    try await sync(new)
+    let mended = try new.store.verify()
+    #expect(mended.isSound && mended.comparesRecords, "\(mended)")
+    _ = try await new.store.rebuild()
+    #expect(try new.digests() == maker.digests())
+    for device in [maker, new] { device.store.close() }
+  }
+
+  @Test(
+    "Files that are gone or cut: the first round after the opening fetches them again",
+    arguments: ["0", "manifest"], [false, true])
+  func gone(name: String, isCut: Bool) async throws {
+    let maker = try await maker()
+    let new = try device("new", 2)
+    try await sync(new)
+    let path = try directory(new) + "/\(name)"
+    if isCut { try Data([1]).write(to: URL(fileURLWithPath: path)) }
+    if !isCut { try FileManager.default.removeItem(atPath: path) }
+    #expect(try new.store.verify().problems.map(\.kind) == [.snapshot])
+    try new.reopen()
+    try await sync(new)
+    #expect(try new.store.verify().isSound)
+    for device in [maker, new] { device.store.close() }
+  }
+
+  @Test("Where the remote does not have it, history that is retired again writes it again")
+  func retiredAgain() async throws {
+    let maker = try await maker()
+    try await maker.set("title", of: "r0", to: "later")
+    _ = try await maker.sync(remote)
+    try await maker.store.retireHistory(of: zone)
+    try damage(try directory(maker) + "/0")
+    try maker.reopen()
+    _ = try await maker.sync(remote)
+    #expect(try maker.store.verify().problems.map(\.kind) == [.snapshot])
+    try await maker.store.retireHistory(of: zone)
+    #expect(try maker.store.verify().isSound)
+    maker.store.close()
+  }
+
+  @Test(
+    "What a process has left that ended while it wrote one goes at the next opening or round; what is being written stays"
+  )
+  func leftOver() async throws {
+    let maker = try await maker()
+    try await maker.store.retireHistory(of: zone)
+    let root = "\(maker.directory)/snapshots"
+    let fetched = "\(ContentHash.zero).new"
+    for name in ["1f.new", "2f.new", fetched] {
+      try FileManager.default.createDirectory(atPath: "\(root)/\(name)", withIntermediateDirectories: false)
+      try Data(count: 100).write(to: URL(fileURLWithPath: "\(root)/\(name)/0"))
+    }
+    let writer = try #require(DirectoryLock(ifFree: "\(root)/2f.new"))
+    try maker.reopen()
+    let left = try FileManager.default.contentsOfDirectory(atPath: root).filter { $0.hasSuffix(".new") }
+    #expect(Set(left) == ["2f.new", fetched])
+    extendLifetime(writer)
+    try FileManager.default.createDirectory(atPath: "\(root)/3f.new", withIntermediateDirectories: false)
+    try await sync(maker)
+    #expect(!FileManager.default.fileExists(atPath: "\(root)/3f.new"))
+    maker.store.close()
+  }
+
+  // MARK: At a remote
+
+  private func repair(from device: Device) async throws -> [RemoteRepair.Outcome] {
+    var repair = RemoteRepair(remote, from: device.store)
+    try await repair.repairSnapshots(RemoteAudit(of: remote, objects: objects.list()))
+    return repair.snapshots.map(\.outcome)
+  }
+
+  @Test(
+    "A damaged or lost file is put back by a store that can make the snapshot again, or began with it",
+    arguments: ["part", "lost part", "manifest"], [false, true])
+  func putBack(what: String, hasBegunWithIt: Bool) async throws {
+    let maker = try await maker()
+    // The snapshot is of a former place then.
+    try await maker.set("title", of: "r0", to: "later")
+    _ = try await maker.sync(remote)
+    let new = try device("new", 2)
+    #expect(try await sync(new).beganAt != nil)
+    let snapshot = try await snapshot(maker)
+    let part = try await remote.snapshotPart(at: 0, of: snapshot)
+    let zeros = [UInt8](repeating: 0, count: 100)
+    switch what {
+    case "part": try await objects.overwrite(.snapshotPart(0, of: snapshot), zeros)
+    case "lost part": try await objects.delete(.snapshotPart(0, of: snapshot))
+    default: try await objects.overwrite(.snapshotManifest(of: snapshot), zeros)
+    }
+    #expect(try await RemoteAudit(of: remote, objects: objects.list()).problems.count == 1)
+    let store = hasBegunWithIt ? new : maker
+    #expect(try await repair(from: store) == [.putBack])
+    #expect(try await remote.snapshotPart(at: 0, of: snapshot) == part)
+    #expect(try await RemoteAudit(of: remote, objects: objects.list()).problems.isEmpty)
+    #expect(try await repair(from: store).isEmpty)
+    let third = try device("third", 3)
+    #expect(try await sync(third).beganAt == snapshot.offset)
+    for device in [maker, new, third] { device.store.close() }
+  }
+
+  @Test("A store that has not read up to there puts nothing back, and says so")
+  func notInStore() async throws {
+    let maker = try await maker()
+    let other = try device("other", 2)
+    try await objects.delete(.snapshotPart(0, of: try await snapshot(maker)))
+    #expect(try await repair(from: other) == [.notInStore])
+    #expect(try await RemoteAudit(of: remote, objects: objects.list()).problems.count == 1)
+    for device in [maker, other] { device.store.close() }
+  }
+}
