@@ -430,4 +430,32 @@ struct CompactedZones {
     #expect(try device.store.verify().isSound)
     device.store.close()
   }
+
+  @Test("A device whose clock is ahead lets nothing go that came lately, nor what a writer has not seen")
+  func clockAhead() async throws {
+    let day: Int64 = 86_400_000
+    let now = Shared<Int64>(1000 * day)
+    let remote = MemoryRemote(identity: RemoteID(rawValue: 5), receivedMilliseconds: { UInt64(now.value) })
+    let ahead = try Device(in: scratch.path, "ahead", seed: 1, clock: { now.value + 30_000 * day })
+    let other = try Device(in: scratch.path, "other", seed: 2, clock: { now.value })
+    try await other.set("title", of: "r0", to: "one")
+    for _ in 0..<2 {
+      _ = try await other.sync(remote)
+      _ = try await ahead.sync(remote)
+      try await ahead.set("title", of: "r0", to: "two")
+    }
+    #expect(try ahead.store.compactionPlan(of: zone).limit == .age)
+    #expect(try await ahead.store.compact(zone).next == nil)
+    // Others write months later. What the first device has not seen stays while that counts as there.
+    now.value += 40 * day
+    try await ahead.set("title", of: "r1", to: "three")
+    _ = try await ahead.sync(remote)
+    let plan = try ahead.store.compactionPlan(of: zone)
+    #expect(plan.limit == .writers([other.store.identity.replica]), "\(plan)")
+    now.value += 60 * day
+    try await ahead.set("title", of: "r1", to: "four")
+    _ = try await ahead.sync(remote)
+    #expect(try await ahead.store.compact(zone).next != nil)
+    close([ahead, other])
+  }
 }

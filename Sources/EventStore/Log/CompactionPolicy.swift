@@ -2,8 +2,8 @@ public import OperationFormat
 
 /// How far the records of a zone may be folded together: see ``LocalStore/compact(_:keeping:)``.
 public struct CompactionPolicy: Hashable, Sendable {
-  /// What came to the remote log later stays as it is, in milliseconds. What is deleted can be brought back by an undo as
-  /// long.
+  /// What came to the remote log later stays as it is, in milliseconds before the newest entry came there; by the wall clock
+  /// if that is behind. So a clock that is ahead makes nothing old. What is deleted can be brought back by an undo as long.
   public var millisecondsMax: UInt64
   /// A writer that has sent nothing for so many milliseconds is not waited for. Nothing of it is lost: but what it writes
   /// without having seen the compacted records meets them as if both had been written at once.

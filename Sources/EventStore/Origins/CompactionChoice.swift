@@ -32,7 +32,7 @@ struct CompactionChoice {
     }
     let known = try view.states.storedRow(of: row.state).floor
     let floor = known?.incarnation == token.incarnation ? known?.offset ?? 0 : 0
-    let now = UInt64(max(0, wallMilliseconds))
+    let now = outline.now(at: wallMilliseconds)
     let times = outline.times(at: now)
     var (last, limit) = Self.last(of: outline, times, policy, now)
     if let unsent = try Self.unsentBase(of: number, row, token, source), unsent < last {

@@ -28,6 +28,12 @@ package struct LogOutline: Sendable {
   /// The log's last offset.
   package var end: UInt64 { skipped + UInt64(received.count) }
 
+  /// What a store takes for now, in milliseconds since 1970: its wall clock, but at most the newest receive time. So neither a
+  /// device nor a remote makes entries old by a wrong clock alone.
+  package func now(at wallMilliseconds: Int64) -> UInt64 {
+    min(UInt64(max(0, wallMilliseconds)), received.lazy.compactMap(\.self).max() ?? 0)
+  }
+
   /// The last offset up to which all entries came by a time; 0 if the first came later.
   ///
   /// - Parameter times: ``times(at:)``.

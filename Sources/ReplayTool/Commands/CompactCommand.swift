@@ -15,8 +15,9 @@ struct CompactCommand: StoreCommand {
       the log up to there, in this one once it is synced; all get the same bytes.
 
       The floor is not above what writers have seen that were there within --horizon, and not above what came within \
-      --older-than. Who is away for longer loses nothing: but what it writes meets the compacted records as if both had \
-      been written at once, and what it changes of a dropped record is hidden until the record is created again.
+      --older-than, counted back from the log's newest entry: no clock that is ahead makes anything \
+      old. Who is away for longer loses nothing: but what it writes meets the compacted records as if both had been written at \
+      once, and what it changes of a dropped record is hidden until the record is created again.
 
       Logs and snapshots do not shrink by it at once: stores put new snapshots at the remote as its log grows, then \
       `replay trim` removes the old part.
@@ -119,7 +120,7 @@ struct CompactCommand: StoreCommand {
       text += plan.floor > 0 ? "stays at the floor \(Display.count(plan.floor))" : "nothing can be compacted"
     }
     switch plan.limit {
-    case .age: text += "; what comes next is younger than \(olderThan)"
+    case .age: text += "; what comes next came less than \(olderThan) before the log's newest entry"
     case .unsent: text += "; something that waits to be sent has not seen more"
     case .writers(let replicas):
       let (peers, own) = (try opened.read { try $0.peers(of: plan.zone) }, opened.identity.replica)

@@ -207,10 +207,8 @@ extension EffectRunner {
       known.append((snapshot, manifest))
     }
     known.sort { $0.name.offset > $1.name.offset }
-    // A clock that is ahead, of this device or of the remote, must not make everything old.
-    let wall = UInt64(max(0, store.wallMilliseconds()))
-    let now = min(wall, log.received.lazy.compactMap(\.self).max() ?? 0)
-    let choice = LogFloorChoice(now: now, olderThanMilliseconds: olderThanMilliseconds)
+    let choice = LogFloorChoice(
+      now: log.now(at: store.wallMilliseconds()), olderThanMilliseconds: olderThanMilliseconds)
     let last = choice.lastOffset(
       among: known.map { ($0.name.offset, $0.manifest.floor) }, of: log
     ).offset
