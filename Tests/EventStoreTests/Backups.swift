@@ -137,8 +137,11 @@ struct Backups {
     #expect(filesBelow(others) == ["mine.txt"])
     #expect(code { try store.backup(to: others + "/mine.txt") } != nil)
     #expect(code { try store.backup(to: directory.path + "/none/below") } == .system)
-    // Its own directory is one of a store in use.
-    #expect(code { try store.backup(to: directory.path + "/store") } == .notAStore)
+    // Its own directory holds a store, and a copy in that would be a part of the store.
+    for place in ["/store", "/store/copy", "/store/copy/", "/store/../store/assets"] {
+      #expect(code { try store.backup(to: directory.path + place) } == .notAStore, "\(place)")
+    }
+    #expect(access(directory.path + "/store/copy", F_OK) == -1)
     other.close()
     store.close()
     #expect(code { try store.backup(to: target) } == .closed)

@@ -2,10 +2,22 @@ import StoreTesting
 import Testing
 import Tributary
 
-// The example of BackupAndRestore.md is between the marks: an app author's code, which may use only public API.
+// The examples of BackupAndRestore.md are between the marks: an app author's code, which may use only public API.
 
-@Suite("The example of the page Backup and restore")
+@Suite("The examples of the page Backup and restore")
 struct BackupPage {
+  // page
+  /// Copies the store, and returns how many bytes its data has. `backup` blocks its thread until the copy is whole: so
+  /// not on the main actor.
+  @concurrent func backUp(_ store: Store, to directory: String) async throws -> UInt64 {
+    let report = try store.local.backup(to: directory) { done in
+      try Task.checkCancellation()
+      print("copied", done.dataBytes + done.assetBytes, "bytes")
+    }
+    return report.dataBytes
+  }
+  // page end
+
   // page
   func makeReplicator(_ store: Store, _ remote: any RemoteLog) -> LogReplicator {
     var configuration = ReplicatorConfiguration()
@@ -20,6 +32,21 @@ struct BackupPage {
   private struct Note: Model {
     static let type: Name = "note"
     let title = Field<String>("title")
+  }
+
+  @Test("A backup is a store, with what was there")
+  func backsUp() async throws {
+    let scratch = TemporaryDirectory()
+    func open(_ name: String) throws -> Store {
+      try Store("\(scratch.path)/\(name)", .consistent, models: [Note.self], zones: [.synced("notes")])
+    }
+    let store = try open("notes.store")
+    let note = try await store.write { tx in try tx.create(Note.self, in: "notes") { $0.title = "Tea" } }
+    #expect(try await backUp(store, to: scratch.path + "/backup") > 0)
+    store.close()
+    let copy = try open("backup")
+    #expect(try copy.fetch(note)?.title == "Tea")
+    copy.close()
   }
 
   @Test("A replicator with policies syncs")

@@ -15,8 +15,11 @@ struct TroublePage {
     case .forked: "This device continues a copy or a backup. Its changes are sent as soon as they can be."
     case .parked(_, let failure): "Changes of others wait. \(failure.message). \(failure.hint)."
     case .failed(let failure): "Not synced. \(failure.message). \(failure.hint)."
+    case .paused(.deleted):
+      "This list was deleted on another device. Keep it, or bring it back for everybody?"
+    case .paused(.purged): "This list was removed from the server. Keep it, or bring it back for everybody?"
+    case .paused(.reset): "This list is to be sent again by a device that may write. Keep it on this device?"
     case .paused(.revoked): "You may not read this list any more. Keep it on this device?"
-    case .paused: "This list was deleted on another device. Keep it, or bring it back for everybody?"
     }
   }
   // page end

@@ -36,12 +36,35 @@ struct MovingRecords {
     #expect(second.output == #"{"created":0,"fieldsSet":0,"unchanged":1,"updated":0}"# + "\n")
     let written = try last()
     #expect(written == 1)
-    let third = await tool.run(
-      "import", path,
-      input: Array(#"{"record":"shopping:milk","type":"item","fields":{"amount":4,"title":null}}"#.utf8))
-    #expect(third.output == "imported 1 record: 0 created, 1 updated, 0 unchanged\n")
+    let changed = Array(#"{"record":"shopping:milk","type":"item","fields":{"amount":4,"title":null}}"#.utf8)
+    let third = await tool.run("import", path, input: changed)
+    #expect(
+      third.output == "imported 1 record: 0 created, 1 updated, 0 unchanged\nupdated  shopping:milk\n")
     let state = await tool.run("state", path, "--json")
     #expect(state.output == #"{"fields":{"amount":4},"record":"shopping:milk","type":"item"}"# + "\n")
+  }
+
+  @Test("a dry run says what would be created and updated, and writes nothing")
+  func dryRun() async throws {
+    let lines = [line(1), line(2), #"{"record":"new:zone","type":"item","fields":{"amount":4}}"#]
+    let missing = await tool.run("import", path, "--dry-run", input: input(lines))
+    #expect(missing.exit == 3, "\(missing)")
+    #expect(await tool.run("import", path, input: input([line(1), line(2)])).exit == 0)
+    let changed = line(2).replacing(#""fields":{"#, with: #""fields":{"other":7,"#)
+    let all = input([line(1), changed, line(3), lines[2]])
+    let (state, written) = (await tool.run("state", path).output, try last())
+    let told = await tool.run("import", path, "--dry-run", input: all)
+    #expect(
+      told.output.hasPrefix("would import 4 records: 2 created, 1 updated, 1 unchanged\nupdated  "), "\(told)"
+    )
+    let json = await tool.run("import", path, "--dry-run", "--json", input: all)
+    #expect(json.output.contains(#""dryRun":true"#) && json.output.contains(#""updated":1"#), "\(json)")
+    #expect(try last() == written)
+    #expect(await tool.run("state", path).output == state)
+    let done = await tool.run("import", path, input: all)
+    #expect(done.output == told.output.replacing("would import", with: "imported"), "\(done)")
+    let log = await tool.run("import", path, "--dry-run", input: Array(#"{"format":1}"#.utf8))
+    #expect(log.exit == 2 && log.errors.contains("--dry-run is for records"), "\(log)")
   }
 
   @Test("500 lines are one write, and an error keeps the earlier ones")
@@ -81,7 +104,9 @@ struct MovingRecords {
     // The unchanged parts of a list and a text are not touched.
     let changed = line(Array(0..<1200) + [7] + Array(1202..<3000), text + "!")
     let third = await tool.run("import", path, "--json", input: input([changed]))
-    #expect(third.output == #"{"created":0,"fieldsSet":2,"unchanged":0,"updated":1}"# + "\n")
+    #expect(
+      third.output == #"{"created":0,"fieldsSet":2,"unchanged":0,"updated":1,"updatedRecords":["z:r"]}"#
+        + "\n")
     #expect(try last() == written + 1)
     let store = try ShoppingStore.open(path)
     defer { store.close() }

@@ -60,7 +60,10 @@ struct RemotesMended {
     try await write("a", "late", seed: 12)
     let parked = await sync("a")
     #expect(parked.exit == 1 && parked.output.contains("parked at offset 4"), "\(parked)")
-    #expect(parked.output.contains("sent 1 transaction") && parked.output.contains("replay remote --repair"))
+    #expect(parked.output.contains("sent 1 transaction"))
+    #expect(
+      parked.output.contains("`replay remote \(remote) --repair OTHER`")
+        && parked.output.contains("what was written there is lost"), "\(parked)")
     #expect(await run("info", path("a")).output.contains("pending       0"))
     let unsound = await run("remote", remote)
     #expect(unsound.exit == 1 && unsound.output.contains("0000000000000004 cannot be read"), "\(unsound)")

@@ -106,9 +106,10 @@ struct TrimmedLogs {
     let whole = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(part)"))
     try Data(count: 10).write(to: URL(fileURLWithPath: "\(folder)/\(part)"))
     let found = await run("remote", "folder:\(folder)")
-    #expect(found.exit == 1 && found.output.contains("is not whole"), "\(found)")
+    #expect(found.exit == 1 && found.output.contains("\(part): it is missing or damaged"), "\(found)")
+    #expect(found.output.contains("its directory may be removed"), "\(found)")
     let behind = await run("remote", "folder:\(folder)", "--repair", path("behind"))
-    #expect(behind.exit == 1 && behind.output.hasPrefix("unknown  logs/"), "\(behind)")
+    #expect(behind.exit == 1 && behind.output.hasPrefix("unknown  \(part): "), "\(behind)")
     #expect(behind.output.contains("stores begin with another, or read the log"), "\(behind)")
     let json = await run("remote", "folder:\(folder)", "--repair", path("behind"), "--json")
     #expect(json.output.contains("\"outcome\":\"notInStore\""), "\(json)")
@@ -116,6 +117,36 @@ struct TrimmedLogs {
     #expect(mended.exit == 0 && mended.output.hasPrefix("put back  logs/"), "\(mended)")
     #expect(mended.output.hasSuffix("\nsound\n"), "\(mended)")
     #expect(try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(part)")) == whole)
+  }
+
+  @Test("where the log begins with a damaged snapshot, sync names the part and the repair, and that helps")
+  func begin() async throws {
+    try await makeRemote()
+    let trimmed = await run("trim", "folder:\(folder)", "--older-than", "0s", "--write")
+    #expect(trimmed.exit == 0, "\(trimmed)")
+    let parts = try #require(FileManager.default.subpaths(atPath: folder)).sorted()
+      .filter { $0.contains("snapshots-") && $0.hasSuffix("/00000000") }
+    for part in parts { try FileManager.default.removeItem(atPath: "\(folder)/\(part)") }
+    let first = try #require(parts.first)
+    let failed = await run("sync", path("new"), "--remote", "folder:\(folder)", "--create-store")
+    #expect(failed.exit != 0 && !failed.output.contains("sync again"), "\(failed)")
+    #expect(
+      failed.output.contains("begins with a snapshot, and that at offset 8 is damaged: \(first) of "),
+      "\(failed)")
+    #expect(
+      failed.output.contains("`replay remote folder:\(folder) --repair OTHER`")
+        && failed.output.contains("4 MiB"), "\(failed)")
+    let found = await run("remote", "folder:\(folder)")
+    #expect(
+      found.exit == 1 && found.output.contains("\(first): it is missing or damaged")
+        && found.output.contains("keep what is left of it"), "\(found)")
+    let mended = await run("remote", "folder:\(folder)", "--repair", path("writer"))
+    #expect(mended.exit == 0 && mended.output.contains("put back  \(first)"), "\(mended)")
+    let read = await run("sync", path("new"), "--remote", "folder:\(folder)")
+    #expect(
+      read.exit == 0 && read.output.contains("received a snapshot")
+        && read.output.contains("began with the snapshot at offset 12: 840 records, counting deleted ones"),
+      "\(read)")
   }
 
   @Test("an empty log is not damaged, and directories of snapshots that went are not foreign")

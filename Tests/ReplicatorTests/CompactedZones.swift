@@ -169,6 +169,11 @@ struct CompactedZones {
     #expect(try shown(a) == before && shown(b) == before)
     let after = try a.store.compactionPlan(of: zone, keeping: everything)
     #expect(after.floor == 21 && after.records == 0 && after.units == 0)
+    // What came since only names that floor: another one would cover nothing else.
+    #expect(after.next == nil && after.limit == nil, "\(after)")
+    try await b.set("title", of: "r0", to: "later")
+    try await settle([a, b], remote)
+    #expect(try a.store.compactionPlan(of: zone, keeping: everything).next == 23)
     let made = try a.store.makeSnapshot(of: zone)
     #expect(made.floor == 21 && made.records == 1)
     close([a, b])

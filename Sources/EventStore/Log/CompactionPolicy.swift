@@ -31,7 +31,7 @@ public struct CompactionPlan: Hashable, Sendable {
   public let zone: ZoneID
   /// The offset of the zone's log up to which its records are compacted; 0 for none.
   public let floor: UInt64
-  /// The offset up to which they could be; nil if that is no more.
+  /// The offset up to which they could be; nil if that is no more, or if all between does nothing but name floors.
   public let next: UInt64?
   /// Why no more; nil if it is all that the store has read.
   public let limit: Limit?

@@ -39,9 +39,10 @@ struct StoreBackup {
   func run() throws -> BackupReport {
     var report = BackupReport()
     do {
+      try checkIsElsewhere()
       // LMDB would end the process at a damaged page.
       try core.checkAllPages()
-      if try calls.makeDirectory(directory), isSynced { try calls.syncName(ofDirectory: directory) }
+      if try makeDirectory(), isSynced { try calls.syncName(ofDirectory: directory) }
       // One copy into a directory at a time.
       let lock = try DirectoryLock(directory, isRequired: false)
       defer { extendLifetime(lock) }
@@ -97,15 +98,50 @@ struct StoreBackup {
 
   // MARK: The directory
 
+  private func makeDirectory() throws -> Bool {
+    do throws(FileError) {
+      return try calls.makeDirectory(directory)
+    } catch {
+      guard error.isNoSuchFile else { throw error }
+      throw StoreError(
+        .system, "“\(directory)” cannot be made: the directory above it does not exist",
+        hint: "make that first, or give another directory", underlying: error)
+    }
+  }
+
+  /// Throws if the copy would be a part of the store that it is of.
+  private func checkIsElsewhere() throws {
+    guard let store = Self.realPath(core.directory) else { return }
+    var above = directory[...]
+    while above.count > 1, above.last == "/" { above.removeLast() }
+    above = above.lastIndex(of: "/").map { above[...$0] } ?? "."
+    // It may not be there yet.
+    let isInside =
+      Self.realPath(directory).map { $0.hasPrefix("\(store)/") }
+      ?? Self.realPath(String(above)).map { $0 == store || $0.hasPrefix("\(store)/") } ?? false
+    guard isInside else { return }
+    throw StoreError(
+      .notAStore, "“\(directory)” is in the directory of the store itself",
+      hint: "give a directory elsewhere, on another disk if the copy is to survive this one")
+  }
+
+  /// A path without links and dots; nil if nothing is there (realpath).
+  private static func realPath(_ path: String) -> String? {
+    guard let found = realpath(path, nil) else { return nil }
+    defer { free(found) }
+    return String(cString: found)
+  }
+
   /// Checks that the directory is empty, or has an earlier copy of the same store.
   private func check() throws {
     let names = try calls.names(in: directory) ?? []
     let known = ["data.mdb", "lock.mdb", Self.newName, "assets", "snapshots"]
     if let other = names.first(where: { !known.contains($0) }) {
-      let what = other == StoreMark.name ? "a store that is in use" : "other files, such as “\(other)”"
+      let isStore = other == StoreMark.name
       throw StoreError(
-        .notAStore, "“\(directory)” holds \(what)",
-        hint: "give an empty directory, or one with an earlier copy")
+        .notAStore, "“\(directory)” holds \(isStore ? "a store" : "other files, such as “\(other)”")",
+        hint: "give an empty directory, or one with an earlier copy"
+          + (isStore ? ". If the copy is to take the place of that store, move the store away first" : ""))
     }
     guard names.contains("data.mdb") else { return }
     var replicas = [core.identity.replica]

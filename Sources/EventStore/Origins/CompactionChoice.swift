@@ -38,6 +38,9 @@ struct CompactionChoice {
     if let unsent = try Self.unsentBase(of: number, row, token, source), unsent < last {
       (last, limit) = (unsent, .unsent)
     }
+    if last > floor, try Self.onlyNamesFloors(floor + 1...last, in: number, token.incarnation, view) {
+      last = floor
+    }
     let age =
       last > floor
       ? outline.time(at: last, times)
@@ -76,6 +79,25 @@ struct CompactionChoice {
     guard let least = waiting.map(\.base).min() else { return (last, last < end ? .age : nil) }
     return (least, .writers(Set(waiting.filter { $0.base == least }.map(\.replica)).sorted()))
   }
+
+  /// Whether entries of the log do nothing but name floors: then a floor that covers them changes nothing, and is one more of
+  /// them. Of many entries, or many transactions, it is not looked.
+  private static func onlyNamesFloors(
+    _ offsets: ClosedRange<UInt64>, in zone: ZoneNumber, _ incarnation: IncarnationNumber, _ view: ReadView
+  ) throws -> Bool {
+    guard offsets.upperBound - offsets.lowerBound < entriesLookedAtMax else { return false }
+    for offset in offsets {
+      guard let row = try view.segments.row(at: offset, in: zone, incarnation) else { return false }
+      if row.rejection != nil || row.isQuarantined { continue }
+      guard row.last - row.first < entriesLookedAtMax else { return false }
+      let lane = Lane(zone: zone, replica: row.replica, epoch: row.epoch)
+      let floors = try view.floors(of: lane, row.first...row.last, incarnation)
+      guard UInt64(floors.named.count) == row.last - row.first + 1 else { return false }
+    }
+    return true
+  }
+
+  private static let entriesLookedAtMax: UInt64 = 16
 
   /// What the transactions had seen that wait to be sent, at least; nil if none does.
   private static func unsentBase(

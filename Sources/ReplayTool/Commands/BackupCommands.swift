@@ -16,7 +16,7 @@ struct BackupCommand: StoreCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "The directory of the copy: an empty one, one that is made, or one with an earlier copy.",
+      "The directory of the copy: an empty one, one that is made, or one with an earlier copy. Not one in the store itself.",
       valueName: "directory"))
   var target: String
 
@@ -45,7 +45,9 @@ struct RestoreCommand: ReplayCommand {
   var copy: String
 
   @Argument(
-    help: ArgumentHelp("The directory of the store: an empty one, or one that is made.", valueName: "store"))
+    help: ArgumentHelp(
+      "The directory of the store: an empty one, or one that is made. Move a store that is there away first.",
+      valueName: "store"))
   var target: String
 
   @Flag(name: .long, help: "Print JSON: one object.")
@@ -58,7 +60,9 @@ struct RestoreCommand: ReplayCommand {
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let opened = try StoreOptions.parse([copy]).openForReading(console, allowsNetworkFileSystem: true)
     defer { opened.close() }
-    return try CopiedStorePage(console: console, json: json).copy(opened, to: target, verb: "restored")
+    return try CopiedStorePage(console: console, json: json).copy(
+      opened, to: target, verb: "restored",
+      then: "it takes a new identity when it is first opened for writing")
   }
 }
 
@@ -69,7 +73,10 @@ private struct CopiedStorePage {
   let console: Console
   let json: Bool
 
-  func copy(_ store: LocalStore, to directory: String, verb: String) throws -> ToolError.Exit? {
+  /// - Parameter next: what happens to the copy then; nil for nothing.
+  func copy(
+    _ store: LocalStore, to directory: String, verb: String, then next: String? = nil
+  ) throws -> ToolError.Exit? {
     let progress = Progress(console)
     defer { progress.end() }
     let report = try store.backup(to: directory) { report in
@@ -95,6 +102,7 @@ private struct CopiedStorePage {
       report.assetsMissing > 0 ? "; \(Display.count(report.assetsMissing, "asset")) are not in the store" : ""
     try console.output.line(
       "\(verb) \(parts.joined(separator: " and ")) to \(Display.plain(directory))\(kept)\(missing); sound")
+    if let next { try console.output.line(next) }
     guard report.assetsDamaged > 0 else { return nil }
     try console.errors.line(
       "error: \(Display.count(report.assetsDamaged, "asset")) not copied: their files in the store are damaged"

@@ -11,7 +11,8 @@ struct CompactCommand: StoreCommand {
 
       A floor is an offset of a zone's remote log. Of a record that nobody has changed since, stays what it shows: values \
       that lost a conflict go, and so do deleted records, removed elements of lists and characters of texts, and the single \
-      contributions to a counter. With --write the store names a floor in a transaction. It works in each store that reads \
+      contributions to a counter. Who wrote a value, and when, stays; which transaction did, what it replaced, and its undo go. \
+      With --write the store names a floor in a transaction. It works in each store that reads \
       the log up to there, in this one once it is synced; all get the same bytes.
 
       The floor is not above what writers have seen that were there within --horizon, and not above what came within \
@@ -23,6 +24,9 @@ struct CompactCommand: StoreCommand {
       `replay trim` removes the old part.
 
       Stores of former versions of the program keep everything, and show the same. Upgrade all programs first.
+
+      What a store has seen is known from what it writes. One that has written and now only reads counts as one that has not \
+      seen what came since: it holds the floor back until it writes again, or its last write is older than --horizon.
 
       Examples:
         replay compact notes.store
@@ -112,7 +116,8 @@ struct CompactCommand: StoreCommand {
     if let next = plan.next {
       let goes =
         gone.isEmpty
-        ? "only who wrote what is there, and when, goes" : "these go: \(gone.joined(separator: ", "))"
+        ? "of what is there goes only which transaction wrote it, and its undo"
+        : "these go: \(gone.joined(separator: ", "))"
       let offset = Display.count(next)
       text += write ? "named the floor \(offset)" : "the floor would be \(offset)"
       text += ", and \(goes)"

@@ -10,7 +10,8 @@ struct ImportCommand: StoreCommand {
       With --assets, the store may also have all of that log already: then only missing assets are imported. That helps after \
       an import that was interrupted or met damaged files. A record is created if it does not exist; otherwise those of its \
       fields are set that differ. A missing store is created, unless nothing is imported. A record is left out if it refers \
-      to an asset whose file is damaged or not in the directory; the command then ends with 1.
+      to an asset whose file is damaged or not in the directory; the command then ends with 1. The output names the records \
+      whose fields were set. With --dry-run, nothing is written: the store must exist, and files of assets are not looked at.
 
       A line of records is an object with "record" (zone:name), "type", "fields" (values of registers by field) and, if \
       there are any, "merging" (fields that merge: by field an object with one member: "counter", "set", "map", "list", \
@@ -47,11 +48,16 @@ struct ImportCommand: StoreCommand {
       "At most this many records or commits; a log is always imported whole.", valueName: "count"))
   var limit: Int?
 
-  var hintIfInterrupted: String { Self.hintIfKept }
+  @Flag(
+    name: .long, help: "Say which records would be created and updated, and write nothing. For records only.")
+  var dryRun = false
+
+  var hintIfInterrupted: String { dryRun ? "nothing was changed; run it again" : Self.hintIfKept }
 
   func validate() throws {
     if git != nil && file != nil { throw ValidationError("Give either a file or --git.") }
     if git == nil && zone != nil { throw ValidationError("--zone needs --git: lines name their zones.") }
+    if git != nil && dryRun { throw ValidationError("--dry-run is for records, not for --git.") }
     if let limit, limit < 0 { throw ValidationError("--limit must not be negative.") }
   }
 
@@ -72,7 +78,11 @@ struct ImportCommand: StoreCommand {
     }
     if !report.assetFailures.isEmpty { place.removeIfEmpty() }
     progress.end()
-    if store.json { try console.output.line(report.json) } else { try console.output.line(report.text) }
+    if store.json {
+      try console.output.line(report.json)
+    } else {
+      for line in [report.text] + report.details { try console.output.line(line) }
+    }
     try report.assetFailures.tell(
       console,
       hint: places.fill(
@@ -87,11 +97,20 @@ struct ImportCommand: StoreCommand {
       try file.map { $0 == "-" ? try console.input() : try DescriptorSource(path: $0) } ?? console.input()
     var lines = LineReader(source)
     // An export of a store without records is empty.
-    guard let first = try lines.nextDocument() else { return RecordImport.Report(isOfNothing: true) }
+    guard let first = try lines.nextDocument() else {
+      return RecordImport.Report(isDry: dryRun, isOfNothing: true)
+    }
     let open = { try store.openForWriting(console, creates: true) }
     if case .object(let members) = first.json, members["record"] != nil {
-      var job = RecordImport(open: open, limit: limit ?? .max, progress: progress, assets: assets)
+      var job = RecordImport(
+        open: dryRun ? { try store.openForReading(console) } : open, limit: limit ?? .max,
+        progress: progress, assets: assets, isDry: dryRun)
       return try await job.run(first, &lines)
+    }
+    if dryRun {
+      throw ToolError.input(
+        "usage", "\(lines.name) is a log: --dry-run is for records",
+        hint: "a log is imported into a new store; nothing there can change")
     }
     if limit != nil {
       throw ToolError.input(

@@ -27,12 +27,14 @@ struct RemoteCommand: ReplayCommand {
 
       --purge discards what the remote has of a zone: its log, snapshots and assets. Stores keep what they have, pause the zone \
       and say so; one that attaches it again, or whose app wants it, sends all that it has. So first let a store read the log to \
-      its end, or keep a backup. Without --write it only says what would go. The log of a zone that was deleted is not purged: \
-      stores that were away still read it, and one that brings the zone back continues it. So purge before you delete.
+      its end, or keep a backup. Without --write it only says what would go. The remote keeps the log of a zone that was deleted, \
+      and that is not purged: stores that were away still read it, and one that brings the zone back continues it. If nothing of \
+      a zone is to stay there, purge it before you delete it.
 
       --reset discards the same, and asks the stores to send everything again: each does so on its own when it syncs. It is \
-      for a zone that is to be made again there, such as one whose log is damaged beyond repair. So first let each store read \
-      the log to its end: one that begins with a snapshot beyond what another has cannot continue what that sends (`retired`). \
+      for a zone that is to be made again there, such as one whose log is damaged beyond repair. The first store that syncs then \
+      decides which history the remote has: its own, whole or as a snapshot; the others add what they alone have. So sync a store \
+      with the whole history first. And before the reset let each store read the log to its end: one that begins with a snapshot beyond what another has cannot continue what that sends (`retired`). \
       A zone that was purged is not reset, and one that was reset is not purged, until a store has sent it again.
 
       Examples:

@@ -10,7 +10,7 @@ struct ZoneCommand: AsyncParsableCommand {
     discussion: """
       attach lets a zone be synced: a local one, one that the remote offers, or one that was detached before. detach ends the \
       sync of a zone, and keeps it here as a local one. evict removes the copy of a zone here, and leaves it at the remote. \
-      delete removes it everywhere.
+      delete removes it in every store; the remote keeps its log, closed.
 
       A zone is paused if its log at the remote has ended, because another store deleted it or the remote discarded it, and \
       something here was never sent. attach brings it back for everybody, detach keeps it here as a local one, delete removes it.
@@ -139,10 +139,16 @@ struct ZoneEvictCommand: StoreCommand {
 /// `replay zone delete`: removes zones everywhere.
 struct ZoneDeleteCommand: StoreCommand {
   static let configuration = CommandConfiguration(
-    commandName: "delete", abstract: "Deletes zones with all their records and history, here and everywhere.",
+    commandName: "delete",
+    abstract: "Deletes zones with all their records and history, here and in every other store.",
     discussion: """
-      The next sync deletes a synced zone at the remote, and so in every other store, unless something in it was never sent \
-      there. A local zone is deleted only here. What this store has not sent is gone. To keep a copy, export the store first.
+      The next sync closes the log of a synced zone at the remote. So the zone goes in every other store, unless something in \
+      it was never sent there. The remote keeps the log, without assets and snapshots: a store that was away reads it to its end, \
+      and one that brings the zone back continues it. If nothing is to stay there, use `replay remote --purge` first, and delete \
+      the zone in the stores then.
+
+      A local zone is deleted only here; if it was synced before and detached, the remote and other stores keep it, and it is \
+      offered here again. What this store has not sent is gone. To keep a copy, export the store first.
 
       Example: replay zone delete notes.store trip
       """)
@@ -170,10 +176,10 @@ extension StoreOptions {
       try Inputs.check(zones, in: $0, orOffered: attachment == .attached)
       return (try $0.syncState().zones, try $0.pauses())
     }
-    func was(_ zone: ZoneID) -> ZoneAttachment? {
-      before.first { $0.zone == zone && $0.attachment != .deleting }?.attachment
+    func was(_ zone: ZoneID) -> ZoneSyncState? {
+      before.first { $0.zone == zone && $0.attachment != .deleting }
     }
-    if attachment == .offered, let zone = zones.first(where: { was($0) == .local }) {
+    if attachment == .offered, let zone = zones.first(where: { was($0)?.attachment == .local }) {
       throw notEvicted(zone)
     }
     try await opened.write { tx in for zone in zones { try body(&tx, zone, pauses[zone]) } }
@@ -185,9 +191,10 @@ extension StoreOptions {
 
   /// Prints what a zone is, and what it was.
   private func print(
-    _ zone: ZoneID, _ was: ZoneAttachment?, _ attachment: ZoneAttachment?, _ pause: PausedZone?,
+    _ zone: ZoneID, _ former: ZoneSyncState?, _ attachment: ZoneAttachment?, _ pause: PausedZone?,
     _ output: Output
   ) throws {
+    let was = former?.attachment
     let isResumed = attachment == .attached && pause?.fate.mayBeBroughtBack ?? false
     if json {
       return try output.line(
@@ -206,7 +213,19 @@ extension StoreOptions {
       change = was.map { ", and was \($0)\(pause == nil ? "" : " and paused")" } ?? ""
     }
     try output.line(
-      "\(Display.zone(zone)) is \(attachment.map { "\($0)" } ?? "deleted")\(change)")
+      "\(Display.zone(zone)) is \(attachment.map { "\($0)" } ?? "deleted")\(change)"
+        + (former?.token != nil && pause == nil ? remains(was, attachment) : ""))
+  }
+
+  /// What becomes of a synced zone elsewhere, where the user may take it for something else.
+  private func remains(_ was: ZoneAttachment?, _ attachment: ZoneAttachment?) -> String {
+    switch (was, attachment) {
+    case (.attached, .local): ". The remote and other stores keep theirs"
+    case (.attached, nil):
+      ". The next sync deletes it in every other store, and closes its log at the remote, which keeps that"
+    case (.local, nil): ". The remote and other stores keep theirs, and it is offered here again"
+    default: ""
+    }
   }
 
   private func notEvicted(_ zone: ZoneID) -> ToolError {

@@ -43,6 +43,18 @@ struct RecordFieldWriter {
     return (count, true)
   }
 
+  /// How many fields differ: those that a write would set.
+  func differing(_ fields: RecordFields, from held: RecordFields) throws -> Int {
+    try checkKinds(of: fields, over: held)
+    var count = fields.registers.count { $1 != held.registers[$0] ?? .null }
+    for (field, kinds) in fields.merging {
+      count += FieldKind.merging.count { kind in
+        kinds[kind].map { !Self.isSame($0, held.merging[field]?[kind], kind) } ?? false
+      }
+    }
+    return count
+  }
+
   /// Whether a field has this value; the order of a set's elements does not matter.
   private static func isSame(_ value: Value, _ present: Value?, _ kind: FieldKind) -> Bool {
     switch kind {

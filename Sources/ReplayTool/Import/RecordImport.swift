@@ -24,9 +24,13 @@ struct RecordImport {
 
   struct Report: ImportReport {
     var created = 0
-    var updated = 0
+    /// The records whose fields were set, in the order of the lines.
+    var updatedRecords: [RecordID] = []
+    var updated: Int { updatedRecords.count }
     var unchanged = 0
     var fieldsSet = 0
+    /// Whether nothing was written.
+    var isDry = false
     /// Whether the input had no lines.
     var isOfNothing = false
     /// Records that were left out because of an asset.
@@ -36,19 +40,37 @@ struct RecordImport {
     var count: Int { created + updated + unchanged }
 
     mutating func add(_ line: Line) {
-      if line.isNew { created += 1 } else if line.fieldsSet > 0 { updated += 1 } else { unchanged += 1 }
+      if line.isNew {
+        created += 1
+      } else if line.fieldsSet > 0 {
+        updatedRecords.append(line.id)
+      } else {
+        unchanged += 1
+      }
       fieldsSet += line.fieldsSet
     }
 
     var text: String {
-      "imported \(Display.count(count, "record")): \(Display.count(created)) created, "
+      "\(isDry ? "would import" : "imported") \(Display.count(count, "record")): \(Display.count(created)) created, "
         + "\(Display.count(updated)) updated, \(Display.count(unchanged)) unchanged"
         + (leftOut > 0 ? "; \(Display.count(leftOut)) left out" : "")
         + (isOfNothing ? ": no lines were given" : "")
     }
 
+    var details: [String] {
+      var lines = updatedRecords.prefix(Self.namedMax).map { "updated  \(Display.plain("\($0)"))" }
+      if updated > Self.namedMax {
+        lines.append("and \(Display.count(updated - Self.namedMax)) more: --json names them all")
+      }
+      return lines
+    }
+
+    private static let namedMax = 20
+
     var json: JSON {
       .members([
+        "dryRun": isDry ? .bool(true) : nil,
+        "updatedRecords": updated > 0 ? .array(updatedRecords.map { .text($0) }) : nil,
         "created": .number(created), "updated": .number(updated), "unchanged": .number(unchanged),
         "fieldsSet": .number(fieldsSet), "leftOut": leftOut > 0 ? .number(leftOut) : nil,
         "assetsFailed": leftOut > 0 ? assetFailures.json : nil,
@@ -66,8 +88,13 @@ struct RecordImport {
   private var waiting: [Line] = []
   private var waitingBytes = 0
 
-  init(open: @escaping () throws -> LocalStore, limit: Int, progress: Progress, assets: String? = nil) {
+  /// - Parameter isDry: whether it only says what would be written. Then the store may be open for reading only.
+  init(
+    open: @escaping () throws -> LocalStore, limit: Int, progress: Progress, assets: String? = nil,
+    isDry: Bool = false
+  ) {
     self.open = open
+    report.isDry = isDry
     self.assets = assets
     self.limit = limit
     self.progress = progress
@@ -118,6 +145,7 @@ struct RecordImport {
     guard !waiting.isEmpty else { return try progress.update("records", done: UInt64(report.count)) }
     let store = try store ?? open()
     self.store = store
+    if report.isDry { return try compare(with: store) }
     var complete: [Line] = []
     for line in waiting {
       try progress.update("records", done: UInt64(report.count))
@@ -141,6 +169,43 @@ struct RecordImport {
       }
     }
     waitingBytes = 0
+  }
+
+  /// Counts what the waiting lines would change. Of several lines of one record, each is compared with what the store has.
+  private mutating func compare(with store: LocalStore) throws {
+    try progress.update("records", done: UInt64(report.count))
+    report = try store.read { [waiting, report] tx in
+      var report = report
+      for var line in waiting {
+        do {
+          let held = try tx.hasZone(line.id.zone) ? Self.held(line, tx) : nil
+          line.isNew = held == nil
+          line.fieldsSet = try RecordFieldWriter(line.id)
+            .differing(line.fields, from: held ?? RecordFields())
+        } catch {
+          throw ToolError(error).ofInput("line \(line.number)")
+        }
+        report.add(line)
+      }
+      return report
+    }
+    (waiting, waitingBytes) = ([], 0)
+  }
+
+  /// What the store has of a line's record; nil if it has no such record.
+  ///
+  /// - Throws: ``ToolError`` if it is of another type.
+  private static func held(
+    _ line: Line, _ tx: borrowing some RecordReading & ~Copyable
+  ) throws -> RecordFields? {
+    guard let present = try tx.record(line.id) else { return nil }
+    guard present.type == line.type else {
+      throw ToolError.input(
+        "typeDiffers",
+        "the record \(line.id) is of type “\(present.type)” in the store and “\(line.type)” in the file",
+        hint: "correct the type in the file, or import into another store")
+    }
+    return RecordFields(try tx.changes(showing: line.id) ?? [])
   }
 
   /// Imports the assets that a line refers to and that are not here.
@@ -170,21 +235,13 @@ struct RecordImport {
   /// - Returns: whether the record now has everything in the line; if not, the next write continues.
   private static func write(_ line: inout Line, _ tx: inout WriteTransaction) throws -> Bool {
     try tx.createZone(line.id.zone)
-    var held = RecordFields()
-    if let present = try tx.record(line.id) {
-      guard present.type == line.type else {
-        throw ToolError.input(
-          "typeDiffers",
-          "the record \(line.id) is of type “\(present.type)” in the store and “\(line.type)” in the file",
-          hint: "correct the type in the file, or import into another store")
-      }
-      held = RecordFields(try tx.changes(showing: line.id) ?? [])
-    } else {
+    let held = try held(line, tx)
+    if held == nil {
       try tx.create(line.id, type: line.type)
       line.isNew = true
     }
     let (fieldsSet, isWhole) = try RecordFieldWriter(line.id).write(
-      line.fields, over: held, isContinued: line.isContinued, &tx)
+      line.fields, over: held ?? RecordFields(), isContinued: line.isContinued, &tx)
     line.fieldsSet += fieldsSet
     line.isContinued = true
     return isWhole

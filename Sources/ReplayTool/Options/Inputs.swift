@@ -98,7 +98,11 @@ enum Inputs {
   }
 
   /// Throws unless the store has the zone.
-  static func check(_ zone: ZoneID, in transaction: borrowing ReadTransaction) throws {
+  ///
+  /// - Parameter orOffered: whether one that its remote offers would do too.
+  static func check(
+    _ zone: ZoneID, in transaction: borrowing ReadTransaction, orOffered: Bool = false
+  ) throws {
     // The list of all zones is read only for the message.
     guard try !transaction.hasZone(zone) else { return }
     let (zones, offered) = (try transaction.zones(), try transaction.zones(.offered))
@@ -107,14 +111,18 @@ enum Inputs {
       let command = HintPlaces().of(zone).zoneCommand("attach")
       hint = "the remote offers it: \(command) lets the next sync fetch it"
     } else if !zones.isEmpty {
-      hint = "it has \(Display.list(zones.map { Display.zone($0) }, max: 8))"
+      let others = orOffered && !offered.isEmpty ? ", and its remote offers \(list(offered))" : ""
+      hint = "it has \(list(zones))\(others)"
     } else if !offered.isEmpty {
-      hint =
-        "it has no zones, and its remote offers \(Display.list(offered.map { Display.zone($0) }, max: 8))"
+      hint = "it has no zones, and its remote offers \(list(offered))"
     } else {
       hint = "the store has no zones yet"
     }
     throw ToolError("zoneUnknown", "the store has no zone “\(Display.zone(zone))”", hint: hint, exit: .input)
+  }
+
+  private static func list(_ zones: [ZoneID]) -> String {
+    Display.list(zones.map { Display.zone($0) }, max: 8)
   }
 
   /// Throws unless the store has the zones, or its remote offers them where those count.
@@ -122,6 +130,8 @@ enum Inputs {
     _ zones: [ZoneID], in transaction: borrowing ReadTransaction, orOffered: Bool
   ) throws {
     let offered = orOffered ? Set(try transaction.zones(.offered)) : []
-    for zone in zones where !offered.contains(zone) { try check(zone, in: transaction) }
+    for zone in zones where !offered.contains(zone) {
+      try check(zone, in: transaction, orOffered: orOffered)
+    }
   }
 }

@@ -29,6 +29,19 @@ struct RemoteAdvice {
         "Restore these files from a backup or from another copy of the folder, or put back what a store has: "
           + "`replay remote \(remote) --repair STORE`." + givingUp(audit))
     }
+    let snapshots = audit.problems.compactMap(\.brokenSnapshot)
+    if snapshots.contains(.begin) {
+      lines.append(
+        "Each store that has read up to there can put back the snapshot with which a log begins: keep what is left of "
+          + "it. If no store can, sync the stores that have the zone as they write. One makes a later snapshot, with which "
+          + "new stores begin, once the log has grown by 4 MiB, and by as much as the last snapshot has."
+      )
+    }
+    if snapshots.contains(.other) {
+      lines.append(
+        "A damaged snapshot with which no log begins holds up nothing: stores make the next one as the log grows. If no store "
+          + "can put it back, its directory may be removed.")
+    }
     if let log = audit.problems.lazy.compactMap(\.unnamedLog).first {
       lines.append(
         "No device finds a log that no event of the list of zones names. A store that syncs the log's zone can "
@@ -101,7 +114,8 @@ struct RemoteAdvice {
     }
     guard let first = entries.first else { return "" }
     let others = entries.dropFirst().prefix(Self.entriesMax - 1).map(\.argument).joined(separator: ", ")
-    return " An entry that no store has may never have been written, and can be given up: "
+    return
+      " An entry that no store has can be given up. What was written there, if anything was, is lost then: "
       + "`replay remote \(remote) \(Display.option("--quarantine", first))`"
       + (others.isEmpty ? "" : "; likewise \(others)")
       + (entries.count > Self.entriesMax ? " and the others" : "")

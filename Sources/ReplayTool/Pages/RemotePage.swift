@@ -130,7 +130,7 @@ struct RemotePage {
     case .notInStore:
       (
         "unknown", .warning,
-        "the store does not have this entry: try other stores. If none has it, it may never have been written"
+        "the store does not have this entry: try other stores. If none has it, what was written there is lost, if anything was"
       )
     case .retired:
       ("retired", .warning, "the store has retired its history up to there: try other stores")

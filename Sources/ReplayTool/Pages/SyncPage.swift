@@ -30,7 +30,10 @@ struct SyncPage: Sendable {
         [
           .init(Display.zone(zone.zone)), .init(Self.word(zone.status), Self.style(zone.status)),
           .init(Self.moved("sent", zone.sent, zone.sentSegments, zone.bytesSent)),
-          .init(Self.moved("received", zone.received, zone.receivedSegments, zone.bytesReceived)),
+          .init(
+            zone.beganAt != nil && zone.receivedSegments == 0
+              ? "received a snapshot"
+              : Self.moved("received", zone.received, zone.receivedSegments, zone.bytesReceived)),
           .init(
             zone.conflicts > 0 ? Display.count(zone.conflicts, "conflict") : "",
             zone.conflicts > 0 ? .warning : .plain),
@@ -66,11 +69,17 @@ struct SyncPage: Sendable {
   /// The lines below a zone's line: why the zone is not in sync, and its assets.
   private func below(_ zone: ZoneReport) -> [String] {
     var lines = Self.explanation(of: zone, places).map { ["\($0.message). \($0.hint)"] } ?? []
-    if let offset = zone.beganAt { lines.append("began with the snapshot at offset \(offset)") }
+    if let offset = zone.beganAt {
+      let records =
+        zone.beganWithRecords.map { ": \(Display.count($0, "record")), counting deleted ones" } ?? ""
+      lines.append("began with the snapshot at offset \(Display.count(offset))\(records)")
+    }
     if let fate = zone.reopened {
       let count = zone.putBack > 0 ? ": put back \(Display.count(zone.putBack, "segment"))" : ""
       lines.append(
         "made again at the remote, for everybody, since \(Self.formerEnd(fate))\(count)")
+    } else if zone.putBack > 0, zone.restoresLog {
+      lines.append("sent \(Display.count(zone.putBack, "segment")) that the remote did not have")
     } else if zone.putBack > 0 {
       lines.append("put back \(Display.count(zone.putBack, "segment")) that the remote had lost")
     }

@@ -95,6 +95,8 @@ package struct FoldOutcome: Hashable, Sendable {
   var problem: SyncFailure?
   /// The offset of the snapshot with which the zone has begun; the log after it is to be read.
   var beganAt: UInt64?
+  /// How many records that has, deleted ones too.
+  var beganWithRecords: UInt64?
   /// The first offset at which the log has something else than the store had read; nil if it did not part.
   var partedAt: UInt64?
   /// Whether the problem is that the segment has other content under sequences of this store.
@@ -126,7 +128,7 @@ extension FoldOutcome {
   mutating func begin(again began: FoldOutcome) {
     add(began.report, segments: began.segments, bytes: began.bytes)
     (token, problem, isForked) = (began.token, began.problem, began.isForked)
-    (beganAt, partedAt) = (began.beganAt, began.partedAt)
+    (beganAt, beganWithRecords, partedAt) = (began.beganAt, began.beganWithRecords, began.partedAt)
     changes.forget()
   }
 

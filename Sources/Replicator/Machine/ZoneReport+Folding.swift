@@ -4,6 +4,7 @@ extension ZoneReport {
   /// Adds what a fold did.
   mutating func add(_ outcome: FoldOutcome) {
     beganAt = outcome.beganAt ?? beganAt
+    beganWithRecords = outcome.beganWithRecords ?? beganWithRecords
     partedAt = [partedAt, outcome.partedAt].compactMap(\.self).min()
     received += outcome.report.folded
     receivedSegments += outcome.segments

@@ -112,6 +112,7 @@ struct ZoneRound: Sendable {
       return didFold(outcome, pass)
     case (.puttingBack(let pass, let offset), .putBack(let count, let isAllowed)):
       report.putBack += count
+      report.restoresLog = state.restoresLog
       return count > 0 ? fetch(pass) : part(pass, from: offset, isLost: isAllowed)
     case (.preparing(let pass), .prepared(nil, _)): return endPass(pass)
     case (.preparing(let pass), .prepared(let segment?, let named)):

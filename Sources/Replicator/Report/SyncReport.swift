@@ -114,6 +114,10 @@ public struct ZoneReport: Hashable, Sendable {
   /// Why the log was not trimmed though it was to be. It holds up nothing: ``status`` does not show it.
   public package(set) var trimFailure: SyncFailure?
 
+  /// How many records the snapshot has with which the store has begun to read the zone, deleted ones too.
+  package var beganWithRecords: UInt64?
+  /// Whether the log is made again at a remote that does not have it, or has closed it: the store has left another one, say.
+  package var restoresLog = false
   /// Why nothing is sent of a parked zone; nil if sending did not fail too.
   package var shippingFailure: SyncFailure?
   /// Whether the remote has a zone of the name of a local one.

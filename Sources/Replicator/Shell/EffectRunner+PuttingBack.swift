@@ -92,7 +92,7 @@ extension EffectRunner {
       // Where the log begins now is behind the parting, or there.
       guard error.code == .expired else { throw error }
       if let began = try await begin(zone, incarnation, isExpired: true) { return began }
-      throw error
+      throw await explained(error, in: zone, incarnation)
     }
     guard case .segments(let segments, _)? = next, isLost || !segments.isEmpty else {
       throw RemoteError(

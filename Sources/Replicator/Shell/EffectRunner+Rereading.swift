@@ -32,8 +32,9 @@ extension EffectRunner {
         return .folded(began)
       }
       // The log begins later. What the store has not sent is folded into the snapshot that stands for the rest.
-      if error.code == .expired, let began = try await begin(zone, token.incarnation, isExpired: true) {
-        return .folded(began)
+      if error.code == .expired {
+        if let began = try await begin(zone, token.incarnation, isExpired: true) { return .folded(began) }
+        throw await explained(error, in: zone, token.incarnation)
       }
       if error.code == .zoneUnknown, try await makeAgain(zone, token.incarnation) {
         return .fetched(try await remote.segments(after: token, bytesMax: pageBytesMax))

@@ -29,8 +29,22 @@ extension EffectRunner {
       _ = askedRejections.take(of: zone, incarnation)
       outcome = try await readParted(zone, from: parting)
     }
-    outcome.beganAt = manifest.offset
+    (outcome.beganAt, outcome.beganWithRecords) = (manifest.offset, manifest.records)
     return outcome
+  }
+
+  /// The error for a log that begins later than it was read to, where the store cannot begin with a snapshot of it: it names
+  /// what is damaged of the snapshot with which the log begins.
+  func explained(_ expiry: RemoteError, in zone: ZoneID, _ incarnation: IncarnationID) async -> RemoteError {
+    do throws(RemoteError) {
+      let named = try await remote.snapshots(of: zone, incarnation) ?? []
+      guard let first = named.min(by: { $0.offset < $1.offset }),
+        case .broken(let part) = try await SnapshotReader(remote).read(first)
+      else { return expiry }
+      return .expired(first, part, remote.name, offset: expiry.offset)
+    } catch {
+      return expiry
+    }
   }
 
   private func isUnread(_ zone: ZoneID) throws -> Bool {

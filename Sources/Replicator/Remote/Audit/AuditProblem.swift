@@ -16,12 +16,20 @@ package struct AuditProblem: Sendable {
   /// Whether only a newer version can read it: then it is whole, and need not be put back.
   package var isNewer = false
 
+  /// Whether it is about a snapshot that is not whole: the one with which its log begins, or another; nil if it is not.
+  package var brokenSnapshot: BrokenSnapshot?
+
+  package enum BrokenSnapshot: Sendable {
+    case begin, other
+  }
+
   /// Whether it is about a snapshot: no store needs that, unless the log begins with it.
   package var isAboutSnapshot: Bool { ObjectName(path: place)?.isOfSnapshot ?? false }
 
   init(
     _ place: String, _ message: String, entry: EntryPlace? = nil, asset: AssetReference? = nil,
-    unnamedLog: IncarnationID? = nil, isDenied: Bool = false, isNewer: Bool = false
+    unnamedLog: IncarnationID? = nil, isDenied: Bool = false, isNewer: Bool = false,
+    brokenSnapshot: BrokenSnapshot? = nil
   ) {
     self.place = place
     self.message = message
@@ -30,5 +38,6 @@ package struct AuditProblem: Sendable {
     self.unnamedLog = unnamedLog
     self.isDenied = isDenied
     self.isNewer = isNewer
+    self.brokenSnapshot = brokenSnapshot
   }
 }

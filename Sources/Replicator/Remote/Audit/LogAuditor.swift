@@ -289,23 +289,24 @@ struct LogAuditor {
       do throws(RemoteError) {
         // One of which nothing is left was removed.
         guard try await objects.objects.exists(name) || snapshot.offset == log.first else { continue }
-        if let manifest = try await SnapshotReader(remote).whole(snapshot) {
-          log.snapshots.append((snapshot, manifest))
-        } else {
-          let advice =
-            snapshot.offset == log.first
-            ? "and the log begins with it: keep its folder, and put its files back from a store that has read up to there or a "
-              + "copy of the remote, or use the remote with the stores that have the zone until one has made a later snapshot, "
-              + "as the log grows"
-            : "stores begin with another, or read the log. A store that has read up to there can put it back; or remove its "
-              + "folder: stores make the next one as the log grows"
-          problems.append(AuditProblem("\(name)", "this snapshot is not whole: \(advice)"))
+        switch try await SnapshotReader(remote).read(snapshot) {
+        case .whole(let manifest): log.snapshots.append((snapshot, manifest))
+        case .broken(let part): problems.append(brokenSnapshot(snapshot, part))
         }
       } catch {
         guard error.code == .denied || error.isAboutOneObject || error.code == .damaged else { throw error }
         problems.append(AuditProblem("\(name)", "\(error)", isDenied: error.code == .denied))
       }
     }
+  }
+
+  private func brokenSnapshot(_ snapshot: RemoteSnapshot, _ part: ObjectName) -> AuditProblem {
+    let isBegin = snapshot.offset == log.first
+    return AuditProblem(
+      "\(part)",
+      "it is missing or damaged. So nobody can begin with the snapshot at offset \(snapshot.offset): "
+        + (isBegin ? "the log begins there" : "stores begin with another, or read the log"),
+      brokenSnapshot: isBegin ? .begin : .other)
   }
 
   // MARK: Amendments

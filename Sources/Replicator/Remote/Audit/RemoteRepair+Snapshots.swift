@@ -22,23 +22,29 @@ extension RemoteRepair {
       }
       for snapshot in named {
         do {
-          guard try await isBroken(snapshot, log) else { continue }
-          note(snapshot, log, try await repair(snapshot, log))
-        } catch let error as StoreError {
-          note(snapshot, log, Self.outcome(of: error))
+          guard let broken = try await broken(of: snapshot, log) else { continue }
+          let outcome: Outcome
+          do {
+            outcome = try await repair(snapshot, log)
+          } catch let error as StoreError {
+            outcome = Self.outcome(of: error)
+          } catch let error as RemoteError
+            where error.isAboutOneObject || Self.entryCodes.contains(error.code)
+          {
+            outcome = .refused(error.message)
+          }
+          note(
+            SnapshotStep(
+              name: broken, snapshot: snapshot, outcome: outcome, isBegin: snapshot.offset == log.first))
         } catch let error as RemoteError where error.isAboutOneObject || Self.entryCodes.contains(error.code)
         {
-          note(snapshot, log, .refused(error.message))
+          note(
+            SnapshotStep(
+              name: .snapshotManifest(of: snapshot), snapshot: snapshot, outcome: .refused(error.message),
+              isBegin: snapshot.offset == log.first))
         }
       }
     }
-  }
-
-  private mutating func note(_ snapshot: RemoteSnapshot, _ log: AuditedLog, _ outcome: Outcome) {
-    note(
-      SnapshotStep(
-        name: .snapshotManifest(of: snapshot), snapshot: snapshot, outcome: outcome,
-        isBegin: snapshot.offset == log.first))
   }
 
   /// Why the store cannot make a snapshot.
@@ -50,12 +56,15 @@ extension RemoteRepair {
     }
   }
 
-  /// Whether something of a snapshot is missing or damaged, and it was not removed.
-  private func isBroken(_ snapshot: RemoteSnapshot, _ log: AuditedLog) async throws(RemoteError) -> Bool {
+  /// What is missing or damaged of a snapshot that was not removed; nil if nothing is.
+  private func broken(
+    of snapshot: RemoteSnapshot, _ log: AuditedLog
+  ) async throws(RemoteError) -> ObjectName? {
     guard
       try await remote.objects.exists(.snapshotManifest(of: snapshot)) || snapshot.offset == log.first
-    else { return false }
-    return try await SnapshotReader(remote).whole(snapshot) == nil
+    else { return nil }
+    if case .broken(let name) = try await SnapshotReader(remote).read(snapshot) { return name }
+    return nil
   }
 
   private func repair(_ snapshot: RemoteSnapshot, _ log: AuditedLog) async throws -> Outcome {

@@ -26,7 +26,7 @@ package struct RemoteRepair: Sendable {
 
   /// What became of a snapshot that is not whole.
   package struct SnapshotStep: Sendable {
-    /// The manifest of the snapshot.
+    /// What was damaged of the snapshot, the first of it.
     package var name: ObjectName
     package var snapshot: RemoteSnapshot
     package var outcome: Outcome

@@ -36,18 +36,32 @@ struct SnapshotReader: Sendable {
     }
   }
 
+  enum Found {
+    case whole(SnapshotManifest)
+    /// The first object of it that is missing or damaged.
+    case broken(ObjectName)
+  }
+
   /// Reads a snapshot whole.
-  ///
-  /// - Returns: its manifest; nil if something of it is missing or damaged.
-  func whole(_ snapshot: RemoteSnapshot) async throws(RemoteError) -> SnapshotManifest? {
-    guard let manifest = try await remote.snapshotManifest(of: snapshot) else { return nil }
+  func read(_ snapshot: RemoteSnapshot) async throws(RemoteError) -> Found {
+    guard let manifest = try await remote.snapshotManifest(of: snapshot) else {
+      return .broken(.snapshotManifest(of: snapshot))
+    }
     var hasher = ContentHasher()
     for (index, part) in manifest.parts.enumerated() {
       guard let stored = try await remote.snapshotPart(at: index, of: snapshot),
         let content = try? part.unpack(stored.span.bytes)
-      else { return nil }
+      else { return .broken(.snapshotPart(index, of: snapshot)) }
       hasher.update(content.span.bytes)
     }
-    return hasher.finish() == manifest.content ? manifest : nil
+    return hasher.finish() == manifest.content
+      ? .whole(manifest) : .broken(.snapshotManifest(of: snapshot))
+  }
+
+  /// Reads a snapshot whole.
+  ///
+  /// - Returns: its manifest; nil if something of it is missing or damaged.
+  func whole(_ snapshot: RemoteSnapshot) async throws(RemoteError) -> SnapshotManifest? {
+    if case .whole(let manifest) = try await read(snapshot) { manifest } else { nil }
   }
 }

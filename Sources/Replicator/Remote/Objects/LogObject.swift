@@ -72,8 +72,8 @@ enum LogObject {
     } catch {
       throw RemoteError(
         .damagedSegment, "the segment at offset \(stored.offset) cannot be read: \(error)",
-        hint: RemoteError.repairHint(at: stored.offset, inLog: true), underlying: error, offset: stored.offset
-      )
+        hint: RemoteError.repairHint(at: stored.offset, inLog: true, isDamaged: true), underlying: error,
+        offset: stored.offset)
     }
   }
 

@@ -50,8 +50,8 @@ extension RemoteError {
       .identityMismatch, "\(name) is the remote \(found), not \(expected) as before",
       hint:
         "mount the right disk or share there. A store belongs to the remote that it was first synced with: "
-        + "if that is lost, export the store's log, import it into a new store, and sync that with the new "
-        + "remote"
+        + "if that is lost for good, `replay sync STORE --remote REMOTE --leave-remote` moves the store to this one "
+        + "(`leaveRemote()` in an app)"
     )
   }
 
@@ -68,7 +68,8 @@ extension RemoteError {
     RemoteError(
       error.code == .newerFormat ? .newerFormat : code, "\(name) cannot be read: \(error)",
       hint: error.code == .newerFormat
-        ? "use a newer version of the program" : name.isOfAsset ? assetHint : repairHint(name),
+        ? "use a newer version of the program"
+        : name.isOfAsset ? assetHint : repairHint(name, isDamaged: true),
       underlying: error, offset: name.offset ?? name.amendedOffset)
   }
 
@@ -101,32 +102,57 @@ extension RemoteError {
       offset: name.offset)
   }
 
+  /// The log begins with a snapshot that is damaged, and no other one can be read.
+  ///
+  /// - Parameter broken: what is missing or damaged of it.
+  static func expired(
+    _ snapshot: RemoteSnapshot, _ broken: ObjectName, _ remote: String, offset: UInt64?
+  ) -> RemoteError {
+    RemoteError(
+      .expired,
+      "the log of zone “\(snapshot.zone)” begins with a snapshot, and that at offset \(snapshot.offset) is damaged: "
+        + "\(broken) of \(remote) is missing or cannot be read",
+      hint:
+        "nothing is lost here. Restore that file from a backup, or put it back from another store OTHER that has read up to "
+        + "there: `replay remote REMOTE --repair OTHER`. If that is not possible, let a store that has the zone sync as it "
+        + "writes: it makes a later snapshot once the log has grown by 4 MiB (`SyncPolicy.snapshotBytesMin`), and by as much "
+        + "as the last snapshot has",
+      offset: offset)
+  }
+
   /// What to do about an object that is damaged or missing.
-  static func repairHint(_ name: ObjectName) -> String {
-    repairHint(at: name.offset ?? name.amendedOffset, inLog: name.incarnation != nil)
+  ///
+  /// - Parameter isDamaged: whether something was written there; else it may be missing.
+  static func repairHint(_ name: ObjectName, isDamaged: Bool = false) -> String {
+    repairHint(at: name.offset ?? name.amendedOffset, inLog: name.incarnation != nil, isDamaged: isDamaged)
   }
 
   /// The same for an offset.
   ///
   /// - Parameter inLog: whether the offset is one of a zone's log; else of the list of zones.
-  static func repairHint(at offset: UInt64?, inLog: Bool) -> String {
-    let hint =
-      "restore it from a backup, or run `replay remote --repair` with a store that has what was there"
-    return offset.map { "\(hint). \(givingUp($0, inLog: inLog))" } ?? hint
+  static func repairHint(at offset: UInt64?, inLog: Bool, isDamaged: Bool) -> String {
+    let hint = "restore it from a backup, or run \(repairCommand), with a store OTHER that has what was there"
+    return offset.map { "\(hint). \(givingUp($0, inLog: inLog, isDamaged: isDamaged))" } ?? hint
   }
+
+  /// With another store than the one that met the problem: `STORE` would be that.
+  private static let repairCommand = "`replay remote REMOTE --repair OTHER`"
 
   /// What to do about something foreign that has an object's name.
   private static func foreignHint(_ name: ObjectName) -> String {
     guard let offset = name.offset ?? name.amendedOffset else { return "it is foreign: \(repairHint(name))" }
     return
-      "it is foreign: move it away. If an entry was there, restore it from a backup, or run `replay remote "
-      + "--repair` with a store that has it. \(givingUp(offset, inLog: name.incarnation != nil))"
+      "it is foreign: move it away. If an entry was there, restore it from a backup, or run \(repairCommand), with a "
+      + "store OTHER that has it. \(givingUp(offset, inLog: name.incarnation != nil, isDamaged: false))"
   }
 
   /// What to do if no store has an entry. The caller that prints it replaces `ZONE` by the zone.
-  private static func givingUp(_ offset: UInt64, inLog: Bool) -> String {
-    "If no store has it, it may never have been written: then `replay remote REMOTE --quarantine "
-      + "\(inLog ? "ZONE" : "")@\(offset)` lets all continue without it"
+  ///
+  /// - Parameter isDamaged: whether something was written there; else it may be missing, or something foreign.
+  private static func givingUp(_ offset: UInt64, inLog: Bool, isDamaged: Bool) -> String {
+    "If no store has it, "
+      + (isDamaged ? "what was written there is lost" : "it may never have been written")
+      + ": then `replay remote REMOTE --quarantine \(inLog ? "ZONE" : "")@\(offset)` lets all continue without it"
   }
 
   /// What to do about a damaged part of an asset.
