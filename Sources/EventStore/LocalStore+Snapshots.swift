@@ -38,8 +38,9 @@ extension LocalStore {
     do {
       try await RebuildRun(core).finish(zone)
       let made = try core.makeSnapshot(of: zone) { _ in }
-      // The log has nothing besides.
-      if try origin(of: zone)?.content == made.manifest.content { return }
+      // The log has nothing besides. The files of what the zone begins with may be gone.
+      let known = try core.read { try $0.readView.zones.origin(of: $0.readView.zones.number(of: zone)) }
+      if known?.content == made.manifest.content { return }
       try await OriginChange(core: core, zone: zone, manifest: made.manifest).run(progress)
     } catch {
       throw StoreError.translate(error)
@@ -148,6 +149,24 @@ extension LocalStore {
 
   /// Notes that what could be put back of ``brokenOrigins()`` was put back.
   package func noteOriginsChecked() { core.hasCheckedOrigins.value = true }
+
+  /// Whether a manifest is of a snapshot that a zone begins with, by all that the store knows of that. The hash of the content
+  /// does not say of which log it is, nor its floor.
+  package func isManifest(_ manifest: SnapshotManifest, of broken: BrokenOrigin) throws -> Bool {
+    guard manifest.content == broken.content, manifest.offset == broken.offset,
+      manifest.incarnation == broken.incarnation, manifest.zone.name == broken.zone.name
+    else { return false }
+    return try read { source in
+      let view = source.readView
+      let number = try view.zones.number(of: broken.zone)
+      guard let origin = try view.zones.origin(of: number), origin.content == broken.content else {
+        return false
+      }
+      let floor = try view.lanes.countedFloor(of: number, origin.incarnation, before: origin.offset + 1)
+      return try floor == manifest.floor ?? 0
+        && view.segments.hasLog(of: manifest, in: number, origin.incarnation)
+    }
+  }
 
   /// Puts back what is damaged of a snapshot.
   ///

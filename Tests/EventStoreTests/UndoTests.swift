@@ -703,6 +703,37 @@ struct UndoOfTwoStores {
     }
   }
 
+  @Test(
+    "a write stays whole beside those of another store that set some of its fields to the same",
+    arguments: [false, true], [false, true])
+  func partlyTheSame(isSeen: Bool, comesBack: Bool) async throws {
+    var pair = try await makePair(2000)
+    let record = records[0]
+    @Sendable func write(_ f0: Value, _ f1: Value, _ tx: inout WriteTransaction) throws {
+      try tx.set("f0", of: record, to: f0)
+      try tx.set("f1", of: record, to: f1)
+    }
+    // More than the other store's clock follows.
+    pair.clocks[0].milliseconds += 3_600_000
+    pair.clocks[1].milliseconds += 10
+    try await pair.stores[1].write { tx in try write("same", "theirs", &tx) }
+    try await pair.stores[0].write { tx in try write("same", "mine", &tx) }
+    let position = try pair.stores[0].lastPosition()
+    for index in [1, 0] { try await pair.sync(index) }
+    if isSeen { try await pair.sync(1) }
+    pair.clocks[1].milliseconds += 10
+    try await pair.stores[1].write { tx in try write("last", "last", &tx) }
+    let report = try await pair.stores[0].undo(position)
+    #expect(report.kept.map(\.field) == ["f0"])
+    if comesBack { try await pair.stores[0].redo(position) }
+    for index in [1, 0, 1] { try await pair.sync(index) }
+    for store in pair.stores {
+      let shown = try #require(try Shown(record, store))
+      #expect(shown.registers == (comesBack ? ["f0": "same", "f1": "mine"] : ["f0": "last", "f1": "last"]))
+      try await checkSound(store, "\(isSeen) \(comesBack)")
+    }
+  }
+
   private func expectTheirs(_ pair: Pair, isQuiet: Bool, _ comment: Comment) throws {
     for record in records {
       let shown = try #require(try Shown(record, pair.stores[0]))

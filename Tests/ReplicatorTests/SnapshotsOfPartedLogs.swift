@@ -489,4 +489,47 @@ struct SnapshotsOfPartedLogs {
     try await expectEqual(devices, place)
     for device in devices { device.store.close() }
   }
+
+  @Test(
+    "A part of the entry behind a floor comes again, and what is at the floor was given up: it is compared with what the remote has",
+    arguments: [true, false], [8 << 20, 1])
+  func partBehindAFloor(isSame: Bool, pageBytesMax: Int) async throws {
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let (one, whole) = try (device("one", 1), device("whole", 2))
+    try await one.write(1)
+    try await sync(one, place)
+    let incarnation = try #require(try one.store.syncState().zones.first?.token).incarnation
+    for offset in UInt64(2)...3 {
+      var lost = SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: UInt128(70 + offset)))
+      try await append(try lost.next(), place, incarnation)
+      try await place.damage(.givenUp, incarnation, offset)
+    }
+    var maker = SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: 70))
+    var again = maker
+    try await append(try maker.next(transactions: 3), place, incarnation)
+    try await sync(one, place)
+    try await one.store.write { try $0.nameFloor(3, of: zone) }
+    try await sync(one, place)
+    try await sync(whole, place)
+    try await one.store.retireHistory(of: zone)
+    // It does not know the place right before the entry, as nothing is there.
+    let isKnown = try one.store.read { try $0.changeToken(of: zone, before: 4) != nil }
+    #expect(!isKnown)
+    try await append(isSame ? try again.next(transactions: 2) : try again.fork(9), place, incarnation)
+    for device in [one, whole] {
+      let replicator = device.replicator(place.remote) { $0.pageBytesMax = pageBytesMax }
+      let report = try #require(try await replicator.syncOnce().zones.first { $0.zone == zone })
+      #expect(report.status == .inSync && report.beganAt == nil, "\(report)")
+      #expect(report.rejectedSegments == (isSame ? 0 : 1))
+    }
+    let rejected = try [one, whole].map { device in
+      try device.store.read { try $0.rejectedSegments(in: zone) }.map(\.offset)
+    }
+    #expect(rejected == Array(repeating: isSame ? [] : [6], count: 2))
+    #expect(try one.digests() == whole.digests())
+    for device in [one, whole] {
+      #expect(try device.store.verify().isSound)
+      device.store.close()
+    }
+  }
 }

@@ -111,6 +111,68 @@ struct SnapshotsThatAreDamaged {
   }
 
   @Test(
+    "History that is retired again writes a new one where later work follows, also without the manifest",
+    arguments: ["0", "manifest"])
+  func retiredWithout(name: String) async throws {
+    let maker = try await maker()
+    try await maker.store.retireHistory(of: zone)
+    try await maker.set("title", of: "r0", to: "later")
+    _ = try await maker.sync(remote)
+    try FileManager.default.removeItem(atPath: directory(maker) + "/\(name)")
+    #expect(try maker.store.verify().problems.map(\.kind) == [.snapshot])
+    try await maker.store.retireHistory(of: zone)
+    let report = try maker.store.verify()
+    #expect(report.isSound && report.comparesRecords, "\(report)")
+    maker.store.close()
+  }
+
+  @Test("A part that is gone while the store is open is fetched once somebody has missed it")
+  func goneWhileOpen() async throws {
+    let maker = try await maker()
+    let new = try device("new", 2)
+    try await sync(new)
+    // The first round that looks has found all.
+    try await sync(new)
+    try FileManager.default.removeItem(atPath: directory(new) + "/0")
+    #expect(await #expect(throws: StoreError.self) { try await new.store.rebuild() }?.code == .damaged)
+    try await sync(new)
+    #expect(try new.store.verify().isSound)
+    for device in [maker, new] { device.store.close() }
+  }
+
+  @Test("A manifest at the remote that names the same content, and says other things of it, is not taken")
+  func otherManifest() async throws {
+    let maker = try await maker()
+    let new = try device("new", 2)
+    try await sync(new)
+    let snapshot = try await snapshot(maker)
+    var manifest = try #require(try await remote.snapshotManifest(of: snapshot))
+    // As of version 2: the content has all entries.
+    (manifest.floor, manifest.hasAllEntries) = (1, true)
+    try await objects.overwrite(.snapshotManifest(of: snapshot), manifest.encode())
+    try FileManager.default.removeItem(atPath: directory(new) + "/manifest")
+    try new.reopen()
+    try await sync(new)
+    #expect(try new.store.verify().problems.map(\.kind) == [.snapshot])
+    for device in [maker, new] { device.store.close() }
+  }
+
+  @Test("A backup whose snapshot was damaged since gets it again with the next copy")
+  func damagedInBackup() async throws {
+    let maker = try await maker()
+    try await maker.store.retireHistory(of: zone)
+    let target = "\(scratch.path)/backup"
+    try maker.store.backup(to: target)
+    let content = try #require(try maker.store.information().zones.first?.origin).content
+    try damage("\(target)/snapshots/\(content)/0")
+    try maker.store.backup(to: target)
+    #expect(
+      FileManager.default.contentsEqual(
+        atPath: "\(target)/snapshots/\(content)/0", andPath: try directory(maker) + "/0"))
+    maker.store.close()
+  }
+
+  @Test(
     "What a process has left that ended while it wrote one goes at the next opening or round; what is being written stays"
   )
   func leftOver() async throws {

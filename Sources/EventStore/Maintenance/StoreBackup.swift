@@ -210,11 +210,19 @@ struct StoreBackup {
       store: directory, isSynced: isSynced, calls: calls, makeRandom: core.configuration.makeRandom)
   }
 
-  /// Copies the snapshots that are not there yet. Those of the last copy stay until this one has taken its place.
+  /// Copies the snapshots that are not there yet, or are damaged there. Those of the last copy stay until this one has taken
+  /// its place.
   private func copySnapshots(_ copy: StoreCore) throws {
-    let known = Set(try snapshots.contents())
-    for content in try copy.read({ try $0.readView.zones.originContents() }).subtracting(known) {
-      let manifest = try core.snapshots.manifest(of: content)
+    for content in try copy.read({ try $0.readView.zones.originContents() }) {
+      let manifest: SnapshotManifest
+      do {
+        manifest = try core.snapshots.manifest(of: content)
+      } catch let error as StoreError where error.code == .damaged {
+        // An earlier copy may still have it whole: the verification says.
+        if try snapshots.isThere(content) { continue }
+        throw error
+      }
+      if try snapshots.isReused(manifest) { continue }
       _ = try snapshots.make { keep in
         for index in manifest.parts.indices { try keep(index, core.snapshots.part(index, of: manifest)) }
         return manifest

@@ -25,7 +25,7 @@ enum Verification {
       let isFoldingAgain = try source.isFoldingAgain()
       // It changes nothing.
       var files = core.snapshots
-      files.didSetAside = nil
+      files.didFindDamage = nil
       var log = LogVerification(tables.report)
       try log.check(source, progress)
       try log.countOriginAssets(source)

@@ -25,8 +25,9 @@ struct SnapshotFiles: Sendable {
   let isSynced: Bool
   let calls: FileCalls
   let makeRandom: @Sendable () -> UInt64
-  /// Called where a part turns out to be damaged, after it was set aside; nil if nothing here may change.
-  var didSetAside: (@Sendable () -> Void)?
+  /// Called where a file turns out to be damaged or gone, after a part with other bytes was set aside; nil if nothing here may
+  /// change.
+  var didFindDamage: (@Sendable () -> Void)?
 
   var root: String { "\(store)/snapshots" }
 
@@ -37,15 +38,19 @@ struct SnapshotFiles: Sendable {
   /// - Throws: ``StoreError`` `damaged` if it is not there, or not whole.
   func manifest(of content: ContentHash) throws -> SnapshotManifest {
     let path = "\(directory(of: content))/manifest"
-    let bytes = try read(path, bytesMax: SnapshotManifest.bytesMax)
     do {
+      let bytes = try read(path, bytesMax: SnapshotManifest.bytesMax)
       let manifest = try SnapshotManifest.read(bytes.span.bytes)
       guard manifest.content == content else {
         throw Self.damaged(path, "is of another snapshot")
       }
       return manifest
     } catch let error as FormatError {
+      didFindDamage?()
       throw Self.damaged(path, "cannot be read: \(error.text)", error)
+    } catch let error as StoreError where error.code == .damaged {
+      didFindDamage?()
+      throw error
     }
   }
 
@@ -54,11 +59,18 @@ struct SnapshotFiles: Sendable {
   /// - Throws: ``StoreError`` `damaged` if it is not there, or has other bytes.
   func part(_ index: Int, of manifest: SnapshotManifest) throws -> [UInt8] {
     let (path, part) = (path(of: index, manifest), manifest.parts[index])
-    let stored = try read(path, bytesMax: part.storedBytes)
-    if part.isStored(stored) { return stored }
-    if let didSetAside {
-      try calls.rename(path, to: "\(path).damaged")
-      didSetAside()
+    do {
+      let stored = try read(path, bytesMax: part.storedBytes)
+      if part.isStored(stored) { return stored }
+    } catch let error as StoreError where error.code == .damaged {
+      // Another process may have set it aside, or the user has removed it.
+      didFindDamage?()
+      throw error
+    }
+    if let didFindDamage {
+      // Another process may have done so meanwhile: the part is damaged all the same.
+      try? calls.rename(path, to: "\(path).damaged")
+      didFindDamage()
     }
     throw Self.damaged(path, "has other bytes than were written there")
   }
@@ -96,7 +108,8 @@ struct SnapshotFiles: Sendable {
   private static let hint =
     "the records of its zone begin with that snapshot, and are still there. Remove that file, if it is there: the next sync "
     + "fetches it again, if the remote has that snapshot. Else `replay retire STORE`, without limits, lets the zone begin with "
-    + "a new one of its records as they are"
+    + "a new one of its records as they are. If these are being folded again, neither works without the snapshot: put the "
+    + "directory back from a backup, or let a new store read the zone from its remote"
 
   /// The snapshots that are there.
   func contents() throws -> [ContentHash] {
@@ -196,7 +209,7 @@ struct SnapshotFiles: Sendable {
 
   /// Whether a snapshot is there, with all its parts. Then it counts as needed from now on: else another call could remove it
   /// before a zone begins with it.
-  private func isReused(_ manifest: SnapshotManifest) throws -> Bool {
+  func isReused(_ manifest: SnapshotManifest) throws -> Bool {
     guard try hasAll(manifest) else { return false }
     for (index, part) in manifest.parts.enumerated() {
       guard let stored = try? read(path(of: index, manifest), bytesMax: part.storedBytes),

@@ -7,7 +7,7 @@ extension StoreCore {
       store: configuration.assetDirectory ?? directory, isSynced: !configuration.isUnsynced,
       calls: configuration.assetCalls, makeRandom: configuration.makeRandom)
     if !configuration.isReadOnly {
-      files.didSetAside = { [hasCheckedOrigins] in hasCheckedOrigins.value = false }
+      files.didFindDamage = { [hasCheckedOrigins] in hasCheckedOrigins.value = false }
     }
     return files
   }

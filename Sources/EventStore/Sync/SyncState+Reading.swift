@@ -47,14 +47,27 @@ extension ReadTransaction {
   package func changeToken(
     of zone: ZoneID, before offset: UInt64
   ) throws -> (token: ChangeToken, next: ContentHash)? {
+    guard let found = try lastToken(of: zone, before: offset), found.token.offset + 1 == offset else {
+      return nil
+    }
+    return (found.token, found.entry)
+  }
+
+  /// The last token before an entry that a zone was folded past, and the entry's hash; nil if the store does not know the
+  /// entry. In between are entries at or below a floor that the store does not know any more: see `SnapshotEntries`.
+  ///
+  /// - Throws: ``StoreError`` `zoneUnknown`.
+  package func lastToken(
+    of zone: ZoneID, before offset: UInt64
+  ) throws -> (token: ChangeToken, entry: ContentHash)? {
     let (number, row) = try view.zones.visible(zone)
     guard offset > 0, let incarnation = row.token?.incarnation,
-      let next = try view.segments.row(at: offset, in: number, incarnation)
+      let entry = try view.segments.row(at: offset, in: number, incarnation)
     else { return nil }
-    let before = try view.segments.row(at: offset - 1, in: number, incarnation)
-    guard before != nil || offset == 1 else { return nil }
-    let token = ZoneRow.Token(incarnation: incarnation, offset: offset - 1, hash: before?.hash ?? .zero)
-    return try changeToken(token, zone, number).map { ($0, next.hash) }
+    let last = try view.segments.lastOffset(of: number, incarnation, upTo: offset - 1)
+    let hash = try view.segments.row(at: last, in: number, incarnation)?.hash
+    let token = ZoneRow.Token(incarnation: incarnation, offset: last, hash: hash ?? .zero)
+    return try changeToken(token, zone, number).map { ($0, entry.hash) }
   }
 
   /// What the next transaction of a zone has seen of its remote log: less than ``changeToken(of:)`` says

@@ -216,11 +216,12 @@ struct UndoPlan {
           try transactions.undoes
           ? aim.first.map { try transactions.isLater($0.operation) } ?? false : own != other
         if isHeldByOthers {
-          return try keep(record, cell.field, .changedSince, by: aim.first?.operation, element: cell.element)
+          try keep(record, cell.field, .changedSince, by: aim.first?.operation, element: cell.element)
         }
       }
       // What shows the same may still win against what others wrote before it, and would not have, had it never been.
-      guard let former, let head = heads.first, head.timestamp != former else { return }
+      // And others may replace it that have not seen the undo, while they lose against all else that it changes.
+      guard former != nil, let head = heads.first, head.operation != aim.first?.operation else { return }
     }
     if let former { bringsBack(former) }
     steps.append(

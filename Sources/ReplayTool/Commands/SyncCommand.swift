@@ -188,15 +188,18 @@ struct SyncCommand: StoreCommand {
     _ console: Console
   ) async throws {
     func check() throws { try opened.read { try Inputs.check(zones, in: $0, orOffered: true) } }
+    let failure: SyncFailure?
     do {
       return try check()
     } catch let error as ToolError where error.code == StoreError.Code.zoneUnknown.rawValue {
       let list = LogReplicator(store: opened, remote: log, zones: .only([]), configuration: configuration)
-      _ = try await syncOnce(list, console)
+      failure = try await syncOnce(list, console).failure
     }
     do {
       try check()
     } catch let error as ToolError where error.code == StoreError.Code.zoneUnknown.rawValue {
+      // Its list may not have been read.
+      if let failure { throw ToolError(failure) }
       throw ToolError(error.code, "\(error.message), nor has the remote", hint: error.hint, exit: error.exit)
     }
   }

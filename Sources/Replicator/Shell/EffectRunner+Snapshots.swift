@@ -100,8 +100,17 @@ extension EffectRunner {
   /// be asked, that holds up nothing: who needs the snapshot says that it is damaged.
   func mendOrigins() async {
     do {
-      for broken in try store.brokenOrigins() { try await mend(broken) }
-      store.noteOriginsChecked()
+      var areAllAsked = true
+      for broken in try store.brokenOrigins() {
+        do {
+          try await mend(broken)
+        } catch {
+          if Self.stopsBeginning(error) { throw error }
+          // What is wrong with one log holds up no other.
+          areAllAsked = false
+        }
+      }
+      if areAllAsked { store.noteOriginsChecked() }
     } catch {
       // The next round looks again.
     }
@@ -111,7 +120,8 @@ extension EffectRunner {
     let remote = remote
     for snapshot in try await remote.snapshots(of: broken.zone, broken.incarnation) ?? []
     where snapshot.offset == broken.offset {
-      guard let manifest = try await remote.snapshotManifest(of: snapshot), manifest.content == broken.content
+      guard let manifest = try await remote.snapshotManifest(of: snapshot),
+        try store.isManifest(manifest, of: broken)
       else { continue }
       do {
         return try await store.putBack(manifest) { try await Self.part($0, of: snapshot, remote) }

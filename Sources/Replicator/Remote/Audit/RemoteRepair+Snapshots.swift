@@ -95,10 +95,15 @@ extension RemoteRepair {
     return (try? manifest.parts[index].unpack(stored.span.bytes)) == nil
   }
 
-  /// Whether a snapshot is of the log that the remote has: its entry there, or where the log begins, has the same hash.
+  /// Whether a snapshot is of the log that the remote has: its entry there, or where the log begins, has the same hash, and as
+  /// far as that is known the log's chain there: an entry that was sent again has its hash in another log too.
   private func isOfLog(_ manifest: SnapshotManifest, _ log: AuditedLog) async throws -> Bool {
-    if let hash = log.hash(at: manifest.offset) { return hash == manifest.hash }
+    if let hash = log.hash(at: manifest.offset) {
+      guard hash == manifest.hash else { return false }
+      if log.isGivenUp(before: manifest.offset, floor: 0) { return true }
+      return log.chain(at: manifest.offset).map { $0 == manifest.chain } ?? true
+    }
     guard let floor = try await remote.entries.floors.floor(of: log.incarnation) else { return false }
-    return floor.offset == manifest.offset && floor.hash == manifest.hash
+    return floor.offset == manifest.offset && floor.hash == manifest.hash && floor.chain == manifest.chain
   }
 }

@@ -38,7 +38,8 @@ struct UndoChecker {
     // What follows may name units of lists and texts that are gone.
     guard let later = try ineffective(after: root) else { return }
     let alone = try view(without: device.undone.isUndone(root) ? later.union([root]) : later)
-    for record in Set(made.operations.compactMap(\.record)).sorted() {
+    for record in Set(made.operations.compactMap(\.record)).sorted()
+    where try !isLeft(RecordID(zone: made.zone, name: record), by: later) {
       try compareAll(record, made, model, now: zone.view, alone)
     }
   }
@@ -112,6 +113,20 @@ struct UndoChecker {
           || kept.field == field
             && (kept.element == nil || [ModelElement(kept.element!), key(kept.element!)].contains(element)))
     }
+  }
+
+  /// Whether one of some writes has moved a record away and was taken back but for that, because somebody had changed
+  /// the copy. The app was told so then. What has changed the copy may be taken back since: that brings nothing back
+  /// where the record came from.
+  private func isLeft(_ record: RecordID, by later: Set<Position>) throws -> Bool {
+    for (root, chain) in device.undone.chains where later.contains(root) && chain.left.contains(record) {
+      let made = try store.madeTransaction(at: root)
+      let isMoved = made.operations.contains { operation in
+        if case .moveAway = operation { operation.record == record.name } else { false }
+      }
+      if made.zone == record.zone && isMoved { return true }
+    }
+    return false
   }
 
   private func element(of content: CellHead.Content) -> ModelElement? {

@@ -48,10 +48,14 @@ final class KeptObjects: ObjectStore {
   func delete(_ name: ObjectName) async throws(RemoteError) { try await objects.delete(name) }
   func changes() -> AsyncStream<RemoteHint> { objects.changes() }
 
-  /// Replaces an object's bytes, or removes the object.
+  /// Replaces an object's bytes, or removes the object. One that was not there counts as put: a remote that loses what was put
+  /// later loses it too.
   func replace(_ name: ObjectName, with bytes: [UInt8]?) async throws(RemoteError) {
     try await objects.delete(name)
-    if let bytes { _ = try await objects.putIfAbsent(name, bytes) }
+    guard let bytes, try await objects.putIfAbsent(name, bytes) else { return }
+    puts.withLock { puts in
+      if !puts.contains(where: { $0.name == name }) { puts.append((name, bytes)) }
+    }
   }
 
   /// Removes the objects that were put after the first `count`.

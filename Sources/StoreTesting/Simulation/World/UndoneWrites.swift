@@ -1,4 +1,5 @@
 import EventStore
+import OperationFormat
 
 /// What a device has taken back of its own transactions, as its app was told.
 struct UndoneWrites {
@@ -10,6 +11,8 @@ struct UndoneWrites {
     var last = Position.start
     /// The transactions that did it.
     var done: Set<Position> = []
+    /// The records that were left as they were when it was done last.
+    var left: Set<RecordID> = []
 
     var isUndone: Bool { !turns.isMultiple(of: 2) }
   }
@@ -29,6 +32,7 @@ struct UndoneWrites {
       chains[root, default: Chain()].turns += 1
       chains[root]!.last = last
       chains[root]!.done.formUnion(done)
+      chains[root]!.left = Set(report.kept.filter { $0.field == nil }.map(\.record))
     }
   }
 
