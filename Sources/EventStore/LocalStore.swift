@@ -62,7 +62,7 @@ public final class LocalStore: Sendable {
       // Files that crashes left stay until the next opening: that does no harm.
     }
     // The same of snapshots.
-    try? core.snapshots.removeLeftOver()
+    try? core.removeLeftOverSnapshots()
   }
 
   deinit { close() }

@@ -192,6 +192,14 @@ struct SnapshotsThatAreDamaged {
     try FileManager.default.createDirectory(atPath: "\(root)/3f.new", withIntermediateDirectories: false)
     try await sync(maker)
     #expect(!FileManager.default.fileExists(atPath: "\(root)/3f.new"))
+    // As a process leaves it that ends while a whole one takes the place of a damaged one.
+    let whole = try directory(maker)
+    try FileManager.default.moveItem(atPath: whole, toPath: "\(root)/4f.new")
+    try FileManager.default.createDirectory(atPath: "\(root)/5f.old", withIntermediateDirectories: false)
+    try maker.reopen()
+    #expect(try maker.store.verify().isSound)
+    #expect(FileManager.default.fileExists(atPath: whole))
+    #expect(!FileManager.default.fileExists(atPath: "\(root)/5f.old"))
     maker.store.close()
   }
 

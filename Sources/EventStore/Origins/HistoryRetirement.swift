@@ -30,15 +30,19 @@ struct HistoryRetirement {
     if bytesMin == nil { try await RebuildRun(core).finish() }
     var found: [RetiredHistory] = []
     var bytes: UInt64 = 0
+    var damage: StoreError?
     for zone in try zones ?? core.read({ try $0.zones() }) where bytesMin == nil || bytes < Self.runBytesMax {
       do {
         guard let (retired, read) = try await run(zone, progress) else { continue }
         found.append(retired)
         bytes += read
       } catch let error as StoreError where zones == nil || bytesMin != nil {
-        guard [.unsettled, .newerFormat, .zoneUnknown].contains(error.code) else { throw error }
+        // What is damaged of one zone holds up no other.
+        guard [.unsettled, .newerFormat, .zoneUnknown, .damaged].contains(error.code) else { throw error }
+        if error.code == .damaged { damage = damage ?? error }
       }
     }
+    if let damage { throw damage }
     return found
   }
 

@@ -90,7 +90,7 @@ struct RebuildRun {
       }
     }
     // Also a process that has the store open for long removes what others left: else they stay for its next opening.
-    if zone == nil { try? core.snapshots.removeLeftOver() }
+    if zone == nil { try? core.removeLeftOverSnapshots() }
     // A process may have ended before it had removed them.
     if try zone == nil && core.read({ try $0.readView.states.hasAny(.discarded) }) { try await discardAll() }
     try await Compaction.finish(core, in: zone)

@@ -39,8 +39,7 @@ struct SnapshotFiles: Sendable {
   func manifest(of content: ContentHash) throws -> SnapshotManifest {
     let path = "\(directory(of: content))/manifest"
     do {
-      let bytes = try read(path, bytesMax: SnapshotManifest.bytesMax)
-      let manifest = try SnapshotManifest.read(bytes.span.bytes)
+      let manifest = try readManifest(path)
       guard manifest.content == content else {
         throw Self.damaged(path, "is of another snapshot")
       }
@@ -52,6 +51,11 @@ struct SnapshotFiles: Sendable {
       didFindDamage?()
       throw error
     }
+  }
+
+  private func readManifest(_ path: String) throws -> SnapshotManifest {
+    let bytes = try read(path, bytesMax: SnapshotManifest.bytesMax)
+    return try SnapshotManifest.read(bytes.span.bytes)
   }
 
   /// A part of a snapshot as it is stored.
@@ -199,12 +203,20 @@ struct SnapshotFiles: Sendable {
       return false
     }
     if try calls.status(of: target) != nil {
-      // It is damaged. It stays under another name until the new one has its own.
-      try calls.rename(target, to: "\(root)/\(hexadecimal(makeRandom)).old")
+      // It is damaged. If the process ends between these names, the next opening gives the new one its name.
+      let old = "\(root)/\(hexadecimal(makeRandom)).old"
+      try calls.rename(target, to: old)
+      try giveName(manifest, incoming)
+      try removeDirectory(old)
+    } else {
+      try giveName(manifest, incoming)
     }
-    try calls.rename(incoming, to: target)
-    if isSynced { try calls.syncDirectory(root) }
     return true
+  }
+
+  private func giveName(_ manifest: SnapshotManifest, _ incoming: String) throws {
+    try calls.rename(incoming, to: directory(of: manifest.content))
+    if isSynced { try calls.syncDirectory(root) }
   }
 
   /// Whether a snapshot is there, with all its parts. Then it counts as needed from now on: else another call could remove it
@@ -279,14 +291,26 @@ struct SnapshotFiles: Sendable {
     }
   }
 
-  /// Removes what processes have left that ended while they wrote a snapshot: nobody has it locked. What was being fetched
-  /// stays, for who fetches it again.
-  func removeLeftOver() throws {
+  /// Removes what processes have left that ended while they wrote a snapshot: nobody has it locked. One that was to replace a
+  /// damaged one gets its name. What was being fetched stays, for who fetches it again.
+  ///
+  /// - Parameter needed: the snapshots that zones begin with.
+  func removeLeftOver(_ needed: () throws -> Set<ContentHash>) throws {
     for name in try calls.names(in: root) ?? []
     where name.hasSuffix(".new") && ContentHash(String(name.dropLast(4))) == nil {
-      guard let lock = DirectoryLock(ifFree: "\(root)/\(name)") else { continue }
-      try removeDirectory("\(root)/\(name)")
+      let path = "\(root)/\(name)"
+      guard let lock = DirectoryLock(ifFree: path) else { continue }
+      if let manifest = try? readManifest("\(path)/manifest"), try needed().contains(manifest.content),
+        try calls.status(of: directory(of: manifest.content)) == nil
+      {
+        try giveName(manifest, path)
+      } else {
+        try removeDirectory(path)
+      }
       extendLifetime(lock)
+    }
+    for name in try calls.names(in: root) ?? [] where name.hasSuffix(".old") {
+      try removeDirectory("\(root)/\(name)")
     }
   }
 

@@ -12,6 +12,11 @@ extension StoreCore {
     return files
   }
 
+  /// Removes what processes have left that ended while they wrote a snapshot.
+  func removeLeftOverSnapshots() throws {
+    try snapshots.removeLeftOver { try read { try $0.readView.zones.originContents() } }
+  }
+
   /// A snapshot that was made of a zone.
   struct MadeSnapshot: Sendable {
     var manifest: SnapshotManifest
