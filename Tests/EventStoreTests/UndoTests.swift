@@ -329,6 +329,24 @@ struct UndoTests {
     try await checkSound(store)
   }
 
+  @Test("a record that was moved and changed stays when the change is taken back after the move")
+  func changeOfMoved() async throws {
+    let store = try await makeStore()
+    let other = ZoneID(name: "other")
+    try await store.makeZone(other)
+    let record = record
+    try await store.write { tx in _ = try tx.move(record, to: other) }
+    let move = try store.lastPosition()
+    let moved = RecordID(zone: other, name: record.name)
+    try await store.write { try $0.set("f0", of: moved, to: "changed") }
+    let change = try store.lastPosition()
+    try await store.undo(move)
+    let report = try await store.undo(change)
+    #expect(report.kept.map(\.record) == [moved])
+    #expect(try store.read { try !$0.contains(record) && $0.contains(moved) })
+    try await checkSound(store)
+  }
+
   @Test("an element that another author of the store has changed since stays, and is told")
   func elementsOfOthers() async throws {
     let store = try await makeStore()

@@ -168,6 +168,10 @@ struct UndoPlan {
       if case .delete = $0 { true } else if case .moveAway = $0 { true } else { false }
     }
     switch try (now.aliveType(of: record), aim.aliveType(of: record)) {
+    case (_?, nil) where transactions.hasMovedHere(record):
+      // It was left here when its move was taken back, and away where it came from: it would be nowhere.
+      try keep(record, nil, .changedSince)
+      return .nothing
     case (_?, nil):
       let end = aimHeads.map(\.content).first { if case .alive = $0 { false } else { true } } ?? .dead
       steps.append(Step(record: record, content: .end(end), expected: expected))

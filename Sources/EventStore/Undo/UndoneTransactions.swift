@@ -11,6 +11,8 @@ final class UndoneTransactions {
   private let ineffective: Set<TransactionID>
   /// Those that have taken others back or brought them back.
   let made: [TransactionID: LogTransaction]
+  /// The records that others of these have moved here.
+  private let movedHere: Set<Name>
   private let find: (TransactionID) throws -> (position: Position, author: String?)?
   private var found: [TransactionID: (position: Position, author: String?)?] = [:]
 
@@ -21,11 +23,19 @@ final class UndoneTransactions {
   ) {
     (self.root, position, self.undoes, self.find) = (root.transaction, root.position, undoes, find)
     self.ineffective = Set(ineffective.map(\.id))
+    let others = ineffective.filter { $0.id != root.transaction.id }
+    movedHere = Set(
+      others.flatMap(\.operations).compactMap { operation in
+        if case .moveHere(let record, _, _) = operation { record } else { nil }
+      })
     self.made = Dictionary(made.map { ($0.id, $0) }) { first, _ in first }
   }
 
   /// Whether an operation counts in what there would be.
   func isEffective(_ operation: TransactionID) -> Bool { !ineffective.contains(operation) }
+
+  /// Whether a record came here by a move that is taken back already.
+  func hasMovedHere(_ record: RecordID) -> Bool { movedHere.contains(record.name) }
 
   /// Whether it was written after what is taken back, or beside it.
   func isLater(_ operation: OperationID) throws -> Bool {
