@@ -192,6 +192,14 @@ struct SnapshotsThatAreDamaged {
     try FileManager.default.createDirectory(atPath: "\(root)/3f.new", withIntermediateDirectories: false)
     try await sync(maker)
     #expect(!FileManager.default.fileExists(atPath: "\(root)/3f.new"))
+    // What a link names is not the store's.
+    let others = "\(scratch.path)/others"
+    try FileManager.default.createDirectory(atPath: others, withIntermediateDirectories: false)
+    try Data([1]).write(to: URL(fileURLWithPath: "\(others)/0"))
+    try FileManager.default.createSymbolicLink(atPath: "\(root)/6f.new", withDestinationPath: others)
+    try await sync(maker)
+    #expect(FileManager.default.fileExists(atPath: "\(others)/0"))
+    #expect(!FileManager.default.fileExists(atPath: "\(root)/6f.new"))
     // As a process leaves it that ends while a whole one takes the place of a damaged one.
     let whole = try directory(maker)
     try FileManager.default.moveItem(atPath: whole, toPath: "\(root)/4f.new")

@@ -99,14 +99,26 @@ struct FileCalls: Sendable {
     return Self.status(raw)
   }
 
-  /// What is at a path; nil if nothing is (stat).
+  /// Whether a directory is at a path, and no link to one (lstat).
+  func isDirectory(_ path: String) throws(FileError) -> Bool {
+    var raw = stat()
+    do throws(FileError) {
+      _ = try call("lstat", path) { lstat(path, &raw) }
+      return raw.st_mode & S_IFMT == S_IFDIR
+    } catch {
+      if error.number == ENOENT { return false }
+      throw error
+    }
+  }
+
+  /// What is at a path; nil if nothing is, or something else than a directory is above it (stat).
   func status(of path: String) throws(FileError) -> Status? {
     var raw = stat()
     do throws(FileError) {
       _ = try call("stat", path) { stat(path, &raw) }
       return Self.status(raw)
     } catch {
-      if error.number == ENOENT { return nil }
+      if error.number == ENOENT || error.number == ENOTDIR { return nil }
       throw error
     }
   }

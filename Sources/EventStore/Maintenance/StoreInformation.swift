@@ -183,7 +183,8 @@ extension ReadTransaction {
       })
   }
 
-  private func information(of zone: ZoneID) throws -> StoreInformation.Zone {
+  /// Counts what is in a zone.
+  package func information(of zone: ZoneID) throws -> StoreInformation.Zone {
     var records = 0
     var hidden = 0
     var conflicts = 0

@@ -326,6 +326,8 @@ struct SnapshotFiles: Sendable {
   func remove(_ content: ContentHash) throws { try removeDirectory(directory(of: content)) }
 
   private func removeDirectory(_ path: String) throws {
+    // Of a link only the link goes: what it names is not the store's.
+    guard try calls.isDirectory(path) else { return try calls.remove(path) }
     guard let names = try calls.names(in: path) else { return }
     // Without its manifest it is none.
     for name in names.sorted(by: >) { try calls.remove("\(path)/\(name)") }

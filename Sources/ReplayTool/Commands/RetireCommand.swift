@@ -45,11 +45,12 @@ struct RetireCommand: StoreCommand {
     let opened = try store.openForWriting(console, creates: false)
     defer { opened.close() }
     let progress = Progress(console)
-    let known = try opened.information().zones
-    let chosen = zone.isEmpty ? known.filter { $0.token != nil }.map(\.id) : try zone.map(Inputs.zone)
+    let chosen =
+      try zone.isEmpty
+      ? opened.read { tx in try tx.zones().filter { try tx.token(of: $0) != nil } } : zone.map(Inputs.zone)
     var lines: [JSON] = []
     for zone in chosen {
-      let before = known.first { $0.id == zone }?.transactions ?? 0
+      let before = try opened.read { try $0.information(of: zone) }.transactions
       if policy == .everything {
         try await opened.retireHistory(of: zone) { done, total in
           try progress.update("loading records", done: done, total: total)
@@ -60,22 +61,22 @@ struct RetireCommand: StoreCommand {
         }
       }
       progress.end()
-      let after = try opened.information().zones.first { $0.id == zone }
-      let retired = before - min(before, after?.transactions ?? 0)
+      let after = try opened.read { try $0.information(of: zone) }
+      let retired = before - min(before, after.transactions)
       if store.json {
         lines.append(
           .members([
             "zone": .text(zone), "retired": .number(retired),
-            "begins": after?.origin.map { .number($0.position.rawValue) },
-            "snapshot": after?.origin.map { .number($0.offset) },
-            "beginTime": after?.origin?.arrivedMilliseconds.map {
+            "begins": after.origin.map { .number($0.position.rawValue) },
+            "snapshot": after.origin.map { .number($0.offset) },
+            "beginTime": after.origin?.arrivedMilliseconds.map {
               .string(CalendarTime.text(milliseconds: $0))
             },
           ]))
       } else {
         try console.output.line(
           "\(Display.zone(zone))  \(Display.count(retired, "transaction")) retired"
-            + (after?.origin.map { "; its history begins \(Display.begin($0))" } ?? ""))
+            + (after.origin.map { "; its history begins \(Display.begin($0))" } ?? ""))
       }
     }
     if store.json {
