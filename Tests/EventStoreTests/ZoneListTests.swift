@@ -220,6 +220,55 @@ struct ZoneListTests {
     try await checkSound(store)
   }
 
+  /// A store whose app has deleted a zone of another owner that the remote in place did not know.
+  private func makeUntold(_ shared: ZoneID) async throws -> LocalStore {
+    let store = try directory.store()
+    _ = try await store.applyZoneEvents([event(.created, shared, x)], token: token(1), chosen: nil)
+    try await store.write { try $0.create(RecordID(zone: shared, name: "old"), type: "t") }
+    try await store.write { try $0.deleteZone(shared) }
+    try await store.finishDeletion(of: shared, x, remoteHasDeleted: false)
+    _ = try await store.reclaim()
+    return store
+  }
+
+  @Test("a zone of another owner that another remote in the place did not know is deleted at its own remote")
+  func untoldDeletionOfOthers() async throws {
+    let shared = ZoneID(owner: "alice", name: "shared")
+    let store = try await makeUntold(shared)
+    // A zone with its name that was created since has other transactions under the same sequences.
+    let new = RecordID(zone: shared, name: "new")
+    try await store.write { tx in
+      try tx.createZone(shared)
+      try tx.attachZone(shared)
+      try tx.create(new, type: "t")
+    }
+    let events = [event(.created, shared, x)]
+    _ = try await store.applyZoneEvents(events, token: token(1), chosen: nil)
+    let found = try store.syncState().zones
+    #expect(found.map(\.attachment) == [.attached, .deleting])
+    #expect(found.map(\.token) == [nil, .start(of: shared, x)])
+    #expect(try store.read { try $0.contains(new) })
+    try await checkSound(store)
+  }
+
+  @Test("a zone of another owner comes back that was deleted here, and revoked before the list told")
+  func revokedBeforeTheListTold() async throws {
+    let shared = ZoneID(owner: "alice", name: "shared")
+    let store = try await makeUntold(shared)
+    let (created, revoked) = (event(.created, shared, x), event(.revoked, shared, x))
+    _ = try await store.applyZoneEvents([created, revoked], token: token(2), chosen: nil)
+    #expect(try store.syncState().zones.isEmpty)
+    #expect(try !store.isGone(x))
+    let granted = try await store.applyZoneEvents([created], after: 2, token: token(3), chosen: nil)
+    #expect(granted.created == [shared])
+    // The app deletes it again. What the list said before does not say why the remote does not know it.
+    try await store.write { try $0.deleteZone(shared) }
+    try await store.finishDeletion(of: shared, x, remoteHasDeleted: false)
+    _ = try await store.applyZoneEvents([created, revoked, created], token: token(3), chosen: nil)
+    #expect(try store.syncState().zones.map(\.attachment) == [.deleting])
+    try await checkSound(store)
+  }
+
   @Test("a deleted zone is deleted here, unless it is only the app's, or has unsent transactions")
   func deleted() async throws {
     let store = try directory.store()

@@ -43,6 +43,7 @@ struct ZoneCatalog {
       // The store has left the remote since the page was asked for.
       return report
     }
+    try forgetUntoldDeletions(of: page, after: start, later)
     try storage.zoneEvents.keep(page, after: start, through: token.offset)
     // A zone that the same page deletes is not created: a local zone of that name may be another one, made
     // since.
@@ -74,6 +75,19 @@ struct ZoneCatalog {
     }
     try storage.meta.setDatabaseToken(token)
     return report
+  }
+
+  /// Forgets the deletions here that the remote does not know of, of logs that were revoked since the list was last read: that
+  /// is why the remote did not show them, and they may come back.
+  private func forgetUntoldDeletions(
+    of page: [ZoneEvent], after start: UInt64, _ later: [ZoneEvent]
+  ) throws {
+    for (index, event) in (page + later).enumerated() where event.kind == .revoked {
+      let offset = start + UInt64(index) + 1
+      if index < page.count, try storage.zoneEvents.event(at: offset) == event { continue }
+      let found = try storage.incarnations.makeNumber(for: event.incarnation)
+      if try storage.zones.goneLog(found)?.isUntold ?? false { try storage.zones.forgetGone(found) }
+    }
   }
 
   /// The events without those that a later event of the same log takes back: a zone that was revoked and granted again,
@@ -279,9 +293,9 @@ struct ZoneCatalog {
       guard try storage.zones.id(of: number) == zone else { continue }
       var row = known
       row.status = .removed
-      // One of another owner that the remote does not show was revoked, and may come back. Else a zone that is
-      // removed marks the log of its token as deleted.
-      let mayComeBack = !remoteHasDeleted && zone.owner.byteCount > 0
+      // One of another owner that was revoked may come back. Else a zone that is removed marks the log of its token as
+      // deleted. That the remote does not show it says nothing: another one may be in its place.
+      let mayComeBack = try !remoteHasDeleted && zone.owner.byteCount > 0 && isRevoked(incarnation)
       if mayComeBack { row.token = nil }
       storage.setZoneRow(row, number)
       try storage.zones.removeProposal(of: number)
@@ -291,6 +305,15 @@ struct ZoneCatalog {
       try storage.meta.readZoneListAgain()
     }
     try storage.flush()
+  }
+
+  /// Whether the last that the list of zones says of a log is that this account may not read it.
+  private func isRevoked(_ incarnation: IncarnationID) throws -> Bool {
+    var last: ZoneEvent.Kind?
+    try storage.zoneEvents.forEachEvent { event in
+      if event.incarnation == incarnation { last = event.kind }
+    }
+    return last == .revoked
   }
 
   func forgetTokens() throws {

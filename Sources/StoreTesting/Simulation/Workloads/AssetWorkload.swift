@@ -45,8 +45,7 @@ public struct AssetWorkload: SimulationWorkload {
       let field = choices.pick(Self.fields)
       let value = try draw(&transaction, &choices)
       try transaction.set(field, of: record, to: value)
-      let expected = stored(value)
-      guard try transaction.value(of: field, in: record) == expected else {
+      guard try transaction.reads(stored(value) ?? .null, of: field, in: record) else {
         throw SimulationFailure(.transactionsAreAtomic, "a write does not read what it wrote to \(record)")
       }
     }

@@ -33,12 +33,8 @@ public struct CellWorkload: SimulationWorkload {
       try transaction.perform(operation, in: zone, movingTo: self.zones.first { $0 != zone })
       // A write reads what it wrote. What a reference reads depends on its target.
       guard operation.setsRegister, !operation.value.value.mayNameRecords else { continue }
-      let expected = operation.value == .null ? nil : operation.value.value
       let record = RecordID(zone: zone, name: operation.recordName)
-      let found = try transaction.value(of: operation.fieldName, in: record)
-      // While the zone's log is read again, a write has not seen what has no place there, which may win.
-      let heads = try transaction.heads(of: operation.fieldName, in: record)
-      guard found == expected || heads.count > 1 else {
+      guard try transaction.reads(operation.value.value, of: operation.fieldName, in: record) else {
         throw SimulationFailure(.transactionsAreAtomic, "a write does not read what it wrote: \(operation)")
       }
     }

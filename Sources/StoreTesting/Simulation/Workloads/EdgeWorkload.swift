@@ -34,7 +34,7 @@ public struct EdgeWorkload: SimulationWorkload {
       let value = Self.value(&choices)
       try transaction.set(field, of: record, to: value)
       if choices.next(below: 8) == 7 { try overstep(field, of: record, &transaction, &choices) }
-      guard try transaction.value(of: field, in: record) == value else {
+      guard try transaction.reads(value, of: field, in: record) else {
         throw SimulationFailure(.transactionsAreAtomic, "a write does not read what it wrote to \(record)")
       }
     }
