@@ -85,7 +85,8 @@ extension LocalStore {
   ///   - progress: called after each piece with what was done so far; what it throws ends the work.
   /// - Throws: ``StoreError`` `notAStore` if the directory has something else, or is in that of the store; `damaged`, `closed`,
   ///   `full`, `readOnly`, `system`; what `progress` throws.
-  /// - Complexity: linear in the store and its assets, and the calling thread waits for it: call it off the main actor. The data file grows as during a read of that length.
+  /// - Complexity: linear in the store and its assets, and the calling thread waits for it: call it off the main actor. The
+  ///   data file grows as during a read of that length.
   @discardableResult
   public func backup(
     to directory: String, progress: (BackupReport) throws -> Void = { _ in }

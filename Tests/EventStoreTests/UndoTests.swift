@@ -310,15 +310,19 @@ struct UndoTests {
     #expect(try manager.next?.position == insertion)
   }
 
-  @Test("a record that was changed where it was moved stays there, and comes back nowhere else")
-  func movedAndChanged() async throws {
-    let store = try await makeStore()
+  /// Moves the record to another zone.
+  private func moveRecord(in store: LocalStore) async throws -> (RecordID, Position) {
     let other = ZoneID(name: "other")
     try await store.makeZone(other)
     let record = record
     try await store.write { tx in _ = try tx.move(record, to: other) }
-    let move = try store.lastPosition()
-    let moved = RecordID(zone: other, name: record.name)
+    return (RecordID(zone: other, name: record.name), try store.lastPosition())
+  }
+
+  @Test("a record that was changed where it was moved stays there, and comes back nowhere else")
+  func movedAndChanged() async throws {
+    let store = try await makeStore()
+    let (moved, move) = try await moveRecord(in: store)
     try await store.write { tx in
       tx.author = "bob"
       try tx.set("f0", of: moved, to: "bob's")
@@ -332,12 +336,7 @@ struct UndoTests {
   @Test("a record that was moved and changed stays when the change is taken back after the move")
   func changeOfMoved() async throws {
     let store = try await makeStore()
-    let other = ZoneID(name: "other")
-    try await store.makeZone(other)
-    let record = record
-    try await store.write { tx in _ = try tx.move(record, to: other) }
-    let move = try store.lastPosition()
-    let moved = RecordID(zone: other, name: record.name)
+    let (moved, move) = try await moveRecord(in: store)
     try await store.write { try $0.set("f0", of: moved, to: "changed") }
     let change = try store.lastPosition()
     try await store.undo(move)

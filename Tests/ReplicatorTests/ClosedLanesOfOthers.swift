@@ -155,20 +155,6 @@ struct ClosedLanesOfOthers {
     }
   }
 
-  /// Lets the log begin with a snapshot of its end, which a device makes.
-  private func trim(_ remote: any RemoteLog, by device: Device) async throws {
-    let incarnation = try #require(try device.store.syncState().zones.first?.token).incarnation
-    let manifest = try device.store.makeSnapshot(of: zone)
-    let snapshot = RemoteSnapshot(
-      of: zone, incarnation, at: manifest.offset, by: device.store.identity.replica)
-    for index in manifest.parts.indices {
-      try await remote.putSnapshotPart(
-        device.store.snapshotPart(index, of: manifest), at: index, of: snapshot)
-    }
-    try await remote.finishSnapshot(manifest, of: snapshot)
-    #expect(try await remote.trim(to: snapshot, manifest) == manifest.offset)
-  }
-
   @Test(
     "The log has another branch of them, and begins behind that now: nothing is dropped, and the user decides",
     arguments: [ClosedLaneAnswer.takeOver, .letGo], [true, false])
@@ -182,7 +168,7 @@ struct ClosedLanesOfOthers {
       try await write(world[0], text)
       try await world[0].sync(whole)
     }
-    try await trim(whole, by: world[0])
+    try await world[0].trim(whole)
     let remote = whole.reopened()
     let before = try device.digests()
     for round in 1...3 {

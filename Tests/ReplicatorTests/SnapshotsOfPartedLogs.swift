@@ -13,34 +13,9 @@ struct SnapshotsOfPartedLogs {
     try Device(in: scratch.path, name, seed: seed)
   }
 
-  /// One round that makes no snapshot.
   @discardableResult
   private func sync(_ device: Device, _ place: RemotePlace) async throws -> ZoneReport {
-    let replicator = device.replicator(place.remote) { $0.policy.snapshotBytesMin = 1 << 40 }
-    let report = try await replicator.syncOnce()
-    return try #require(report.zones.first { $0.zone == zone })
-  }
-
-  /// Puts a snapshot of the log's end at the remote.
-  private func putSnapshot(
-    _ place: RemotePlace, by device: Device
-  ) async throws -> (RemoteSnapshot, SnapshotManifest) {
-    let incarnation = try #require(try device.store.syncState().zones.first?.token).incarnation
-    let manifest = try device.store.makeSnapshot(of: zone)
-    let snapshot = RemoteSnapshot(
-      of: zone, incarnation, at: manifest.offset, by: device.store.identity.replica)
-    for index in manifest.parts.indices {
-      try await place.remote.putSnapshotPart(
-        device.store.snapshotPart(index, of: manifest), at: index, of: snapshot)
-    }
-    try await place.remote.finishSnapshot(manifest, of: snapshot)
-    return (snapshot, manifest)
-  }
-
-  /// Lets the log begin with the snapshot at its end, which a device makes.
-  private func trim(_ place: RemotePlace, by device: Device) async throws {
-    let (snapshot, manifest) = try await putSnapshot(place, by: device)
-    #expect(try await place.remote.trim(to: snapshot, manifest) == manifest.offset)
+    try await device.syncWithoutSnapshot(place.remote)
   }
 
   /// Devices that each have sent one write and read all of them; and a copy of the remote then.
@@ -116,7 +91,7 @@ struct SnapshotsOfPartedLogs {
     #expect(try await sync(behind, place).sent == 1)
     try await place.restore(copy)
     try await writeOthers(one, place, isCompacted: isCompacted)
-    try await trim(place, by: one)
+    try await one.trim(place.remote)
     try await behind.write(12)
     let report = try await sync(behind, place)
     #expect(report.beganAt != nil && report.partedAt == 4 && report.sent == 3, "\(report)")
@@ -147,7 +122,7 @@ struct SnapshotsOfPartedLogs {
     // It comes back before the trim: its work is behind the floor now.
     #expect(try await sync(two, place).partedAt == 4)
     try await sync(one, place)
-    try await trim(place, by: one)
+    try await one.trim(place.remote)
     try await behind.set("milk", of: "shared", to: "later")
     #expect(try await sync(behind, place).partedAt == 4)
     try await expectEqual(devices, place)
@@ -174,7 +149,7 @@ struct SnapshotsOfPartedLogs {
     for number in 20..<20 + 4 * more {
       try await one.write(number)
       try await sync(one, place)
-      if number == 22 { try await trim(place, by: one) }
+      if number == 22 { try await one.trim(place.remote) }
     }
     let report = try await sync(behind, place)
     #expect(report.partedAt == 3 && report.sent == 10, "\(report)")
@@ -195,7 +170,7 @@ struct SnapshotsOfPartedLogs {
         try await one.write(number)
         try await sync(one, place)
       }
-      try await trim(place, by: one)
+      try await one.trim(place.remote)
     }
     try await writeAndTrim(20..<26)
     let incarnation = try #require(try one.store.syncState().zones.first?.token).incarnation
@@ -288,7 +263,7 @@ struct SnapshotsOfPartedLogs {
     // It has not seen what comes back.
     try await one.set("title", of: "shared", to: "one")
     #expect(try await sync(two, place).partedAt == 5)
-    try await trim(place, by: two)
+    try await two.trim(place.remote)
     let report = try await sync(retired, place)
     #expect(report.beganAt != nil && report.partedAt != nil && report.status == .inSync, "\(report)")
     #expect(try retired.store.verify().isSound)
@@ -417,7 +392,7 @@ struct SnapshotsOfPartedLogs {
     let made = try segments(&maker)
     try await append(made[0], place, incarnation)
     try await sync(one, place)
-    try await trim(place, by: one)
+    try await one.trim(place.remote)
     #expect(try await sync(new, place).beganAt == 2)
     for segment in made.dropFirst() { try await append(segment, place, incarnation) }
     try await sync(one, place)
@@ -483,7 +458,7 @@ struct SnapshotsOfPartedLogs {
     #expect(try new.digests() == before)
     try await one.write(2)
     try await sync(one, place)
-    _ = try await putSnapshot(place, by: one)
+    try await one.putSnapshot(at: place.remote)
     let report = try await sync(new, place)
     #expect(report.status == .inSync && report.beganAt == 4, "\(report)")
     try await expectEqual(devices, place)

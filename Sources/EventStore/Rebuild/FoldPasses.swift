@@ -11,8 +11,8 @@ import OperationFormat
 /// one and has skipped nothing of the next. That is the same as another pass, which would find nothing of the next
 /// part before here. However many floors there are, there are few passes then.
 ///
-/// How far a zone is stands in the row of its state. A step of a rebuild makes these passes anew: so they read of a zone only
-/// the floor that comes next.
+/// How far a zone is stands in the row of its state. Each step of a rebuild makes these passes again: so they read of a zone
+/// only the floor that comes next.
 final class FoldPasses {
   /// A part of more entries is not compared with the next: it takes a pass.
   private static let comparedEntriesMax: UInt64 = 4096

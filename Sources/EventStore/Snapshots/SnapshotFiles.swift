@@ -38,18 +38,14 @@ struct SnapshotFiles: Sendable {
   /// - Throws: ``StoreError`` `damaged` if it is not there, or not whole.
   func manifest(of content: ContentHash) throws -> SnapshotManifest {
     let path = "\(directory(of: content))/manifest"
-    do {
-      let manifest = try readManifest(path)
-      guard manifest.content == content else {
-        throw Self.damaged(path, "is of another snapshot")
+    return try notingDamage {
+      do {
+        let manifest = try readManifest(path)
+        guard manifest.content == content else { throw Self.damaged(path, "is of another snapshot") }
+        return manifest
+      } catch let error as FormatError {
+        throw Self.damaged(path, "cannot be read: \(error.text)", error)
       }
-      return manifest
-    } catch let error as FormatError {
-      didFindDamage?()
-      throw Self.damaged(path, "cannot be read: \(error.text)", error)
-    } catch let error as StoreError where error.code == .damaged {
-      didFindDamage?()
-      throw error
     }
   }
 
@@ -63,20 +59,23 @@ struct SnapshotFiles: Sendable {
   /// - Throws: ``StoreError`` `damaged` if it is not there, or has other bytes.
   func part(_ index: Int, of manifest: SnapshotManifest) throws -> [UInt8] {
     let (path, part) = (path(of: index, manifest), manifest.parts[index])
-    do {
+    return try notingDamage {
+      // Another process may have set it aside, or the user has removed it.
       let stored = try read(path, bytesMax: part.storedBytes)
       if part.isStored(stored) { return stored }
+      // Another process may have done so at the same time: the part is damaged all the same.
+      if didFindDamage != nil { try? calls.rename(path, to: "\(path).damaged") }
+      throw Self.damaged(path, "has other bytes than were written there")
+    }
+  }
+
+  private func notingDamage<R>(_ body: () throws -> R) throws -> R {
+    do {
+      return try body()
     } catch let error as StoreError where error.code == .damaged {
-      // Another process may have set it aside, or the user has removed it.
       didFindDamage?()
       throw error
     }
-    if let didFindDamage {
-      // Another process may have done so meanwhile: the part is damaged all the same.
-      try? calls.rename(path, to: "\(path).damaged")
-      didFindDamage()
-    }
-    throw Self.damaged(path, "has other bytes than were written there")
   }
 
   private func path(of index: Int, _ manifest: SnapshotManifest) -> String {
@@ -202,15 +201,11 @@ struct SnapshotFiles: Sendable {
       try removeDirectory(incoming)
       return false
     }
-    if try calls.status(of: target) != nil {
-      // It is damaged. If the process ends between these names, the next opening gives the new one its name.
-      let old = "\(root)/\(hexadecimal(makeRandom)).old"
-      try calls.rename(target, to: old)
-      try giveName(manifest, incoming)
-      try removeDirectory(old)
-    } else {
-      try giveName(manifest, incoming)
-    }
+    // One that is there is damaged. If the process ends between these names, the next opening gives the new one its name.
+    let old = try calls.status(of: target) == nil ? nil : "\(root)/\(hexadecimal(makeRandom)).old"
+    if let old { try calls.rename(target, to: old) }
+    try giveName(manifest, incoming)
+    if let old { try removeDirectory(old) }
     return true
   }
 
@@ -296,8 +291,8 @@ struct SnapshotFiles: Sendable {
   ///
   /// - Parameter needed: the snapshots that zones begin with.
   func removeLeftOver(_ needed: () throws -> Set<ContentHash>) throws {
-    for name in try calls.names(in: root) ?? []
-    where name.hasSuffix(".new") && ContentHash(String(name.dropLast(4))) == nil {
+    let names = try calls.names(in: root) ?? []
+    for name in names where name.hasSuffix(".new") && ContentHash(String(name.dropLast(4))) == nil {
       let path = "\(root)/\(name)"
       guard let lock = DirectoryLock(ifFree: path) else { continue }
       if let manifest = try? readManifest("\(path)/manifest"), try needed().contains(manifest.content),
@@ -309,9 +304,7 @@ struct SnapshotFiles: Sendable {
       }
       extendLifetime(lock)
     }
-    for name in try calls.names(in: root) ?? [] where name.hasSuffix(".old") {
-      try removeDirectory("\(root)/\(name)")
-    }
+    for name in names where name.hasSuffix(".old") { try removeDirectory("\(root)/\(name)") }
   }
 
   /// Removes all of them, and their directory.

@@ -85,7 +85,7 @@ struct ZoneCatalog {
     for (index, event) in (page + later).enumerated() where event.kind == .revoked {
       let offset = start + UInt64(index) + 1
       if index < page.count, try storage.zoneEvents.event(at: offset) == event { continue }
-      let found = try storage.incarnations.makeNumber(for: event.incarnation)
+      guard let found = try storage.incarnations.number(of: event.incarnation) else { continue }
       if try storage.zones.goneLog(found)?.isUntold ?? false { try storage.zones.forgetGone(found) }
     }
   }

@@ -83,8 +83,9 @@ public struct WriteTransaction: ~Copyable, RecordReading {
   /// Deletes a zone with all its records and history, including what was never shipped.
   ///
   /// It is gone from every query at once. A synced zone is also deleted at every other store, once a replicator has told the
-  /// remote, which keeps the zone's closed log, without assets and snapshots. A detached zone is deleted only here: a replicator that syncs all zones
-  /// of its remote fetches that one in its next round. A zone that is made later under that name is another zone.
+  /// remote, which keeps the zone's closed log, without assets and snapshots. A detached zone is deleted only here: a
+  /// replicator that syncs all zones of its remote fetches that one in its next round. A zone that is made later under that
+  /// name is another zone.
   /// The space is free after ``LocalStore/reclaim(progress:)``.
   ///
   /// - Throws: ``StoreError`` `zoneUnknown`.

@@ -11,9 +11,9 @@ struct CompactCommand: StoreCommand {
 
       A floor is an offset of a zone's remote log. Of a record that nobody has changed since, stays what it shows: values \
       that lost a conflict go, and so do deleted records, removed elements of lists and characters of texts, and the single \
-      contributions to a counter. Who wrote a value, and when, stays; which transaction did, what it replaced, and its undo go. \
-      With --write the store names a floor in a transaction. It works in each store that reads \
-      the log up to there, in this one once it is synced; all get the same bytes.
+      contributions to a counter. Who wrote a value, and when, stays; which transaction did, what it replaced, and its undo \
+      go. With --write the store names a floor in a transaction. It works in each store that reads the log up to there, in \
+      this one once it is synced; all get the same bytes.
 
       The floor is not above what writers have seen that were there within --horizon, and not above what came within \
       --older-than, counted back from the log's newest entry: no clock that is ahead makes anything \

@@ -19,23 +19,25 @@ struct RemoteCommand: ReplayCommand {
 
       An entry that nobody can read, or that is missing, stops every store that has not read past it. --repair puts back \
       what a store has: entries, including those that a log or the list of zones lost at its end, the object `remote`, the \
-      folders `logs` and `zones`, and the files of a snapshot that the store began with or can make again. Try that first, with every store that may have them. If no store has an entry, give it \
-      up with --quarantine: every device then takes it as empty. If a foreign file got in the way of a write, nothing was ever \
-      written there, and nothing is lost. Otherwise the work in the entry is lost, and later work of its writer may be left \
-      out too: whole lanes, which are listed. This cannot be undone. A store that had read past the entry must read the log \
-      again from there: `replay sync --reread`. The last lines of the output say how.
+      folders `logs` and `zones`, and the files of a snapshot that the store began with or can make again. Try that first, \
+      with every store that may have them. If no store has an entry, give it up with --quarantine: every device then takes \
+      it as empty. If a foreign file got in the way of a write, nothing was ever written there, and nothing is lost. \
+      Otherwise the work in the entry is lost, and later work of its writer may be left out too: whole lanes, which are \
+      listed. This cannot be undone. A store that had read past the entry must read the log again from there: `replay sync \
+      --reread`. The last lines of the output say how.
 
-      --purge discards what the remote has of a zone: its log, snapshots and assets. Stores keep what they have, pause the zone \
-      and say so; one that attaches it again, or whose app wants it, sends all that it has. So first let a store read the log to \
-      its end, or keep a backup. Without --write it only says what would go. The remote keeps the log of a zone that was deleted, \
-      and that is not purged: stores that were away still read it, and one that brings the zone back continues it. If nothing of \
-      a zone is to stay there, purge it before you delete it.
+      --purge discards what the remote has of a zone: its log, snapshots and assets. Stores keep what they have, pause the \
+      zone and say so; one that attaches it again, or whose app wants it, sends all that it has. So first let a store read \
+      the log to its end, or keep a backup. Without --write it only says what would go. The remote keeps the log of a zone \
+      that was deleted, and that is not purged: stores that were away still read it, and one that brings the zone back \
+      continues it. If nothing of a zone is to stay there, purge it before you delete it.
 
       --reset discards the same, and asks the stores to send everything again: each does so on its own when it syncs. It is \
-      for a zone that is to be made again there, such as one whose log is damaged beyond repair. The first store that syncs then \
-      decides which history the remote has: its own, whole or as a snapshot; the others add what they alone have. So sync a store \
-      with the whole history first. And before the reset let each store read the log to its end: one that begins with a snapshot beyond what another has cannot continue what that sends (`retired`). \
-      A zone that was purged is not reset, and one that was reset is not purged, until a store has sent it again.
+      for a zone that is to be made again there, such as one whose log is damaged beyond repair. The first store that syncs \
+      then decides which history the remote has: its own, whole or as a snapshot; the others add what they alone have. So \
+      sync a store with the whole history first. And before the reset let each store read the log to its end: one that \
+      begins with a snapshot beyond what another has cannot continue what that sends (`retired`). A zone that was purged is \
+      not reset, and one that was reset is not purged, until a store has sent it again.
 
       Examples:
         replay remote folder:/mnt/team/lists

@@ -10,11 +10,12 @@ struct TrimCommand: ReplayCommand {
     discussion: """
       Without --write it only says what would go, and why no more does.
 
-      Stores put snapshots of their zones at a remote as its logs grow. A log is trimmed up to the snapshot before its newest \
-      one, and begins with that; up to the newest one, if the records were compacted since the one before. Both are read whole first, and compared with the log. Entries stay that are younger than --older-than by their receive times and this machine's clock, and those \
-      that a writer who was there since has not seen. A store that has not read up to where the log then begins starts with a \
-      snapshot when it syncs next: it keeps what it has not sent, and loses nothing. Who has the history in a store keeps it; \
-      the remote does not have it any more.
+      Stores put snapshots of their zones at a remote as its logs grow. A log is trimmed up to the snapshot before its \
+      newest one, and begins with that; up to the newest one, if the records were compacted since the one before. Both are \
+      read whole first, and compared with the log. Entries stay that are younger than --older-than by their receive times \
+      and this machine's clock, and those that a writer who was there since has not seen. A store that has not read up to \
+      where the log then begins starts with a snapshot when it syncs next: it keeps what it has not sent, and loses nothing. \
+      Who has the history in a store keeps it; the remote does not have it any more.
 
       Stores of former versions of the program cannot read a trimmed log. Upgrade all programs first.
 

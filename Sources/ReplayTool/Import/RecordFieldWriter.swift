@@ -23,19 +23,14 @@ struct RecordFieldWriter {
     if !isContinued { try checkKinds(of: fields, over: held) }
     var count = 0
     do {
-      for (field, value) in fields.registers.sorted(by: { $0.key < $1.key })
-      where value != held.registers[field] ?? .null {
+      for (field, value) in Self.differing(fields.registers, from: held) {
         try checkRoom(tx)
         try tx.set(field, of: record, to: value)
         count += 1
       }
-      for (field, kinds) in fields.merging.sorted(by: { $0.key < $1.key }) {
-        for kind in FieldKind.merging {
-          let present = held.merging[field]?[kind]
-          guard let value = kinds[kind], !Self.isSame(value, present, kind) else { continue }
-          try write(value, kind, over: present, field, &tx)
-          count += 1
-        }
+      for (field, kind, value) in Self.differing(fields.merging, from: held) {
+        try write(value, kind, over: held.merging[field]?[kind], field, &tx)
+        count += 1
       }
     } catch is HalfFull {
       return (count, false)
@@ -46,13 +41,28 @@ struct RecordFieldWriter {
   /// How many fields differ: those that a write would set.
   func differing(_ fields: RecordFields, from held: RecordFields) throws -> Int {
     try checkKinds(of: fields, over: held)
-    var count = fields.registers.count { $1 != held.registers[$0] ?? .null }
-    for (field, kinds) in fields.merging {
-      count += FieldKind.merging.count { kind in
-        kinds[kind].map { !Self.isSame($0, held.merging[field]?[kind], kind) } ?? false
+    return Self.differing(fields.registers, from: held).count
+      + Self.differing(fields.merging, from: held).count
+  }
+
+  /// The registers that differ, in the order of their names.
+  private static func differing(
+    _ registers: [Name: Value], from held: RecordFields
+  ) -> [(field: Name, value: Value)] {
+    registers.sorted { $0.key < $1.key }.filter { $1 != held.registers[$0] ?? .null }
+      .map { ($0.key, $0.value) }
+  }
+
+  /// The fields that merge and differ, by their names and kinds.
+  private static func differing(
+    _ merging: [Name: [FieldKind: Value]], from held: RecordFields
+  ) -> [(field: Name, kind: FieldKind, value: Value)] {
+    merging.sorted { $0.key < $1.key }.flatMap { field, kinds in
+      FieldKind.merging.compactMap { kind in
+        guard let value = kinds[kind], !isSame(value, held.merging[field]?[kind], kind) else { return nil }
+        return (field, kind, value)
       }
     }
-    return count
   }
 
   /// Whether a field has this value; the order of a set's elements does not matter.

@@ -111,17 +111,13 @@ struct RemotePage {
   /// Prints the steps of a repair.
   private func printSteps(_ output: Output) throws {
     let only = audit.onlyLogs
-    for step in steps {
-      let (word, style, text) = Self.text(step.outcome)
-      let place = Self.argument(step.place, only)
+    let lines =
+      steps.map { ("\(Self.argument($0.place, only))", Self.text($0.outcome)) }
+      + snapshots.map { (Display.plain("\($0.name)"), Self.text($0)) }
+    for (place, (word, style, text)) in lines {
       try output.line(output.styled(word, style) + "  \(place)" + (text.isEmpty ? "" : ": \(text)"))
     }
-    for step in snapshots {
-      let (word, style, text) = Self.text(step)
-      try output.line(
-        output.styled(word, style) + "  \(Display.plain("\(step.name)"))" + (text.isEmpty ? "" : ": \(text)"))
-    }
-    if !steps.isEmpty || !snapshots.isEmpty { try output.line() }
+    if !lines.isEmpty { try output.line() }
   }
 
   static func text(_ outcome: RemoteRepair.Outcome) -> (word: String, style: Style, text: String) {

@@ -90,6 +90,32 @@ final class Device: Sendable {
     try await replicator(remote, zones: zones).syncOnce(steps)
   }
 
+  /// Puts a snapshot of the end of the zone's log at a remote.
+  @discardableResult
+  func putSnapshot(at remote: any RemoteLog) async throws -> (RemoteSnapshot, SnapshotManifest) {
+    let incarnation = try #require(try store.syncState().zones.first?.token).incarnation
+    let manifest = try store.makeSnapshot(of: zone)
+    let snapshot = RemoteSnapshot(of: zone, incarnation, at: manifest.offset, by: store.identity.replica)
+    for index in manifest.parts.indices {
+      try await remote.putSnapshotPart(store.snapshotPart(index, of: manifest), at: index, of: snapshot)
+    }
+    try await remote.finishSnapshot(manifest, of: snapshot)
+    return (snapshot, manifest)
+  }
+
+  /// Lets the zone's log begin with a snapshot of its end.
+  func trim(_ remote: any RemoteLog) async throws {
+    let (snapshot, manifest) = try await putSnapshot(at: remote)
+    #expect(try await remote.trim(to: snapshot, manifest) == manifest.offset)
+  }
+
+  /// One round that makes no snapshot.
+  @discardableResult
+  func syncWithoutSnapshot(_ remote: any RemoteLog) async throws -> ZoneReport {
+    let report = try await replicator(remote) { $0.policy.snapshotBytesMin = 1 << 40 }.syncOnce()
+    return try #require(report.zones.first { $0.zone == zone })
+  }
+
   /// The digest of each zone, by name.
   func digests() throws -> [String: ContentHash] {
     try store.read { tx in

@@ -21,28 +21,21 @@ extension RemoteRepair {
         continue
       }
       for snapshot in named {
+        var name = ObjectName.snapshotManifest(of: snapshot)
+        let outcome: Outcome
         do {
           guard let broken = try await broken(of: snapshot, log) else { continue }
-          let outcome: Outcome
-          do {
-            outcome = try await repair(snapshot, log)
-          } catch let error as StoreError {
-            outcome = Self.outcome(of: error)
-          } catch let error as RemoteError
-            where error.isAboutOneObject || Self.entryCodes.contains(error.code)
-          {
-            outcome = .refused(error.message)
-          }
-          note(
-            SnapshotStep(
-              name: broken, snapshot: snapshot, outcome: outcome, isBegin: snapshot.offset == log.first))
+          name = broken
+          outcome = try await repair(snapshot, log)
+        } catch let error as StoreError {
+          outcome = Self.outcome(of: error)
         } catch let error as RemoteError where error.isAboutOneObject || Self.entryCodes.contains(error.code)
         {
-          note(
-            SnapshotStep(
-              name: .snapshotManifest(of: snapshot), snapshot: snapshot, outcome: .refused(error.message),
-              isBegin: snapshot.offset == log.first))
+          outcome = .refused(error.message)
         }
+        note(
+          SnapshotStep(
+            name: name, snapshot: snapshot, outcome: outcome, isBegin: snapshot.offset == log.first))
       }
     }
   }
