@@ -8,44 +8,17 @@ import Testing
 @testable import ReplayTool
 
 @Suite("`replay trim`")
-struct TrimmedLogs {
-  private let temporary = TemporaryDirectory()
+struct TrimmedLogs: StoresOfAFolder {
+  let temporary = TemporaryDirectory()
+  let random = SharedBits(1)
   private let zone = ZoneID(name: "notes")
   private var folder: String { temporary.path + "/remote" }
 
-  private func path(_ name: String) -> String { "\(temporary.path)/\(name).store" }
-
   private func run(_ arguments: String...) async -> Tool.Result { await Tool(seed: 1).run(arguments) }
-
-  /// A remote with two snapshots of a zone, and a store that has read only the beginning of its log.
-  private func makeRemote() async throws {
-    let remote = try await FolderRemote.create(directory: folder)
-    let store = try ShoppingStore.open(path("writer"), TestClock(ShoppingStore.start), SharedBits(1))
-    for round in 0..<3 {
-      for part in 0..<4 {
-        try await store.write { tx in
-          try tx.createZone(zone)
-          try tx.attachZone(zone)
-          for index in 0..<10 << (2 * round) {
-            let id = RecordID(zone: zone, name: Name("\(round) \(part) \(index)"))
-            try tx.create(id, type: "note", fields: ["title": .string("\(round) \(part) \(index * 7919)")])
-          }
-        }
-        var configuration = ReplicatorConfiguration()
-        configuration.policy.snapshotBytesMin = part == 3 && round > 0 ? 1 : 1 << 40
-        _ = try await LogReplicator(store: store, remote: remote, configuration: configuration).syncOnce()
-      }
-      if round == 0 {
-        let read = await run("sync", path("behind"), "--remote", "folder:\(folder)", "--create-store")
-        #expect(read.exit == 0, "\(read.errors)")
-      }
-    }
-    store.close()
-  }
 
   @Test("says what would go and why no more does, does it, and a store that is behind continues")
   func trims() async throws {
-    try await makeRemote()
+    try await makeRemoteWithSnapshots()
     let young = await run("trim", "folder:\(folder)", "--older-than", "36525d")
     #expect(
       young.exit == 0
@@ -100,7 +73,7 @@ struct TrimmedLogs {
     "a damaged part of a snapshot is put back from a store; one that has not read so far says what serves instead"
   )
   func repairs() async throws {
-    try await makeRemote()
+    try await makeRemoteWithSnapshots()
     let paths = try #require(FileManager.default.subpaths(atPath: folder)).sorted()
     let part = try #require(paths.last { $0.contains("snapshots-") && $0.hasSuffix("/00000000") })
     let whole = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(part)"))
@@ -121,7 +94,7 @@ struct TrimmedLogs {
 
   @Test("where the log begins with a damaged snapshot, sync names the part and the repair, and that helps")
   func begin() async throws {
-    try await makeRemote()
+    try await makeRemoteWithSnapshots()
     let trimmed = await run("trim", "folder:\(folder)", "--older-than", "0s", "--write")
     #expect(trimmed.exit == 0, "\(trimmed)")
     let parts = try #require(FileManager.default.subpaths(atPath: folder)).sorted()

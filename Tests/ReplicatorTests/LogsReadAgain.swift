@@ -282,4 +282,25 @@ struct LogsReadAgain {
     try device.store.read { try $0.forEachExportedLine { _ in true } }
     world.close()
   }
+
+  @Test(
+    "If the old part of the log is removed before it is read again, it is read on from its snapshot",
+    arguments: RemotePlace.Kind.allCases, [false, true])
+  func trimmedMeanwhile(kind: RemotePlace.Kind, hasUnsent: Bool) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    let (device, other) = (world.devices[0], world.devices[1])
+    if hasUnsent { try await write(device, 9) }
+    try await device.store.beginRereading(zone, from: 1)
+    try await write(other, 10)
+    try await other.sync(world.remote)
+    try await other.trim(world.remote)
+    let report = try #require(try await device.sync(world.remote).zones.first)
+    #expect(
+      report.status == .inSync && report.beganAt == 5 && report.sent == (hasUnsent ? 1 : 0), "\(report)")
+    #expect(try !device.store.isRereading(zone))
+    try await settle(world.devices, world.remote)
+    try await expectAgreement(world.devices)
+    world.close()
+  }
 }

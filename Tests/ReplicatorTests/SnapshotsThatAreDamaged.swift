@@ -248,6 +248,87 @@ struct SnapshotsThatAreDamaged {
     for device in [maker, new, third] { device.store.close() }
   }
 
+  @Test(
+    "A manifest that says something else than its snapshot or the log is found, and put back",
+    arguments: ["records", "floor", "hash", "chain", "content", "zone", "part"])
+  func lyingManifest(what: String) async throws {
+    let maker = try await maker()
+    let snapshot = try await snapshot(maker)
+    let right = try #require(try await remote.snapshotManifest(of: snapshot))
+    var lying = right
+    switch what {
+    case "records": lying.records += 1
+    // As of version 2: the content has all entries.
+    case "floor": (lying.floor, lying.hasAllEntries) = (1, true)
+    case "hash": lying.hash = lying.content
+    case "chain": lying.chain = LogChain(hash: lying.content)
+    case "content": lying.content = lying.digest
+    case "zone": lying.zone = ZoneID(name: "other")
+    default: lying.parts[0].byteCount += 1
+    }
+    try await objects.overwrite(.snapshotManifest(of: snapshot), lying.encode())
+    let audit = try await RemoteAudit(of: remote, objects: objects.list())
+    #expect(audit.problems.map(\.brokenSnapshot) == [.other], "\(audit.problems)")
+    #expect(audit.logs[0].snapshots.isEmpty)
+    let reading = try device("reading", 2)
+    // A store cannot tell another floor.
+    #expect(try await sync(reading).beganAt == nil || what == "floor")
+    #expect(try await repair(from: maker) == [.putBack])
+    #expect(try await remote.snapshotManifest(of: snapshot) == right)
+    #expect(try await RemoteAudit(of: remote, objects: objects.list()).problems.isEmpty)
+    let new = try device("new", 3)
+    #expect(try await sync(new).beganAt == snapshot.offset)
+    for device in [maker, reading, new] { device.store.close() }
+  }
+
+  @Test("A snapshot of another log is found, and replaced by that of the store")
+  func otherLog() async throws {
+    let maker = try await maker()
+    let snapshot = try await snapshot(maker)
+    let right = try #require(try await remote.snapshotManifest(of: snapshot))
+    let other = MemoryObjects()
+    _ = try await other.putIfAbsent(.marker, RemoteMarker(remote: RemoteID(rawValue: 9)).bytes)
+    let stranger = try device("stranger", 2)
+    try await stranger.set("title", of: "r0", to: "other")
+    _ = try await ObjectRemote(other).createZone(zone, proposing: snapshot.incarnation)
+    _ = try await stranger.sync(ObjectRemote(other))
+    let made: Void? = try await stranger.store.withSnapshotAgain(
+      of: zone, snapshot.incarnation, at: snapshot.offset
+    ) {
+      manifest, part in
+      for index in manifest.parts.indices {
+        try await objects.overwrite(.snapshotPart(index, of: snapshot), part(index))
+      }
+      try await objects.overwrite(.snapshotManifest(of: snapshot), manifest.encode())
+    }
+    try #require(made != nil)
+    let audit = try await RemoteAudit(of: remote, objects: objects.list())
+    #expect(audit.problems.map(\.brokenSnapshot) == [.other], "\(audit.problems)")
+    guard case .refused? = try await repair(from: stranger).first else {
+      Issue.record("a store of the other log has put it back")
+      return
+    }
+    #expect(try await repair(from: maker) == [.putBack])
+    #expect(try await remote.snapshotManifest(of: snapshot) == right)
+    for device in [maker, stranger] { device.store.close() }
+  }
+
+  @Test("A name that cannot be read gets another snapshot, so that the names stay dense")
+  func unreadableName() async throws {
+    let maker = try await maker()
+    let incarnation = try await snapshot(maker).incarnation
+    let name = ObjectName.snapshotName(2, of: incarnation)
+    _ = try await objects.putIfAbsent(name, [1, 2, 3])
+    let audit = try await RemoteAudit(of: remote, objects: objects.list())
+    #expect(audit.problems.map(\.place) == ["\(name)"], "\(audit.problems)")
+    let new = try device("new", 2)
+    #expect(try await sync(new).beganAt != nil)
+    #expect(try await repair(from: maker) == [.putBack])
+    #expect(try await remote.snapshots(of: zone, incarnation)?.count == 1)
+    #expect(try await RemoteAudit(of: remote, objects: objects.list()).problems.isEmpty)
+    for device in [maker, new] { device.store.close() }
+  }
+
   @Test("A store that has not read up to there puts nothing back, and says so")
   func notInStore() async throws {
     let maker = try await maker()

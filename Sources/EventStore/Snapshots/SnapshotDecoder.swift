@@ -39,14 +39,24 @@ struct SnapshotDecoder: ~Copyable {
   private var hasher = ContentHasher()
   private var index = 0
   let manifest: SnapshotManifest
-  private let fetch: (_ index: Int) throws -> [UInt8]
+  private let content: (_ index: Int) throws -> [UInt8]
   private var last = FoundHead(lane: -1, timestamp: Timestamp(rawValue: 0), sequence: 0, index: 0)
   private(set) var names: [Name] = []
   var laneCount = 0
 
   /// - Parameter fetch: gives a part as it is stored.
   init(_ manifest: SnapshotManifest, fetch: @escaping (_ index: Int) throws -> [UInt8]) {
-    (self.manifest, self.fetch) = (manifest, fetch)
+    self.init(
+      manifest,
+      content: { index in
+        let stored = try fetch(index)
+        return try manifest.parts[index].unpack(stored.span.bytes)
+      })
+  }
+
+  /// - Parameter content: gives what is in a part.
+  init(_ manifest: SnapshotManifest, content: @escaping (_ index: Int) throws -> [UInt8]) {
+    (self.manifest, self.content) = (manifest, content)
   }
 
   /// How many bytes of the content were read.
@@ -54,11 +64,17 @@ struct SnapshotDecoder: ~Copyable {
 
   // MARK: Parts
 
+  /// The index of the part that is to be read next; nil unless one has ended.
+  var neededPart: Int? { position == part.count && index < manifest.parts.count ? index : nil }
+
   /// Reads the next part where one has ended.
   mutating func mayCut() throws {
-    guard position == part.count, index < manifest.parts.count else { return }
-    let stored = try fetch(index)
-    part = try manifest.parts[index].unpack(stored.span.bytes)
+    if let needed = neededPart { take(try content(needed)) }
+  }
+
+  /// Takes what is in the next part.
+  mutating func take(_ content: [UInt8]) {
+    part = content
     var hasher = hasher
     hasher.update(part.span.bytes)
     self.hasher = hasher
@@ -183,6 +199,26 @@ struct SnapshotDecoder: ~Copyable {
       lane: try readLane(), timestamp: Timestamp(rawValue: timestamp), sequence: try readNumber(1 ... .max),
       index: 0)
     return (head, false)
+  }
+
+  /// The kind of the next cell, whose name follows; nil for the record's existence.
+  mutating func readCellKind() throws -> FieldKind? {
+    let number = try readNumber(0...31)
+    if number == 1 { return nil }
+    if number.isMultiple(of: 2), let kind = FieldKind(rawValue: UInt32(number >> 1)) { return kind }
+    throw FormatError(
+      .newerFormat, at: 0, in: "snapshot.cell", expected: "a kind that this version knows",
+      found: "\(number >> 1)")
+  }
+
+  /// Throws unless a value can be in a row.
+  func checkValue(_ value: RawSpan) throws {
+    guard value.byteCount <= Limits.inlineValueBytesMax else {
+      throw bad("a value of at most \(Limits.inlineValueBytesMax) bytes", "\(value.byteCount)")
+    }
+    var reader = ByteReader(value)
+    try validateValue(&reader)
+    try reader.finish("snapshot.value")
   }
 
   /// Reads a head up to and without its payload.

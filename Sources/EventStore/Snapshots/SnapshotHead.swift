@@ -12,7 +12,24 @@ package struct SnapshotHead: Sendable {
   /// - Parameter fetch: gives a part as it is stored.
   /// - Throws: `FormatError` for a content that is damaged, or that no store wrote; what the closure throws.
   package init(_ manifest: SnapshotManifest, fetch: @escaping (Int) throws -> [UInt8]) throws {
-    var decoder = SnapshotDecoder(manifest, fetch: fetch)
+    try self.init(SnapshotDecoder(manifest, fetch: fetch))
+  }
+
+  /// Reads it from a snapshot whose parts are elsewhere: as many as that needs.
+  ///
+  /// - Parameter content: gives what is in a part.
+  /// - Throws: `FormatError` for a content that no store wrote; what the closure throws.
+  package static func read(
+    _ manifest: SnapshotManifest, content: (_ index: Int) async throws -> [UInt8]
+  ) async throws -> SnapshotHead {
+    try await SnapshotDecoder.withFirstParts(of: manifest, content) {
+      try SnapshotHead(SnapshotDecoder(manifest, content: $0))
+    }
+  }
+
+  private init(_ decoder: consuming SnapshotDecoder) throws {
+    var decoder = decoder
+    let manifest = decoder.manifest
     var entries: [(offset: UInt64, lane: Int?, row: SegmentRow)] = []
     (foldedThrough, floor) = (manifest.foldedThrough, manifest.floor ?? 0)
     lanes = try decoder.readLanes()

@@ -254,17 +254,8 @@ final class SnapshotLoader {
     }
     cellsLeft -= 1
     try decoder.mayCut()
-    let number = try decoder.readNumber(0...31)
-    if number == 1 {
-      cell = .existence
-    } else {
-      guard number.isMultiple(of: 2), let kind = FieldKind(rawValue: UInt32(number >> 1)) else {
-        throw FormatError(
-          .newerFormat, at: 0, in: "snapshot.cell", expected: "a kind that this version knows",
-          found: "\(number >> 1)")
-      }
-      cell = CellNumber(try readName(store), kind)
-    }
+    let kind = try decoder.readCellKind()
+    cell = if let kind { CellNumber(try readName(store), kind) } else { .existence }
     // A cell comes once, so nothing of it is there.
     guard try store.fold.hasNothing(of: cell) else { throw decoder.bad("each cell once", "one twice") }
     try store.fold.makeRoom()
@@ -352,12 +343,7 @@ final class SnapshotLoader {
   }
 
   private func checkValue(_ value: RawSpan) throws {
-    guard value.byteCount <= Limits.inlineValueBytesMax else {
-      throw decoder.bad("a value of at most \(Limits.inlineValueBytesMax) bytes", "\(value.byteCount)")
-    }
-    var reader = ByteReader(value)
-    try validateValue(&reader)
-    try reader.finish("snapshot.value")
+    try decoder.checkValue(value)
     var found: [AssetReference] = []
     try Value.appendAssets(in: value, to: &found)
     assets.formUnion(found)

@@ -12,19 +12,21 @@ struct RemoteCommand: ReplayCommand {
       Foreign files do not belong to the remote, or may not be read. Foreign folders beside the remote's own are not opened.
 
       Unnamed assets are files at the remote that no segment refers to: their segments are still to come, or their writers \
-      are gone. In a deleted zone, they are left over from the deletion.
+      are gone. In a deleted zone, they are left over from the deletion. Unnamed snapshots are files with which no store \
+      begins: a snapshot that is being written, or what is left of one. They only take space, and go when a trim lets the log \
+      begin behind them.
 
       This command cannot see what a log or the list of zones lost at its end: the rest of such a remote is sound. Stores that \
       had read further report the loss when they sync, and --repair compares the remote with such a store.
 
       An entry that nobody can read, or that is missing, stops every store that has not read past it. --repair puts back \
       what a store has: entries, including those that a log or the list of zones lost at its end, the object `remote`, the \
-      folders `logs` and `zones`, and the files of a snapshot that the store began with or can make again. Try that first, \
-      with every store that may have them. If no store has an entry, give it up with --quarantine: every device then takes \
-      it as empty. If a foreign file got in the way of a write, nothing was ever written there, and nothing is lost. \
-      Otherwise the work in the entry is lost, and later work of its writer may be left out too: whole lanes, which are \
-      listed. This cannot be undone. A store that had read past the entry must read the log again from there: `replay sync \
-      --reread`. The last lines of the output say how.
+      folders `logs` and `zones`, and the files of a snapshot that the store began with or can make again, also one whose \
+      manifest is wrong. Try that first, with every store that may have them. If no store has an entry, give it up with \
+      --quarantine: every device then takes it as empty. If a foreign file got in the way of a write, nothing was ever written \
+      there, and nothing is lost. Otherwise the work in the entry is lost, and later work of its writer may be left out too: \
+      whole lanes, which are listed. This cannot be undone. A store that had read past the entry must read the log again from \
+      there: `replay sync --reread`. The last lines of the output say how.
 
       --purge discards what the remote has of a zone: its log, snapshots and assets. Stores keep what they have, pause the \
       zone and say so; one that attaches it again, or whose app wants it, sends all that it has. So first let a store read \

@@ -47,6 +47,8 @@ struct RepairOfRemote {
     try await repair.repairSnapshots(audit)
     if !repair.steps.isEmpty || repair.snapshots.contains(where: { $0.outcome == .putBack }) {
       audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
+      // What was put back may say of which log the others are.
+      try await repair.repairSnapshots(audit)
     }
     try await repair.repairLogs(audit)
     try await repair.repairManifests(audit)

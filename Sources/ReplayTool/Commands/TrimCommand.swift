@@ -19,6 +19,8 @@ struct TrimCommand: ReplayCommand {
 
       Stores of former versions of the program cannot read a trimmed log. Upgrade all programs first.
 
+      Where the file that says where a log begins cannot be read, or is wrong, it is written again.
+
       Others may sync meanwhile. If it is interrupted, nothing is lost, and the next run continues.
 
       Examples:
@@ -97,6 +99,7 @@ struct TrimCommand: ReplayCommand {
                 "zone": .text(log.zone), "incarnation": .text(log.incarnation),
                 "begins": .number(log.offset), "began": .number(log.first),
                 "objects": .number(log.objects), "bytes": .number(log.bytes),
+                "mendsBegin": log.mendsFloor ? .bool(true) : nil,
                 "limit": log.limit.map { .string(Self.word($0)) },
                 "writers": Self.writers(log.limit).map { .array($0.map { .text($0) }) },
               ])
@@ -112,7 +115,14 @@ struct TrimCommand: ReplayCommand {
           + "\(Display.count(log.offset))"
       try output.line("\(Display.zone(log.zone))  \(removed)\(reason(log).map { "; \($0)" } ?? "")")
     }
-    if !write, logs.contains(where: { $0.objects > 0 }) { try output.line("--write does it") }
+    for log in logs where log.mendsFloor {
+      try output.line(
+        "\(Display.zone(log.zone))  where it begins \(write ? "was" : "would be") written again: offset "
+          + Display.count(log.offset))
+    }
+    if !write, logs.contains(where: { $0.objects > 0 || $0.mendsFloor }) {
+      try output.line("--write does it")
+    }
   }
 
   private static func word(_ limit: RemoteTrim.Limit) -> String {

@@ -23,11 +23,16 @@ struct RemoteAdvice {
       )
     }
     if audit.problems.contains(where: {
-      $0.asset == nil && $0.unnamedLog == nil && !$0.isDenied && !$0.isNewer
+      $0.asset == nil && $0.unnamedLog == nil && !$0.isDenied && !$0.isNewer && !$0.isAboutFloor
     }) {
       lines.append(
         "Restore these files from a backup or from another copy of the folder, or put back what a store has: "
           + "`replay remote \(remote) --repair STORE`." + givingUp(audit))
+    }
+    if audit.problems.contains(where: \.isAboutFloor) {
+      lines.append(
+        "Where a log begins is written again by `replay trim \(remote) --write`, as far as what is there says it. That also "
+          + "removes what is old: `--older-than 36500d` keeps it.")
     }
     let snapshots = audit.problems.compactMap(\.brokenSnapshot)
     if snapshots.contains(.begin) {

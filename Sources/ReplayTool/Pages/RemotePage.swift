@@ -72,6 +72,13 @@ struct RemotePage {
     if log.unnamedAssets.count > 1 {
       try columns.add([.init("", .quiet), .init("\(Display.count(bytes, "byte")) in all")])
     }
+    for (index, snapshot) in log.unnamedSnapshots.enumerated() {
+      let text =
+        "snapshot at offset \(Display.count(snapshot.offset)), \(Display.count(snapshot.objects, "object")), "
+        + "\(Display.count(snapshot.bytes, "byte"))"
+      let isFirst = index == 0 && log.unnamedAssets.isEmpty
+      try columns.add([.init(isFirst ? "unnamed" : "", .quiet), .init(text)])
+    }
     for (index, writer) in log.writers.enumerated() {
       let text =
         "\(writer.replica), epoch \(writer.epoch), up to sequence \(Display.count(writer.lastSequence))"
@@ -220,6 +227,13 @@ extension RemoteAudit {
         "unnamedAssets": .array(
           log.unnamedAssets.map {
             .object(["hash": .text($0.hash), "objects": .number($0.objects), "bytes": .number($0.bytes)])
+          }),
+        "unnamedSnapshots": .array(
+          log.unnamedSnapshots.map {
+            .object([
+              "offset": .number($0.offset), "maker": .text($0.maker), "objects": .number($0.objects),
+              "bytes": .number($0.bytes),
+            ])
           }),
         "leftObjects": log.leftObjects > 0 ? .number(log.leftObjects) : nil,
         "unreadable": .array(log.unreadable.map { .number($0) }),

@@ -81,6 +81,8 @@ public struct RemoteError: Error, Sendable, CustomStringConvertible {
   public let newAddress: String?
   /// The path of the part of an asset that it is about; nil if it is about none.
   var assetPath: String?
+  /// Whether something else than an object, such as a directory, has the name of the object that it is about.
+  var isOfForeign = false
 
   public init(
     _ code: Code, _ message: String, hint: String, retryAfterMilliseconds: Int64? = nil,

@@ -15,10 +15,7 @@ extension EffectRunner {
     _ zone: ZoneID, _ incarnation: IncarnationID, isExpired: Bool = false, after offset: UInt64 = 0,
     parting: UInt64? = nil
   ) async throws -> FoldOutcome? {
-    // Who knows the log reads it again: what is here is kept. One that has parted is read on from a snapshot.
-    guard try isExpired ? !store.isRereading(zone) || store.isReadingParted(zone) : isUnread(zone) else {
-      return nil
-    }
+    guard try isExpired || isUnread(zone) else { return nil }
     guard
       let (manifest, parting) = try await beginWithNewest(
         zone, incarnation, isExpired, after: offset, parting),
@@ -89,6 +86,10 @@ extension EffectRunner {
         zone: zone, incarnation: manifest.incarnation, offset: manifest.offset, hash: manifest.hash,
         chain: manifest.chain), bytesMax: 1)
     guard case .segments = end else { return nil }
+    // A log that is read again begins later by now. What the store has stays, and what the log lacks of it is sent again.
+    if try store.isRereading(zone), try !store.isReadingParted(zone) {
+      _ = try await store.part(zone, from: .max)
+    }
     let remote = remote
     let found = try await store.begin(zone, with: manifest, parting: parting) {
       try await Self.part($0, of: snapshot, remote)

@@ -16,6 +16,9 @@ package struct AuditProblem: Sendable {
   /// Whether only a newer version can read it: then it is whole, and need not be put back.
   package var isNewer = false
 
+  /// Whether it is about where its log begins: a trim writes that again.
+  package var isAboutFloor = false
+
   /// Whether it is about a snapshot that is not whole: the one with which its log begins, or another; nil if it is not.
   package var brokenSnapshot: BrokenSnapshot?
 
@@ -29,7 +32,7 @@ package struct AuditProblem: Sendable {
   init(
     _ place: String, _ message: String, entry: EntryPlace? = nil, asset: AssetReference? = nil,
     unnamedLog: IncarnationID? = nil, isDenied: Bool = false, isNewer: Bool = false,
-    brokenSnapshot: BrokenSnapshot? = nil
+    isAboutFloor: Bool = false, brokenSnapshot: BrokenSnapshot? = nil
   ) {
     self.place = place
     self.message = message
@@ -38,6 +41,7 @@ package struct AuditProblem: Sendable {
     self.unnamedLog = unnamedLog
     self.isDenied = isDenied
     self.isNewer = isNewer
+    self.isAboutFloor = isAboutFloor
     self.brokenSnapshot = brokenSnapshot
   }
 }

@@ -7,8 +7,12 @@ package struct AuditedLog: Sendable {
   package var incarnation: IncarnationID
   /// The offset at which it begins: for what was before, a snapshot stands there.
   package internal(set) var first: UInt64 = 1
-  /// Whether where it begins cannot be read, and follows only from what is there.
+  /// Whether a snapshot stands for what is before ``first``.
+  var isTrimmed = false
+  /// Whether where it begins cannot be read or is wrong, and follows only from what is there.
   var isFloorLost = false
+  /// A floor with which it cannot begin; nil if none says so, or it cannot be read.
+  var wrongFloor: LogFloor?
   /// Its snapshots that are whole.
   package internal(set) var snapshots: [(name: RemoteSnapshot, manifest: SnapshotManifest)] = []
   /// Whether it begins with its first entry, or with a snapshot there that could be read.
@@ -59,6 +63,11 @@ package struct AuditedLog: Sendable {
   private var statedOffsets: [UInt64] = []
   /// When each of these came, in milliseconds since 1970; nil if it does not say so.
   var received: [UInt64?] = []
+  /// Up to where records are compacted that are folded up to an entry, from which entry on: from the first that was read.
+  private var floors: [(offset: UInt64, floor: UInt64)] = []
+  /// Snapshots that no name leads to, or that have no manifest, in the order of their paths: they are still to come, were not
+  /// removed whole, or never became whole.
+  package internal(set) var unnamedSnapshots: [UnnamedSnapshot] = []
   /// Assets that no segment names, in the order of their hashes: uploads whose segments are still to come, or
   /// never came. Of a deleted log, all that were left.
   package var unnamedAssets: [UnnamedAsset] = []
@@ -124,6 +133,33 @@ package struct AuditedLog: Sendable {
     offset > skipped && offset <= end ? chains[Int(offset - skipped) - 1] : nil
   }
 
+  /// Whether it begins with a snapshot: then no other stands for that.
+  func begins(with snapshot: RemoteSnapshot) -> Bool { isTrimmed && snapshot.offset == first }
+
+  /// Notes up to where records are compacted that are folded up to an entry.
+  mutating func note(floor: UInt64, at offset: UInt64) {
+    if floors.last?.floor != floor { floors.append((offset, floor)) }
+  }
+
+  /// Whether it has the entry of a snapshot, as far as its chain is known there; nil if it is unknown.
+  func hasEntry(of manifest: SnapshotManifest) -> Bool? {
+    guard let hash = hash(at: manifest.offset) else { return nil }
+    guard hash == manifest.hash else { return false }
+    // An entry that was sent again has its hash in another log too.
+    if isGivenUp(before: manifest.offset, floor: 0) { return true }
+    return chain(at: manifest.offset).map { $0 == manifest.chain } ?? true
+  }
+
+  /// Whether it is not the log of a snapshot, by all that is known of it, or the snapshot states another floor than it has.
+  func disproves(_ manifest: SnapshotManifest) -> Bool {
+    if hasEntry(of: manifest) == false { return true }
+    let offset = manifest.offset
+    guard offset <= end, unreadable.first.map({ $0 > offset }) ?? true,
+      let known = floors.last(where: { $0.offset <= offset })?.floor
+    else { return false }
+    return known != manifest.floor ?? 0
+  }
+
   /// What decides which of its entries may go.
   var outline: LogOutline {
     LogOutline(
@@ -141,6 +177,14 @@ package struct AuditedLog: Sendable {
   /// An asset, or a part of one, that no segment names.
   package struct UnnamedAsset: Sendable {
     package var hash: ContentHash
+    package var objects: UInt64
+    package var bytes: UInt64
+  }
+
+  /// A snapshot with which no store begins.
+  package struct UnnamedSnapshot: Sendable {
+    package var offset: UInt64
+    package var maker: ReplicaID
     package var objects: UInt64
     package var bytes: UInt64
   }
@@ -176,5 +220,25 @@ package struct AuditedLog: Sendable {
       found[found.count - 1].bytes &+= object.bytes ?? 0
     }
     unnamedAssets = found
+  }
+
+  /// Finds the snapshots with which no store begins.
+  ///
+  /// - Parameters:
+  ///   - objects: those of snapshots that were listed, in the order of their paths.
+  ///   - used: the other snapshots.
+  mutating func findUnnamedSnapshots(_ objects: [ObjectEntry], besides used: [RemoteSnapshot]) {
+    let used = Set(used.map { ObjectName.snapshotManifest(of: $0).snapshot })
+    var found: [UnnamedSnapshot] = []
+    // All objects of a snapshot are adjacent.
+    for object in objects {
+      guard let snapshot = object.name?.snapshot, !used.contains(snapshot) else { continue }
+      if found.last?.offset != snapshot.offset || found.last?.maker != snapshot.maker {
+        found.append(UnnamedSnapshot(offset: snapshot.offset, maker: snapshot.maker, objects: 0, bytes: 0))
+      }
+      found[found.count - 1].objects += 1
+      found[found.count - 1].bytes &+= object.bytes ?? 0
+    }
+    unnamedSnapshots = found
   }
 }

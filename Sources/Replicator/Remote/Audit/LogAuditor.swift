@@ -6,12 +6,12 @@ struct LogAuditor {
   private static let missingMax: UInt64 = 4096
   private static let pageBytesMax = 8 << 20
 
-  private(set) var log: AuditedLog
-  private(set) var problems: [AuditProblem] = []
-  private var rules = LaneRules()
-  private let remote: any RemoteLog
+  var log: AuditedLog
+  var problems: [AuditProblem] = []
+  var rules = LaneRules()
+  let remote: any RemoteLog
   /// The remote as one of objects; nil if it is another.
-  private let objects: ObjectRemote?
+  let objects: ObjectRemote?
 
   init(of log: AuditedLog, _ remote: any RemoteLog) {
     self.log = log
@@ -65,6 +65,7 @@ struct LogAuditor {
       for segment in page {
         let continues = log.addLink(Self.statement(of: segment), segment.chain, floor: rules.floor)
         let hash = check(segment, continues)
+        log.note(floor: rules.floor, at: segment.offset)
         log.hashes.append(hash)
         log.received.append(segment.receivedMilliseconds)
         token.offset = segment.offset
@@ -73,52 +74,6 @@ struct LogAuditor {
       }
       try progress(log.segments)
     }
-  }
-
-  /// The place from which on the log is read; nil if it cannot be read.
-  private mutating func begin() async throws -> ChangeToken? {
-    let start = ChangeToken.start(of: log.zone, log.incarnation)
-    guard let objects else { return start }
-    let floor: LogFloor?
-    do throws(RemoteError) {
-      floor = try await objects.entries.floors.floor(of: log.incarnation)
-      log.first = floor?.offset ?? 1
-    } catch {
-      guard error.isAboutOneObject else { throw error }
-      log.first = try await objects.entries.floors.first(of: log.incarnation)
-      problems.append(AuditProblem("\(ObjectName.log(of: log.incarnation))", "\(error)"))
-      floor = nil
-      log.isFloorLost = true
-    }
-    if log.first == 1, floor == nil { return start }
-    let reader = SnapshotReader(remote)
-    // The snapshot there; else the next one after it, but then nothing says what was between them.
-    let snapshots = (try await remote.snapshots(of: log.zone, log.incarnation) ?? [])
-      .sorted { $0.offset < $1.offset }
-    for snapshot in snapshots where snapshot.offset >= log.first {
-      guard let (manifest, head) = try await reader.head(of: snapshot),
-        floor.flatMap({ floor in head.hash(at: floor.offset).map { $0 == floor.hash } }) ?? true
-      else { continue }
-      if snapshot.offset != log.first {
-        problems.append(
-          AuditProblem(
-            "\(ObjectName.log(of: log.incarnation))",
-            "it begins at offset \(log.first), and the snapshot there cannot be read: what is before offset "
-              + "\(snapshot.offset) was not checked"))
-        log.isBeginRead = false
-      }
-      log.begin(with: head)
-      rules = LaneRules(after: head)
-      return ChangeToken(
-        zone: log.zone, incarnation: log.incarnation, offset: manifest.offset, hash: manifest.hash,
-        chain: manifest.chain)
-    }
-    problems.append(
-      AuditProblem(
-        "\(ObjectName.log(of: log.incarnation))",
-        "it begins at offset \(log.first), and has no snapshot from there on that can be read"))
-    (log.isReadable, log.isBeginRead) = (false, false)
-    return nil
   }
 
   private func fetch(after token: ChangeToken) async throws(RemoteError) -> FetchOutcome {
@@ -269,44 +224,6 @@ struct LogAuditor {
     }
     problems.append(AuditProblem("\(place(segment.offset))", "\(error)", isNewer: error.code != .outOfMemory))
     return try? SegmentFrame.readHeader(segment.bytes.span.bytes).contentHash
-  }
-
-  // MARK: Snapshots
-
-  /// Checks the snapshots of an open log: stores begin with the newest that they can read.
-  mutating func checkSnapshots() async throws(RemoteError) {
-    guard log.fate == nil, let objects else { return }
-    let named: [RemoteSnapshot]
-    do throws(RemoteError) {
-      named = try await remote.snapshots(of: log.zone, log.incarnation) ?? []
-    } catch {
-      // Something else is in the place of the log's directory, which was reported, or this user may not read it.
-      guard error.code == .damaged || error.code == .denied || error.isAboutOneObject else { throw error }
-      return
-    }
-    for snapshot in named {
-      let name = ObjectName.snapshotManifest(of: snapshot)
-      do throws(RemoteError) {
-        // One of which nothing is left was removed.
-        guard try await objects.objects.exists(name) || snapshot.offset == log.first else { continue }
-        switch try await SnapshotReader(remote).read(snapshot) {
-        case .whole(let manifest): log.snapshots.append((snapshot, manifest))
-        case .broken(let part): problems.append(brokenSnapshot(snapshot, part))
-        }
-      } catch {
-        guard error.code == .denied || error.isAboutOneObject || error.code == .damaged else { throw error }
-        problems.append(AuditProblem("\(name)", "\(error)", isDenied: error.code == .denied))
-      }
-    }
-  }
-
-  private func brokenSnapshot(_ snapshot: RemoteSnapshot, _ part: ObjectName) -> AuditProblem {
-    let isBegin = snapshot.offset == log.first
-    return AuditProblem(
-      "\(part)",
-      "it is missing or damaged. So nobody can begin with the snapshot at offset \(snapshot.offset): "
-        + (isBegin ? "the log begins there" : "stores begin with another, or read the log"),
-      brokenSnapshot: isBegin ? .begin : .other)
   }
 
   // MARK: Amendments

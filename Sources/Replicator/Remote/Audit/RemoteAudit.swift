@@ -43,13 +43,15 @@ package struct RemoteAudit: Sendable {
     }
     // By the log that they are of; nil for the list of zones.
     let namesOfLogs = Dictionary(grouping: names, by: \.incarnation)
+    let besideLogs = Dictionary(
+      grouping: objects.filter { $0.name?.isBesideLog ?? false }, by: \.name?.incarnation)
     var segments: UInt64 = 0
     for index in logs.indices {
       var auditor = LogAuditor(of: logs[index], remote)
       let names = namesOfLogs[logs[index].incarnation] ?? []
       try await auditor.read(names.compactMap(\.offset).sorted()) { try progress(segments + $0) }
       try await auditor.checkAmendments(names)
-      try await auditor.checkSnapshots()
+      try await auditor.checkSnapshots(besideLogs[logs[index].incarnation] ?? [])
       try await auditor.checkAssets()
       segments += auditor.log.segments
       logs[index] = auditor.log
@@ -58,12 +60,9 @@ package struct RemoteAudit: Sendable {
     }
     let isWhole = zone == nil && unreadableEvents.isEmpty
     checkAreReached(names, namesOfLogs, list: isWhole ? end : nil, named: listed.incarnations)
-    var parts: [IncarnationID: [ObjectEntry]] = [:]
-    for object in objects where object.name?.isOfAsset ?? false {
-      if let incarnation = object.name?.incarnation { parts[incarnation, default: []].append(object) }
-    }
     for index in logs.indices where logs[index].isReadable {
-      logs[index].findUnnamed(parts[logs[index].incarnation] ?? [])
+      logs[index].findUnnamed(
+        (besideLogs[logs[index].incarnation] ?? []).filter { $0.name?.isOfAsset ?? false })
     }
   }
 

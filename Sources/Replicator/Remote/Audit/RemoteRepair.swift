@@ -52,7 +52,13 @@ package struct RemoteRepair: Sendable {
     self.zone = zone
   }
 
-  mutating func note(_ step: SnapshotStep) { snapshots.append(step) }
+  /// Notes what became of a snapshot, in place of what was noted of it before.
+  mutating func note(_ step: SnapshotStep) {
+    snapshots.removeAll {
+      $0.name == step.name || $0.name.snapshot != nil && $0.name.snapshot == step.name.snapshot
+    }
+    snapshots.append(step)
+  }
 
   private mutating func note(_ place: EntryPlace, _ outcome: Outcome) {
     steps.append(Step(place: place, outcome: outcome))

@@ -27,6 +27,10 @@ package struct RemoteTrim: Sendable {
     package var bytes: UInt64 = 0
     /// Why no more goes; nil if all goes that may.
     package var limit: Limit?
+    /// Whether what says where it begins cannot be read or is wrong, and is written again.
+    package var mendsFloor: Bool { newFloor != nil && isFloorLost }
+    fileprivate var isFloorLost = false
+    fileprivate var wrongFloor: LogFloor?
     fileprivate var newFloor: LogFloor?
     fileprivate var entries: [ObjectName] = []
     fileprivate var snapshots: [ObjectName] = []
@@ -49,6 +53,7 @@ package struct RemoteTrim: Sendable {
 
   private func plan(_ log: AuditedLog, _ objects: [ObjectEntry], _ policy: LogFloorChoice) -> Log {
     var plan = Log(zone: log.zone, incarnation: log.incarnation, first: log.first, offset: log.first)
+    (plan.isFloorLost, plan.wrongFloor) = (log.isFloorLost, log.wrongFloor)
     let isEmpty = log.first == 1 && log.end == 0
     let isDamaged = !log.unreadable.isEmpty || log.end < log.first && !isEmpty || !log.isBeginRead
     let snapshots = isDamaged ? [] : snapshots(of: log)
@@ -60,11 +65,16 @@ package struct RemoteTrim: Sendable {
       let (last, limit) = policy.lastOffset(
         among: snapshots.map { ($0.name.offset, $0.manifest.floor) }, of: log.outline)
       plan.limit = limit.map { .choice($0) }
-      if let (snapshot, manifest) = snapshots.first(where: { $0.name.offset <= last }),
-        limit != .snapshots, manifest.offset > log.first || log.isFloorLost
-      {
+      // What says where it begins is written again, if need be, also where nothing goes.
+      let highest = limit == .snapshots ? 0 : last
+      if let (snapshot, manifest) = snapshots.first(where: {
+        $0.name.offset <= highest || log.isFloorLost && $0.name.offset == log.first
+      }), manifest.offset > log.first || log.isFloorLost {
         plan.offset = manifest.offset
         plan.newFloor = LogFloor(manifest, by: snapshot.maker)
+      } else if log.isFloorLost, log.first == 1, let hash = log.hash(at: 1), let chain = log.chain(at: 1) {
+        plan.newFloor = LogFloor(
+          log.incarnation, offset: 1, maker: ReplicaID(rawValue: 0), hash: hash, chain: chain)
       }
     }
     // Nothing goes unless a snapshot was read that stands for it.
@@ -107,7 +117,7 @@ package struct RemoteTrim: Sendable {
   package func run(_ log: Log, progress: () throws -> Void = {}) async throws {
     let store = remote.log.objects
     if let floor = log.newFloor {
-      _ = try await remote.log.trimmer.raise(to: floor)
+      _ = try await remote.log.trimmer.raise(to: floor, insteadOf: log.wrongFloor)
     }
     // Nobody begins with the snapshots any more. Of the entries the first go first: one that is there has all that follow it.
     for name in log.snapshots + log.entries {

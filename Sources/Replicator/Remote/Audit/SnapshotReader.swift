@@ -7,55 +7,61 @@ struct SnapshotReader: Sendable {
 
   init(_ remote: any RemoteLog) { self.remote = remote }
 
-  /// A part that is to be fetched first.
-  private struct PartNeeded: Error {}
+  /// A part that is missing or damaged.
+  private struct BrokenPart: Error { var index: Int }
 
   /// What a snapshot says of its log; nil if it cannot be read.
   func head(
     of snapshot: RemoteSnapshot
   ) async throws(RemoteError) -> (manifest: SnapshotManifest, head: SnapshotHead)? {
     guard let manifest = try await remote.snapshotManifest(of: snapshot) else { return nil }
-    var parts: [[UInt8]] = []
-    while true {
-      do {
-        let head = try SnapshotHead(manifest) { [parts] index in
-          guard parts.indices.contains(index) else { throw PartNeeded() }
-          return parts[index]
-        }
-        return (manifest, head)
-      } catch is PartNeeded {
-        // Twice as many each time: it is decoded from its start again.
-        let end = min(max(1, 2 * parts.count), manifest.parts.count)
-        for index in parts.count..<end {
-          guard let part = try await remote.snapshotPart(at: index, of: snapshot) else { return nil }
-          parts.append(part)
-        }
-      } catch {
-        return nil
-      }
+    do {
+      return (
+        manifest,
+        try await SnapshotHead.read(manifest) { try await content(of: $0, snapshot, manifest) }
+      )
+    } catch let error as RemoteError {
+      throw error
+    } catch {
+      return nil
     }
   }
 
   enum Found {
     case whole(SnapshotManifest)
-    /// The first object of it that is missing or damaged.
+    /// The first object of it that is missing or damaged, or the manifest, if it does not say what the parts have.
     case broken(ObjectName)
   }
 
-  /// Reads a snapshot whole.
+  /// Reads a snapshot whole, and checks it as a store does that begins with it: see `SnapshotCheck`. At most one part is in
+  /// memory, and those that say what its log has.
   func read(_ snapshot: RemoteSnapshot) async throws(RemoteError) -> Found {
-    guard let manifest = try await remote.snapshotManifest(of: snapshot) else {
-      return .broken(.snapshotManifest(of: snapshot))
+    let name = ObjectName.snapshotManifest(of: snapshot)
+    guard let manifest = try await remote.snapshotManifest(of: snapshot),
+      manifest.zone.name == snapshot.zone.name
+    else { return .broken(name) }
+    do {
+      try await SnapshotCheck.run(manifest) { try await content(of: $0, snapshot, manifest) }
+      return .whole(manifest)
+    } catch let error as RemoteError {
+      throw error
+    } catch let broken as BrokenPart {
+      return .broken(.snapshotPart(broken.index, of: snapshot))
+    } catch let error as FormatError where error.code == .newerFormat {
+      // Only a newer version can tell.
+      return .whole(manifest)
+    } catch {
+      return .broken(name)
     }
-    var hasher = ContentHasher()
-    for (index, part) in manifest.parts.enumerated() {
-      guard let stored = try await remote.snapshotPart(at: index, of: snapshot),
-        let content = try? part.unpack(stored.span.bytes)
-      else { return .broken(.snapshotPart(index, of: snapshot)) }
-      hasher.update(content.span.bytes)
-    }
-    return hasher.finish() == manifest.content
-      ? .whole(manifest) : .broken(.snapshotManifest(of: snapshot))
+  }
+
+  private func content(
+    of index: Int, _ snapshot: RemoteSnapshot, _ manifest: SnapshotManifest
+  ) async throws -> [UInt8] {
+    guard let stored = try await remote.snapshotPart(at: index, of: snapshot),
+      let content = try? manifest.parts[index].unpack(stored.span.bytes)
+    else { throw BrokenPart(index: index) }
+    return content
   }
 
   /// Reads a snapshot whole.

@@ -32,7 +32,9 @@ struct FolderAssetRemoval {
     for child in try calls.names(in: directory, "\(tree.directory)/\(path)") {
       let childPath = "\(path)/\(child)"
       if depth == 2 {
-        guard ObjectName(path: childPath)?.goesWithZone ?? false else { continue }
+        guard ObjectName(path: childPath)?.goesWithZone ?? false,
+          try !calls.status(of: child, in: directory, "\(tree.directory)/\(childPath)").isDirectory
+        else { continue }
         try calls.unlink(child, in: directory, "\(tree.directory)/\(childPath)")
         continue
       }

@@ -4,7 +4,8 @@ internal import OperationFormat
 /// the one before.
 ///
 /// A floor is written before the entries that it takes away are removed, from the first on. So a reader that
-/// misses an entry learns whether the remote has lost it, or a snapshot stands for it.
+/// misses an entry learns whether the remote has lost it, or a snapshot stands for it. One that turns out to be wrong is
+/// replaced by the next, which may be lower.
 struct LogFloors: Sendable {
   let objects: any ObjectStore
 
@@ -13,7 +14,9 @@ struct LogFloors: Sendable {
   /// - Throws: ``RemoteError`` `damagedSegment` if it has one that cannot be read.
   func floor(of incarnation: IncarnationID) async throws(RemoteError) -> LogFloor? {
     let last = try await last(of: incarnation)
-    return last > 0 ? try await read(last, of: incarnation) : nil
+    guard last > 0 else { return nil }
+    let floor = try await read(last, of: incarnation)
+    return floor.offset == 1 && floor.hasEntry ? nil : floor
   }
 
   /// The offset of the first entry that a log may have. Where its floor cannot be read, it is the first that is there.
@@ -49,14 +52,15 @@ struct LogFloors: Sendable {
 
   /// Raises the floor of a log.
   ///
+  /// - Parameter wrong: a floor that does not count, however high it is; nil for none.
   /// - Returns: the floor that it has now, which another may have raised higher.
-  func raise(to floor: LogFloor) async throws(RemoteError) -> LogFloor {
+  func raise(to floor: LogFloor, insteadOf wrong: LogFloor? = nil) async throws(RemoteError) -> LogFloor {
     while true {
       let last = try await last(of: floor.incarnation)
       if last > 0 {
         do throws(RemoteError) {
           let known = try await read(last, of: floor.incarnation)
-          if known.offset >= floor.offset { return known }
+          if known != wrong, known.offset >= floor.offset { return known }
         } catch {
           // The next one takes its place.
           guard error.isAboutOneObject else { throw error }
@@ -84,7 +88,7 @@ struct LogFloors: Sendable {
     do throws(RemoteError) {
       return try await objects.lastNumber { .floor($0, of: incarnation) }
     } catch {
-      // Something else is in the place of the log, or of its floors: that shows where the log is read.
+      // Something else is in the place of a directory: that shows where the log is read.
       guard error.code == .damaged else { throw error }
       return 0
     }

@@ -10,10 +10,11 @@ struct LogTrimmer: Sendable {
 
   /// Lets a log begin later. Nothing of it is removed.
   ///
+  /// - Parameter wrong: a floor that does not count, however high it is; nil for none.
   /// - Returns: the floor that it has now, which another may have raised higher.
-  func raise(to floor: LogFloor) async throws(RemoteError) -> LogFloor {
+  func raise(to floor: LogFloor, insteadOf wrong: LogFloor? = nil) async throws(RemoteError) -> LogFloor {
     try await zones.noteTrimmedLogs()
-    return try await floors.raise(to: floor)
+    return try await floors.raise(to: floor, insteadOf: wrong)
   }
 
   /// Lets a log begin with a snapshot, and removes what is before it.

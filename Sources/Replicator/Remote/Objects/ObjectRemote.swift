@@ -20,6 +20,7 @@ package final class ObjectRemote: LogOfObjects {
   fileprivate let appender: LogAppender
   fileprivate let assets: ObjectAssets
   fileprivate let snapshots: ObjectSnapshots
+  var snapshotNames: SnapshotNames { SnapshotNames(objects: objects) }
   var trimmer: LogTrimmer { LogTrimmer(objects: objects, zones: zones, snapshots: snapshots) }
   var discarder: LogDiscarder { LogDiscarder(objects: objects, zones: zones, appender: appender) }
 

@@ -108,7 +108,18 @@ extension ObjectStore {
     do throws(RemoteError) {
       return try await getPrefix(name, 1) != nil
     } catch {
-      if error.isAboutOneObject { return true }
+      if error.isOfForeign || error.isAboutOneObject { return true }
+      throw error
+    }
+  }
+
+  /// Whether something that is not an object, such as a directory, has a name.
+  func hasForeign(_ name: ObjectName) async throws(RemoteError) -> Bool {
+    do throws(RemoteError) {
+      _ = try await getPrefix(name, 1)
+      return false
+    } catch {
+      if error.isOfForeign { return true }
       throw error
     }
   }

@@ -178,11 +178,12 @@ extension RemoteError {
 
   /// The same error, about the object of a name.
   func at(_ name: ObjectName) -> RemoteError {
-    let isForeign = code == .damaged && (name.offset ?? name.amendedOffset) != nil
-    return RemoteError(
-      code, message, hint: isForeign ? Self.foreignHint(name) : hint,
-      retryAfterMilliseconds: retryAfterMilliseconds, underlying: underlying,
-      offset: name.offset ?? name.amendedOffset)
+    let (isForeign, offset) = (code == .damaged, name.offset ?? name.amendedOffset)
+    var error = RemoteError(
+      code, message, hint: isForeign && offset != nil ? Self.foreignHint(name) : hint,
+      retryAfterMilliseconds: retryAfterMilliseconds, underlying: underlying, offset: offset)
+    error.isOfForeign = isForeign
+    return error
   }
 
   private func with(_ code: Code) -> RemoteError {

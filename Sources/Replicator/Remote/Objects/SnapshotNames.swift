@@ -55,9 +55,29 @@ struct SnapshotNames: Sendable {
   private static let nameBytes = 29
   private static let version: UInt8 = 1
 
-  /// The number of the last name; 0 if there is none.
+  /// The number of the last name; 0 if there is none, or something else is in the place of their directory.
   func last(of incarnation: IncarnationID) async throws(RemoteError) -> UInt64 {
-    try await objects.lastNumber { .snapshotName($0, of: incarnation) }
+    do throws(RemoteError) {
+      return try await objects.lastNumber { .snapshotName($0, of: incarnation) }
+    } catch {
+      guard error.code == .damaged else { throw error }
+      return 0
+    }
+  }
+
+  /// The numbers of the names that say nothing: damaged ones, and something foreign that has such a name. Readers pass over
+  /// them.
+  ///
+  /// - Complexity: reads all names
+  /// - Throws: ``RemoteError`` `damaged` if something else is in the place of their directory.
+  func unreadable(of incarnation: IncarnationID) async throws(RemoteError) -> [UInt64] {
+    var numbers: [UInt64] = []
+    var number = try await objects.lastNumber { .snapshotName($0, of: incarnation) }
+    while number > 0 {
+      if try await snapshot(number, of: ZoneID(name: ""), incarnation) == nil { numbers.append(number) }
+      number -= 1
+    }
+    return numbers
   }
 
   /// Nil if it cannot be read.

@@ -91,6 +91,13 @@ struct AgreementChecker: WorldPart {
           .snapshotsAreEqual, "a snapshot of \(zone) by d\(device.number) has another digest than its records"
         )
       }
+      // Throws if it is not what a remote's audit takes.
+      try executor.wait {
+        try await SnapshotCheck.run(manifest) { index in
+          let stored = try store.snapshotPart(index, of: manifest)
+          return try manifest.parts[index].unpack(stored.span.bytes)
+        }
+      }
       if let (other, known) = first, known.offset == manifest.offset, known != manifest {
         throw SimulationFailure(
           .snapshotsAreEqual,

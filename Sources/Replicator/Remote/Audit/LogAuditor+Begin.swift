@@ -1,0 +1,107 @@
+internal import EventStore
+internal import OperationFormat
+
+/// Finding where a log begins.
+extension LogAuditor {
+  private var name: String { "\(ObjectName.log(of: log.incarnation))" }
+
+  /// The place from which on the log is read; nil if it cannot be read.
+  mutating func begin() async throws -> ChangeToken? {
+    let start = ChangeToken.start(of: log.zone, log.incarnation)
+    guard let objects else { return start }
+    let floors = objects.entries.floors
+    var floor: LogFloor?
+    do throws(RemoteError) {
+      floor = try await floors.floor(of: log.incarnation)
+      log.first = floor?.offset ?? 1
+    } catch {
+      guard error.isAboutOneObject else { throw error }
+      guard let first = try await firstWithoutFloor(floors) else { return nil }
+      log.first = first
+      problems.append(AuditProblem(name, "\(error)", isAboutFloor: true))
+      log.isFloorLost = true
+    }
+    if log.first == 1, floor == nil { return start }
+    log.isTrimmed = true
+    // The snapshot there; else the next one after it, but then nothing says what was between them.
+    let snapshots = (try await remote.snapshots(of: log.zone, log.incarnation) ?? [])
+      .sorted { $0.offset < $1.offset }
+    let found = try await readable(snapshots.filter { $0.offset >= log.first }, floor)
+    if let found, found.manifest.offset == log.first { return begin(with: found) }
+    if let floor, let first = try await objects.objects.firstEntry(of: log.incarnation), first <= floor.offset
+    {
+      if first == 1 {
+        noteWrong(floor, try await floors.last(of: log.incarnation), first)
+        return start
+      }
+      if let former = try await readable(snapshots.filter { $0.offset == first }, nil) {
+        noteWrong(floor, try await floors.last(of: log.incarnation), first)
+        return begin(with: former)
+      }
+    }
+    guard let found else {
+      problems.append(
+        AuditProblem(
+          name, "it begins at offset \(log.first), and has no snapshot from there on that can be read"))
+      (log.isReadable, log.isBeginRead) = (false, false)
+      return nil
+    }
+    problems.append(
+      AuditProblem(
+        name,
+        "it begins at offset \(log.first), and the snapshot there cannot be read: what is before offset "
+          + "\(found.manifest.offset) was not checked"))
+    log.isBeginRead = false
+    return begin(with: found)
+  }
+
+  /// The offset of the first entry that is there; nil if there is none, which is a problem then.
+  private mutating func firstWithoutFloor(_ floors: LogFloors) async throws(RemoteError) -> UInt64? {
+    do throws(RemoteError) {
+      return try await floors.first(of: log.incarnation)
+    } catch {
+      guard error.code == .expired else { throw error }
+      problems.append(AuditProblem(name, error.message))
+      (log.isReadable, log.isBeginRead) = (false, false)
+      return nil
+    }
+  }
+
+  /// The first of the snapshots that can be read.
+  ///
+  /// - Parameter floor: with the entry that it says; nil for any.
+  private func readable(
+    _ snapshots: [RemoteSnapshot], _ floor: LogFloor?
+  ) async throws(RemoteError) -> (manifest: SnapshotManifest, head: SnapshotHead)? {
+    for snapshot in snapshots {
+      guard let found = try await SnapshotReader(remote).head(of: snapshot),
+        floor.flatMap({ floor in found.head.hash(at: floor.offset).map { $0 == floor.hash } }) ?? true
+      else { continue }
+      return found
+    }
+    return nil
+  }
+
+  /// Notes that no snapshot stands for what is before a floor, and that the log has more.
+  ///
+  /// - Parameter number: that of the floor.
+  private mutating func noteWrong(_ floor: LogFloor, _ number: UInt64, _ first: UInt64) {
+    problems.append(
+      AuditProblem(
+        name,
+        "\(ObjectName.floor(number, of: log.incarnation)) says that it begins at offset \(floor.offset) with a snapshot, which "
+          + "cannot be read. But it has what is from offset \(first) on: `replay trim REMOTE --write` lets it begin there again",
+        isAboutFloor: true))
+    (log.first, log.isTrimmed, log.isFloorLost, log.wrongFloor) = (first, first > 1, true, floor)
+  }
+
+  private mutating func begin(with found: (manifest: SnapshotManifest, head: SnapshotHead)) -> ChangeToken {
+    let (manifest, head) = found
+    log.begin(with: head)
+    log.note(floor: head.floor, at: manifest.offset)
+    rules = LaneRules(after: head)
+    return ChangeToken(
+      zone: log.zone, incarnation: log.incarnation, offset: manifest.offset, hash: manifest.hash,
+      chain: manifest.chain)
+  }
+}
