@@ -104,6 +104,7 @@ extension LocalStore {
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
   ) async throws -> UInt64? {
     do {
+      try core.checkReplacesNoOrigin(manifest)
       try await core.snapshots.keep(manifest, fetch: fetch)
       let change = OriginChange(
         core: core, zone: zone, manifest: manifest, parting: parting, mayPart: true)
@@ -122,10 +123,12 @@ extension LocalStore {
   }
 
   /// The snapshots that zones begin with and that are not whole here, as far as the sizes of their files say. They are looked
-  /// for once after the store was opened, and again when a part turned out to be damaged, until ``noteOriginsChecked()``.
+  /// for once after the store was opened, and again when a part turned out to be damaged.
+  ///
+  /// - Returns: those of which ``noteAsked(for:)`` was not called since.
   package func brokenOrigins() throws -> [BrokenOrigin] {
-    if core.hasCheckedOrigins.value { return [] }
-    return try read { source in
+    if let known = core.brokenOrigins.value { return known }
+    let found: [BrokenOrigin] = try read { source in
       let view = source.readView
       return try view.zones.origins().compactMap { number, origin in
         guard try !core.snapshots.isThere(origin.content), let zone = try view.zones.id(of: number) else {
@@ -137,6 +140,8 @@ extension LocalStore {
           content: origin.content)
       }
     }
+    core.brokenOrigins.value = found
+    return found
   }
 
   /// A snapshot that a zone begins with, and that is not whole here.
@@ -147,8 +152,10 @@ extension LocalStore {
     package let content: ContentHash
   }
 
-  /// Notes that what could be put back of ``brokenOrigins()`` was put back.
-  package func noteOriginsChecked() { core.hasCheckedOrigins.value = true }
+  /// Notes that a remote was asked for a snapshot, and that what it has of it was put back.
+  package func noteAsked(for broken: BrokenOrigin) {
+    core.brokenOrigins.change { known in known?.removeAll { $0.zone == broken.zone } }
+  }
 
   /// Whether a manifest is of a snapshot that a zone begins with, by all that the store knows of that. The hash of the content
   /// does not say of which log it is, nor its floor.

@@ -320,9 +320,19 @@ extension LocalStore {
   /// read: a remote that went back, and to which others have written since. All that the store has stays. What the log
   /// lacks is pending, that of others too, and is sent unchanged once the log was read to its end.
   ///
-  /// - Returns, Throws, Complexity: as ``beginRereading(_:from:)``.
-  package func part(_ zone: ZoneID, from offset: UInt64) async throws -> UInt64? {
-    try await core.performFolded { try LogRereading($0).begin(zone, from: offset, isParted: true) }
+  /// - Parameter known: how far the store had read the log when it was found to have parted; nil if that does not matter.
+  /// - Returns: nil also if another process has read it since: then nothing is done.
+  /// - Throws, Complexity: as ``beginRereading(_:from:)``.
+  package func part(
+    _ zone: ZoneID, from offset: UInt64, knownAs known: ChangeToken? = nil
+  ) async throws -> UInt64? {
+    try await core.performFolded { store -> UInt64? in
+      if let known {
+        let number = try store.storage.zones.visible(zone).number
+        guard try RemoteIngest(store).token(of: number, zone, known.incarnation) == known else { return nil }
+      }
+      return try LogRereading(store).begin(zone, from: offset, isParted: true)
+    }
   }
 
   /// Whether a zone's log is being read again.

@@ -177,6 +177,24 @@ struct EntriesBelowAFloor {
     close([store, begun])
   }
 
+  @Test("A store that knows the log's floor takes no snapshot that states a lower one")
+  func lowerFloor() async throws {
+    var remote = try plainLog(10)
+    let behind = try await reader("behind", of: remote.segments)
+    _ = try remote.append([transaction(7, 12, base: 11, [set("r", "f", 12)])])
+    let store = try await reader("store", of: remote.segments)
+    var lie = try store.makeSnapshot(of: noteZone)
+    #expect(lie.floor == 10)
+    lie.floor = 9
+    #expect(await awaitedCode { try await begin(behind, with: lie, of: store) } == .mismatch)
+    let manifest = try store.makeSnapshot(of: noteZone)
+    try await begin(behind, with: manifest, of: store)
+    // Nor does it keep such a manifest in place of the one that its zone begins with.
+    #expect(await awaitedCode { try await begin(behind, with: lie, of: store) } == .outOfOrder)
+    #expect(try behind.origin(of: noteZone) == manifest && behind.verify().isSound)
+    close([store, behind])
+  }
+
   @Test("Work that is cut short continues after any number of steps", arguments: [2, 3, 7])
   func cutShort(rows: Int) async throws {
     var log = RandomLog(seed: 5)

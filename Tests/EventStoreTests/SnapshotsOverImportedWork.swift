@@ -120,6 +120,25 @@ struct SnapshotsOverImportedWork {
     for store in [world.old, world.new, reader] { store.close() }
   }
 
+  @Test(
+    "What lies at or below a floor, before what the snapshot names there, is taken as sent: nobody is asked")
+  func belowAFloor() async throws {
+    var world = try await world()
+    // The writer has gone on. So the snapshot names only an entry of it that was not imported.
+    var next = world.fork(1)
+    (next.sequence, next.operations) = (4, [set("r", "f", 4)])
+    try world.append(2, then: [next, transaction(9, 1, base: 4, [.compact(floor: 4)])])
+    let reader = try await reader(world.remote)
+    let manifest = try reader.makeSnapshot(of: noteZone)
+    let head = try SnapshotHead(manifest) { try reader.snapshotPart($0, of: manifest) }
+    try #require(head.entries.map(\.offset) == [4, 5])
+    try await begin(world.new, withSnapshotOf: reader)
+    #expect(try world.new.read { try $0.pendingCount(in: noteZone) } == 0)
+    try await sendAll(of: world.new, to: reader, &world.remote)
+    #expect(try world.new.heads("f", note("r")) == [4])
+    for store in [world.old, world.new, reader] { store.close() }
+  }
+
   @Test("An entry that has more than was imported cannot be compared: the user decides")
   func more() async throws {
     var world = try await world()

@@ -226,6 +226,41 @@ struct LogsThatPart {
     for device in devices { device.store.close() }
   }
 
+  @Test(
+    "Another process has read the log since it was found to have parted: what was written then stays as it is"
+  )
+  func readByAnother() async throws {
+    let scratch = TemporaryDirectory()
+    let place = try await RemotePlace(.memory, in: scratch.path)
+    let devices = try await world(place, scratch.path)
+    let store = devices[2].store
+    let found = try #require(try store.read { try $0.changeToken(of: zone) })
+    // Both processes meet the other log. One of them reads it, and the user writes.
+    #expect(try await devices[2].sync(place.remote).zones[0].partedAt == 8)
+    try await devices[3].set("mark", of: "shared", to: 1)
+    try await devices[3].sync(place.remote)
+    try await devices[2].sync(place.remote)
+    try await devices[2].set("mark", of: "shared", to: 2)
+    let runner = EffectRunner(
+      store: store, remote: place.remote, selection: .all, pageBytesMax: 1 << 20,
+      makeRandom: devices[2].makeRandom)
+    let result = await runner.perform(.zone(zone, .part(found.incarnation, from: 8, isLost: false)))
+    guard case .zone(_, .folded(let outcome)) = result else {
+      Issue.record("\(result)")
+      return
+    }
+    #expect(outcome.partedAt == nil && outcome.problem == nil)
+    // It may do so just before the other one's commit.
+    #expect(try await store.part(zone, from: 8, knownAs: found) == nil)
+    #expect(try !store.isRereading(zone))
+    try await expectSameAsNew(devices, place, writes: 14)
+    for device in devices {
+      let conflicts = try device.store.read { try $0.conflicts(in: zone) }
+      #expect(!conflicts.contains { $0.field == "mark" })
+      device.store.close()
+    }
+  }
+
   @Test("A store exports its log, and another one continues with it")
   func exported() async throws {
     let scratch = TemporaryDirectory()

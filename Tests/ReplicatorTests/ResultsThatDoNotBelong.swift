@@ -9,7 +9,8 @@ struct ResultsThatDoNotBelong {
   /// The results that an effect may have, written a second time.
   private static func belongs(_ result: ZoneResult, to effect: ZoneEffect) -> Bool {
     switch (effect, result) {
-    case (_, .failed), (.create, .created), (.adopt, .adopted), (.adopt, .deletedMeanwhile),
+    case (_, .failed), (.mendOrigin, .mendedOrigin), (.create, .created), (.adopt, .adopted),
+      (.adopt, .deletedMeanwhile),
       (.fetch, .fetched), (.fetch, .folded), (.fold, .folded), (.prepare, .prepared),
       (.prepare, .folded), (.upload, .uploaded), (.append, .appended),
       (.acknowledge, .acknowledged), (.findUnsentAsset, .foundUnsentAsset), (.findAsset, .foundAsset),
@@ -27,7 +28,7 @@ struct ResultsThatDoNotBelong {
     var transfer = AssetTransfer([.whole, .unfinished, .gone, .problem(.missingHere)][random.next(below: 4)])
     transfer.chunks = 1
     return [
-      .created(incarnation), .adopted, .deletedMeanwhile(incarnation),
+      .created(incarnation), .adopted, .deletedMeanwhile(incarnation), .mendedOrigin,
       .fetched(.segments([], hasMore: false)),
       .fetched(.segments([stored(1)], hasMore: random.chance(50))),
       .fetched(.gone(.deleted)), folded(to: place.offset), folded(to: 1, problem: failure(.mismatch)),
@@ -52,6 +53,7 @@ struct ResultsThatDoNotBelong {
     var state = zoneState(attachments[random.next(below: 4)], at: random.chance(50) ? nil : 3, pending: 2)
     state.assetPolicy = random.chance(50) ? .eager : .lazy
     state.hasUnsentAssets = random.chance(50)
+    state.hasBrokenOrigin = random.chance(50)
     let steps = [SyncSteps.all, .fetch, .ship][random.next(below: 3)]
     var round = ZoneRound(state, steps: steps, misplacedResults: .fail)
     var effect = round.start()

@@ -49,6 +49,27 @@ struct RoundsOfManyZones {
     }
   }
 
+  @Test("Zones whose snapshots are to be fetched again come last, each before its log is read")
+  func brokenOrigins() {
+    var states = zones.map { zoneState(zone: $0, at: 1) }
+    for index in [0, 3] { states[index].hasBrokenOrigin = true }
+    var (round, outstanding) = start(states, selection: .only(Set(zones[..<3])), atOnce: 1)
+    var fetches: [RoundEffect] = []
+    while case .zone(let zone, let effect)? = outstanding.popLast() {
+      let result: ZoneResult =
+        switch effect {
+        case .mendOrigin: .mendedOrigin
+        case .fetch: .fetched(.segments([], hasMore: false))
+        default: .prepared(nil)
+        }
+      if effect != .prepare { fetches.append(.zone(zone, effect)) }
+      outstanding += round.step(.zone(zone, result))
+    }
+    let logs = [1, 2, 0].map { RoundEffect.zone(zones[$0], .fetch(after: token(1, zone: zones[$0]))) }
+    #expect(fetches == [logs[0], logs[1], .zone(zones[0], .mendOrigin), logs[2]])
+    #expect(round.isOver && round.report.isInSync)
+  }
+
   @Test("The reports of 20,000 zones are ordered by zone, whatever the order in which they end")
   func inOrder() {
     let many = (0..<20_000).map { ZoneID(name: Name("zone\($0 * 7919 % 20_000)")) }

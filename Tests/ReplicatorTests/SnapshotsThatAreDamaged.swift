@@ -1,4 +1,5 @@
 import StoreTesting
+import Synchronization
 import Testing
 
 @testable import EventStore
@@ -137,6 +138,57 @@ struct SnapshotsThatAreDamaged {
     #expect(await #expect(throws: StoreError.self) { try await new.store.rebuild() }?.code == .damaged)
     try await sync(new)
     #expect(try new.store.verify().isSound)
+    for device in [maker, new] { device.store.close() }
+  }
+
+  @Test("Other zones are sent before what a snapshot lacks is fetched again")
+  func othersFirst() async throws {
+    let maker = try await maker()
+    let new = try device("new", 2)
+    try await sync(new)
+    try FileManager.default.removeItem(atPath: directory(new) + "/0")
+    let other = ZoneID(name: "other")
+    try await new.set("title", of: "r", to: 1, in: other)
+    try new.reopen()
+    let recording = RecordingRemote(remote: remote)
+    let report = try await new.replicator(recording) { $0.policy.zonesAtOnceMax = 1 }.syncOnce()
+    #expect(report.isInSync, "\(report)")
+    #expect(recording.calls == ["append to \(other)", "part of \(zone)"])
+    #expect(try new.store.verify().isSound)
+    for device in [maker, new] { device.store.close() }
+  }
+
+  @Test("A zone that is not chosen keeps a damaged snapshot, until it is")
+  func notChosen() async throws {
+    let maker = try await maker()
+    let new = try device("new", 2)
+    try await sync(new)
+    try FileManager.default.removeItem(atPath: directory(new) + "/0")
+    let other = ZoneID(name: "other")
+    try await new.set("title", of: "r", to: 1, in: other)
+    try new.reopen()
+    #expect(try await new.sync(remote, zones: .only([other])).isInSync)
+    #expect(try new.store.verify().problems.map(\.kind) == [.snapshot])
+    try await sync(new)
+    #expect(try new.store.verify().isSound)
+    for device in [maker, new] { device.store.close() }
+  }
+
+  @Test("Records that are behind their log get the snapshot that they need, in the same round")
+  func behindTheLog() async throws {
+    let maker = try await maker()
+    let new = try device("new", 2)
+    try await sync(new)
+    try damage(try directory(new) + "/0")
+    // What the log is read again for is folded from the snapshot on.
+    _ = try await new.store.beginRereading(zone, from: .max)
+    _ = try await new.store.endRereading(zone)
+    #expect(try new.store.read { try $0.isFoldingAgain() })
+    let report = try await sync(new)
+    #expect(report.status == .inSync, "\(report)")
+    let mended = try new.store.verify()
+    #expect(mended.isSound && mended.comparesRecords, "\(mended)")
+    #expect(try new.digests() == maker.digests())
     for device in [maker, new] { device.store.close() }
   }
 
@@ -337,5 +389,29 @@ struct SnapshotsThatAreDamaged {
     #expect(try await repair(from: other) == [.notInStore])
     #expect(try await RemoteAudit(of: remote, objects: objects.list()).problems.count == 1)
     for device in [maker, other] { device.store.close() }
+  }
+}
+
+/// A remote that notes which zones are written, and of which zones parts of snapshots are read.
+private struct RecordingRemote: ForwardingRemote {
+  private final class Calls: Sendable {
+    let names = Mutex<[String]>([])
+  }
+
+  let remote: any RemoteLog
+  private let noted = Calls()
+
+  init(remote: any RemoteLog) { self.remote = remote }
+
+  var calls: [String] { noted.names.withLock { $0 } }
+
+  func append(_ segment: PackedSegment, after token: ChangeToken) async throws(RemoteError) -> AppendOutcome {
+    noted.names.withLock { $0.append("append to \(segment.header.zone)") }
+    return try await remote.append(segment, after: token)
+  }
+
+  func snapshotPart(at index: Int, of snapshot: RemoteSnapshot) async throws(RemoteError) -> [UInt8]? {
+    noted.names.withLock { $0.append("part of \(snapshot.zone)") }
+    return try await remote.snapshotPart(at: index, of: snapshot)
   }
 }

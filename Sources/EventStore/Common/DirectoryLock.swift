@@ -32,5 +32,12 @@ final class DirectoryLock: Sendable {
     guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
   }
 
+  /// Whether the locked directory is what is at a path now (fstat, stat).
+  func isOf(_ path: String) -> Bool {
+    var (own, found) = (stat(), stat())
+    return fstat(descriptor, &own) == 0 && stat(path, &found) == 0 && own.st_dev == found.st_dev
+      && own.st_ino == found.st_ino
+  }
+
   deinit { if descriptor >= 0 { close(descriptor) } }
 }

@@ -10,4 +10,7 @@ final class Shared<Value: Sendable>: Sendable {
     get { mutex.withLock { $0 } }
     set { mutex.withLock { $0 = newValue } }
   }
+
+  /// Changes the value in one step.
+  func change(_ body: (inout Value) -> Void) { mutex.withLock { body(&$0) } }
 }

@@ -23,8 +23,9 @@ final class StoreCore: Sendable {
   let fileThreads: BlockingThreads
   /// Whether all pages of the data file were checked since the store was opened.
   let hasCheckedPages = Shared(false)
-  /// Whether the snapshots that zones begin with were looked for since the store was opened, and since a part was damaged.
-  let hasCheckedOrigins = Shared(false)
+  /// The snapshots that zones begin with and that are not whole here, without those that a remote was asked for. Nil until they
+  /// are looked for, and again once a part turned out to be damaged.
+  let brokenOrigins = Shared<[LocalStore.BrokenOrigin]?>(nil)
   /// Nil for a store that was opened read-only.
   private let writer: StoreWriter?
   /// Where the past is folded, once somebody has asked for it.

@@ -175,6 +175,7 @@ private struct OriginCommit {
       }
     }
     try check(number, incarnation, from: origin?.offset ?? 0, before: parting ?? .max)
+    try checkFloor(number, incarnation, from: origin?.offset ?? 0, before: parting ?? .max)
     return parting
   }
 
@@ -237,6 +238,30 @@ private struct OriginCommit {
       throw refuse("other transactions than the store's were sent under its sequences")
     }
     if !branches.isEmpty { throw ContestedBranches(branches: branches) }
+  }
+
+  /// Throws if a snapshot of another store states a floor that the log has not, as far as this store has read it. Floors only
+  /// rise, and all that have read equally far have the same.
+  ///
+  /// - Parameters: as of ``check(_:_:from:before:)``.
+  private func checkFloor(
+    _ number: ZoneNumber, _ incarnation: IncarnationNumber, from begin: UInt64, before parting: UInt64
+  ) throws {
+    let token = try storage.zoneRow(number).token?.offset ?? 0
+    let last = min(token, manifest.offset, max(1, parting) - 1)
+    guard change.mayPart, last >= begin else { return }
+    let (known, stated) = try (
+      storage.lanes.countedFloor(of: number, incarnation, before: last + 1), manifest.floor ?? 0
+    )
+    guard last < manifest.offset ? stated >= known : stated == known else {
+      throw StoreError(
+        .mismatch,
+        "the snapshot of zone “\(zone)” at offset \(manifest.offset) states the floor \(stated), and the log up to offset "
+          + "\(last) has the floor \(known)",
+        hint:
+          "another snapshot, or the log, is read instead. If the zone waits, put a new snapshot there with another store"
+      )
+    }
   }
 
   private func refuse(_ why: String) -> StoreError {

@@ -3,6 +3,9 @@ import OperationFormat
 /// Finds what waits to be sent, and has another branch in the log of a snapshot: a zone that began with the snapshot would
 /// lose it.
 ///
+/// At or below the floor the snapshot names few entries. What waits of others' work, and lies before one that it names there,
+/// counts as the log's by its sequence, as everywhere below a floor.
+///
 /// A store is to send its own lanes and those that it has adopted: of an imported log, and of its earlier identities and
 /// epochs. Of what it keeps only because a log had lost it, the log's branch counts: see ``LogRereading/yieldLane(of:to:)``.
 struct PendingBranches {
@@ -36,6 +39,10 @@ struct PendingBranches {
     var found: [Branch] = []
     for entry in head.entries where entry.row.rejection == nil {
       guard let index = entry.lane, var candidate = candidates[index], entry.row.last > candidate.same else {
+        continue
+      }
+      if !candidate.isOwn, entry.offset <= head.foldedThrough, entry.row.first > candidate.lane.last {
+        candidates[index] = nil
         continue
       }
       let lane = Lane(zone: zone, replica: candidate.lane.replica, epoch: candidate.lane.epoch)

@@ -15,7 +15,7 @@ import OperationFormat
 /// | `snapshots/HASH/N.damaged` | what was found in place of part N: the next round of sync fetches that again |
 /// | `snapshots/HASH/unneeded` | says that nothing needs it any more, since this file was made |
 /// | `snapshots/BITS.new` | one that is being written, locked (`flock`) by its writer |
-/// | `snapshots/HASH.new` | one that is being fetched: who fetches it again keeps the parts that are there |
+/// | `snapshots/HASH.new` | one that is being fetched, locked by who does: who fetches it later keeps the parts that are there |
 /// | `snapshots/BITS.old` | a damaged one that was replaced |
 ///
 /// A snapshot is there once its directory has its name: its files are synced before.
@@ -151,13 +151,30 @@ struct SnapshotFiles: Sendable {
   }
 
   /// Keeps a snapshot of another store, or puts back what is damaged of one. If it is cut short, the next call keeps the parts
-  /// that are there.
+  /// that are there. While another call fetches the same one, in this process or another, each fetches all of it.
   ///
   /// - Parameter fetch: gives a part as it is stored.
   func keep(_ manifest: SnapshotManifest, fetch: (Int) async throws -> [UInt8]) async throws {
     if try isReused(manifest) { return }
-    let incoming = "\(directory(of: manifest.content)).new"
-    try makeDirectory(incoming)
+    let shared = "\(directory(of: manifest.content)).new"
+    try makeDirectory(shared)
+    if let lock = DirectoryLock(ifFree: shared), lock.isOf(shared) {
+      defer { extendLifetime(lock) }
+      return try await fill(shared, with: manifest, fetch: fetch)
+    }
+    let (own, lock) = try makeIncoming()
+    defer { extendLifetime(lock) }
+    do {
+      try await fill(own, with: manifest, fetch: fetch)
+    } catch {
+      try? removeDirectory(own)
+      throw error
+    }
+  }
+
+  private func fill(
+    _ incoming: String, with manifest: SnapshotManifest, fetch: (Int) async throws -> [UInt8]
+  ) async throws {
     var hasher = ContentHasher()
     for (index, part) in manifest.parts.enumerated() {
       let path = "\(incoming)/\(index)"
@@ -196,22 +213,46 @@ struct SnapshotFiles: Sendable {
   private func finish(_ manifest: SnapshotManifest, _ incoming: String) throws -> Bool {
     try write(manifest.encode(), "\(incoming)/manifest")
     if isSynced { try calls.syncDirectory(incoming) }
-    let target = directory(of: manifest.content)
-    if try isReused(manifest) {
-      try removeDirectory(incoming)
-      return false
+    while try !isReused(manifest) {
+      if try replace(manifest, incoming) { return true }
     }
-    // One that is there is damaged. If the process ends between these names, the next opening gives the new one its name.
-    let old = try calls.status(of: target) == nil ? nil : "\(root)/\(hexadecimal(makeRandom)).old"
-    if let old { try calls.rename(target, to: old) }
-    try giveName(manifest, incoming)
-    if let old { try removeDirectory(old) }
-    return true
+    try removeDirectory(incoming)
+    return false
   }
 
-  private func giveName(_ manifest: SnapshotManifest, _ incoming: String) throws {
-    try calls.rename(incoming, to: directory(of: manifest.content))
+  /// Gives a snapshot its name, in place of a damaged one if there is one.
+  ///
+  /// - Returns: false if another has that name meanwhile.
+  private func replace(_ manifest: SnapshotManifest, _ incoming: String) throws -> Bool {
+    let target = directory(of: manifest.content)
+    guard try calls.status(of: target) != nil else { return try giveName(manifest, incoming) }
+    // Only who has it locked sets it aside: else one that has just replaced it could be taken for it.
+    let lock = try? DirectoryLock(target, isRequired: false)
+    defer { extendLifetime(lock) }
+    if let lock, try !lock.isOf(target) || isReused(manifest) { return false }
+    // If the process ends between these names, the next opening gives the new one its name.
+    let old = "\(root)/\(hexadecimal(makeRandom)).old"
+    do throws(FileError) {
+      try calls.rename(target, to: old)
+    } catch {
+      if error.isNoSuchFile { return false }
+      throw error
+    }
+    let isNamed = try giveName(manifest, incoming)
+    try removeDirectory(old)
+    return isNamed
+  }
+
+  /// - Returns: false if the name is taken.
+  private func giveName(_ manifest: SnapshotManifest, _ incoming: String) throws -> Bool {
+    do throws(FileError) {
+      try calls.rename(incoming, to: directory(of: manifest.content))
+    } catch {
+      if error.number == ENOTEMPTY || error.number == EEXIST { return false }
+      throw error
+    }
     if isSynced { try calls.syncDirectory(root) }
+    return true
   }
 
   /// Whether a snapshot is there, with all its parts. Then it counts as needed from now on: else another call could remove it
@@ -298,7 +339,7 @@ struct SnapshotFiles: Sendable {
       if let manifest = try? readManifest("\(path)/manifest"), try needed().contains(manifest.content),
         try calls.status(of: directory(of: manifest.content)) == nil
       {
-        try giveName(manifest, path)
+        _ = try giveName(manifest, path)
       } else {
         try removeDirectory(path)
       }

@@ -7,9 +7,21 @@ extension StoreCore {
       store: configuration.assetDirectory ?? directory, isSynced: !configuration.isUnsynced,
       calls: configuration.assetCalls, makeRandom: configuration.makeRandom)
     if !configuration.isReadOnly {
-      files.didFindDamage = { [hasCheckedOrigins] in hasCheckedOrigins.value = false }
+      files.didFindDamage = { [brokenOrigins] in brokenOrigins.value = nil }
     }
     return files
+  }
+
+  /// Throws if a zone begins with a snapshot of the same content of which the manifest says other things: they would share
+  /// their files.
+  func checkReplacesNoOrigin(_ manifest: SnapshotManifest) throws {
+    guard try read({ try $0.readView.zones.originContents().contains(manifest.content) }),
+      try snapshots.manifest(of: manifest.content) != manifest
+    else { return }
+    throw StoreError(
+      .outOfOrder,
+      "the snapshot of zone “\(manifest.zone)” at offset \(manifest.offset) has the content of one that a zone begins with, "
+        + "and says other things of it", hint: "another snapshot, or the log, is read instead")
   }
 
   /// Removes what processes have left that ended while they wrote a snapshot.

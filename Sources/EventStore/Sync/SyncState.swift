@@ -40,6 +40,8 @@ package struct ZoneSyncState: Hashable, Sendable {
   /// The offset behind which the remote needs a snapshot, whatever its size: stores that have retired what this one has sent
   /// again, after the log had lost it, can begin with nothing else. Nil if it needs none.
   package var snapshotNeededBehind: UInt64?
+  /// Whether the snapshot that it begins with is not whole here, and no remote was asked for it since that was found.
+  package var hasBrokenOrigin = false
 
   init(
     zone: ZoneID, attachment: ZoneAttachment, token: ChangeToken?, pending: UInt64,

@@ -192,14 +192,10 @@ extension LaneTable {
     guard place < token.offset else { return nil }
     let prefix = TableKey.rows(.countedFloors, of: zone, token.incarnation)
     var cursor = try transaction.openCursor(tables.replicas)
-    guard try cursor.seek(atOrAfter: prefix.appending(place + 1).span) else { return nil }
-    return try cursor.withEntry { key, row in
-      guard key.hasPrefix(prefix.span.bytes), case let next = try key.bigEndian64(at: 9), next <= token.offset
-      else { return nil }
-      var reader = ByteReader(try CheckedRow.content(of: row, under: key))
-      return CompactionFloor(
-        incarnation: token.incarnation, offset: try reader.readVarint("lane.floor"), place: next)
-    }
+    guard try cursor.seek(atOrAfter: prefix.appending(place + 1).span),
+      let next = try cursor.countedFloor(under: prefix), next.place <= token.offset
+    else { return nil }
+    return CompactionFloor(incarnation: token.incarnation, offset: next.floor, place: next.place)
   }
 
   /// The floor that counts in the part of a log before an offset; 0 for none. Every store that has read the log up to there
@@ -210,10 +206,19 @@ extension LaneTable {
     let prefix = TableKey.rows(.countedFloors, of: zone, incarnation)
     var cursor = try transaction.openCursor(tables.replicas)
     guard end > 0, try cursor.seek(atMost: prefix.appending(end - 1).span) else { return 0 }
-    return try cursor.withCheckedEntry { key, row in
-      guard key.hasPrefix(prefix.span.bytes) else { return 0 }
-      var reader = ByteReader(row)
-      return try reader.readVarint("lane.floor")
+    return try cursor.countedFloor(under: prefix)?.floor ?? 0
+  }
+}
+
+extension Cursor {
+  /// The place from which on a floor counts, and the floor, of the current entry; nil if that is not one of a log's.
+  fileprivate borrowing func countedFloor(
+    under prefix: TableKey
+  ) throws -> (place: UInt64, floor: UInt64)? {
+    try withEntry { key, row -> (place: UInt64, floor: UInt64)? in
+      guard key.hasPrefix(prefix.span.bytes) else { return nil }
+      var reader = ByteReader(try CheckedRow.content(of: row, under: key))
+      return (try key.bigEndian64(at: 9), try reader.readVarint("lane.floor"))
     }
   }
 }

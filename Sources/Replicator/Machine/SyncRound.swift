@@ -273,10 +273,13 @@ struct SyncRound: Sendable {
     // only one zone of a name: the deletions come first.
     let chosen = rules.ordered(state.zones.filter { selection.contains($0) })
     let deletions = chosen.filter { $0.attachment == .deleting }
+    // What a zone fetches again of its snapshot may be much: the others come before it.
+    let others = chosen.filter { $0.attachment != .deleting }
+    let broken = others.filter(\.hasBrokenOrigin)
     var zones = Zones()
     zones.hasLeftovers = state.hasRemovedZones
     zones.deletionsLeft = Set(deletions.lazy.map(\.zone))
-    zones.waiting = (deletions + chosen.filter { $0.attachment != .deleting }).reversed().map { zone in
+    zones.waiting = (deletions + others.filter { !$0.hasBrokenOrigin } + broken).reversed().map { zone in
       let search = zone.attachment == .attached ? searches[zone.zone] : nil
       let isUnchanged = isIdle(zone) && zone.token.map { heads.ends(at: $0) } ?? false
       return ZoneRound(

@@ -6,6 +6,8 @@ package enum ZoneEffect: Hashable, Sendable {
   case create
   /// Attach the zone here to its remote log.
   case adopt(IncarnationID)
+  /// Fetch again what is damaged here of the snapshot that the zone begins with.
+  case mendOrigin
   /// Read segments of the remote log; from its start on, begin with a snapshot if there is one.
   case fetch(after: ChangeToken)
   /// Put back what the remote has lost of the log from an offset on, up to the token.
@@ -56,6 +58,8 @@ package enum ZoneResult: Sendable {
   case adopted
   /// The zone was deleted here while the remote made it.
   case deletedMeanwhile(IncarnationID)
+  /// The remote was asked for it. What it does not have holds up nothing.
+  case mendedOrigin
   case fetched(FetchOutcome)
   case folded(FoldOutcome)
   /// The segment, and the assets that it names. Nil: nothing is pending.

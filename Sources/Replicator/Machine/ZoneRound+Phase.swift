@@ -12,6 +12,7 @@ extension ZoneRound {
   /// | `ready` | none: it has not started | |
   /// | `creating` | `create` | `created` |
   /// | `adopting` | `adopt` | `adopted`, `deletedMeanwhile` |
+  /// | `mendingOrigin` | `mendOrigin` | `mendedOrigin` |
   /// | `fetching` | `fetch` | `fetched`; `folded` if the log had to be read again, or the zone has begun with a snapshot |
   /// | `puttingBack` | `putBack` | `putBack` |
   /// | `parting` | `part` | `folded` |
@@ -37,6 +38,8 @@ extension ZoneRound {
     case ready
     case creating
     case adopting(ChangeToken)
+    /// The log is read from the token on afterwards.
+    case mendingOrigin(ChangeToken)
     case fetching(Pass)
     /// The log has something else than the store has read, or nothing, from an offset on.
     case puttingBack(Pass, from: UInt64)

@@ -93,9 +93,9 @@ struct ZoneRound: Sendable {
     case (.deleting, let token?): return deleteAtRemote(token.incarnation)
     case (.deleting, nil): return end(.failed(.deletionWithoutLog))
     case (.offered, let token?): return adopt(token)
-    case (.attached, let token?) where isLogUnchanged && state.snapshotNeededBehind == nil:
-      return findAssets(token.incarnation)
-    case (.attached, let token?): return beginPass(Pass(from: token))
+    case (.attached, let token?) where state.hasBrokenOrigin && steps.contains(.fetch):
+      return enter(.mendingOrigin(token), .mendOrigin)
+    case (.attached, let token?): return readLog(after: token)
     case (.attached, nil) where held != nil: return finish(.unfinished)
     case (.attached, nil), (.offered, nil): return enter(.creating, .create)
     }
@@ -106,6 +106,7 @@ struct ZoneRound: Sendable {
     case (.creating, .created(let incarnation)): return adopt(.start(of: report.zone, incarnation))
     case (.adopting(let token), .adopted): return beginPass(Pass(from: token))
     case (.adopting, .deletedMeanwhile(let incarnation)): return deleteAtRemote(incarnation)
+    case (.mendingOrigin(let token), .mendedOrigin): return readLog(after: token)
     case (.fetching(let pass), .fetched(let outcome)): return didFetch(outcome, pass)
     case (.fetching(let pass), .folded(let outcome)), (.folding(let pass), .folded(let outcome)),
       (.preparing(let pass), .folded(let outcome)), (.parting(let pass), .folded(let outcome)):
@@ -165,6 +166,11 @@ struct ZoneRound: Sendable {
   }
 
   // MARK: Fetching
+
+  private mutating func readLog(after token: ChangeToken) -> ZoneEffect? {
+    isLogUnchanged && state.snapshotNeededBehind == nil
+      ? findAssets(token.incarnation) : beginPass(Pass(from: token))
+  }
 
   private mutating func beginPass(_ pass: Pass) -> ZoneEffect? {
     guard pass.passesLeft > 0 else { return finish(.unfinished) }

@@ -83,6 +83,7 @@ extension EffectRunner {
     _ zone: ZoneID, _ incarnation: IncarnationID, from offset: UInt64, isLost: Bool
   ) async throws -> FoldOutcome {
     if let began = try await beginAgain(zone, incarnation, from: offset) { return began }
+    let known = try folded(zone)
     // Up to there it must be the one that was read.
     let before = try place(before: offset, of: zone, incarnation)
     let next: FetchOutcome?
@@ -101,15 +102,32 @@ extension EffectRunner {
           "a round that may write puts back what was lost. If it does not, check the remote with `replay remote`",
         offset: offset)
     }
-    return try await readAgain(zone, incarnation, partedAt: offset)
+    // Somebody may have put it back, or another process has read the other log.
+    if let before, let found = segments.first, try isRead(found, after: before) {
+      return try await readOn(zone)
+    }
+    return try await readAgain(zone, incarnation, partedAt: offset, knownAs: known)
+  }
+
+  /// Whether an entry of a log is the one that this store has read there.
+  private func isRead(_ entry: StoredSegment, after place: ChangeToken) throws -> Bool {
+    guard let chain = try store.place(at: entry.offset, of: place.zone, place.incarnation)?.chain,
+      let header = try? SegmentFrame.readHeader(entry.bytes.span.bytes)
+    else { return false }
+    let before = place.chain ?? .start(of: place.incarnation)
+    return LogChain(header.statement.hash, at: entry.offset, after: before) == chain
   }
 
   /// Reads a log again, to its end, from where it is known to have parted. Up to there it is what was read.
+  ///
+  /// - Parameter known: how far the store had read it then. If another process has read it since, it is read on from there.
   func readAgain(
-    _ zone: ZoneID, _ incarnation: IncarnationID, partedAt offset: UInt64
+    _ zone: ZoneID, _ incarnation: IncarnationID, partedAt offset: UInt64, knownAs known: ChangeToken
   ) async throws -> FoldOutcome {
     _ = askedRejections.take(of: zone, incarnation)
-    _ = try await store.part(zone, from: offset)
+    guard try await store.part(zone, from: offset, knownAs: known) != nil else {
+      return try await readOn(zone)
+    }
     return try await readParted(zone, from: offset)
   }
 

@@ -100,7 +100,8 @@ extension EffectRunner {
     var outcome = try await foldPage(segments, after: token, isMoreToCome: isMoreToCome)
     // Up to there the log is the one that was read.
     if let offset = outcome.lostAt {
-      outcome.begin(again: try await readAgain(zone, token.incarnation, partedAt: offset))
+      outcome.begin(
+        again: try await readAgain(zone, token.incarnation, partedAt: offset, knownAs: folded(zone)))
       return outcome
     }
     // A store that has what this one has not any more says in a snapshot what follows. Until then the zone waits.
@@ -259,7 +260,7 @@ extension EffectRunner {
   }
 
   /// The token up to which a zone's log is folded.
-  private func folded(_ zone: ZoneID) throws -> ChangeToken {
+  func folded(_ zone: ZoneID) throws -> ChangeToken {
     if let token = try store.read({ try $0.changeToken(of: zone) }) { return token }
     throw StoreError(.zoneUnknown, "zone “\(zone)” was never synced", hint: "sync it first")
   }

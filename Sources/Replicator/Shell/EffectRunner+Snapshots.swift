@@ -35,13 +35,21 @@ extension EffectRunner {
   func explained(_ expiry: RemoteError, in zone: ZoneID, _ incarnation: IncarnationID) async -> RemoteError {
     do throws(RemoteError) {
       let named = try await remote.snapshots(of: zone, incarnation) ?? []
-      guard let first = named.min(by: { $0.offset < $1.offset }),
-        case .broken(let part) = try await SnapshotReader(remote).read(first)
-      else { return expiry }
-      return .expired(first, part, remote.name, offset: expiry.offset)
+      for first in named.sorted(by: { $0.offset < $1.offset }) {
+        guard case .broken(let part) = try await SnapshotReader(remote).read(first) else { break }
+        // Of one that was removed, nothing is left.
+        if try await isRemoved(first) { continue }
+        return .expired(first, part, remote.name, offset: expiry.offset)
+      }
     } catch {
-      return expiry
+      // What cannot be asked now is asked by the next round.
     }
+    return expiry
+  }
+
+  private func isRemoved(_ snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool {
+    guard try await remote.snapshotManifest(of: snapshot) == nil else { return false }
+    return try await remote.snapshotPart(at: 0, of: snapshot) == nil
   }
 
   private func isUnread(_ zone: ZoneID) throws -> Bool {
@@ -97,43 +105,7 @@ extension EffectRunner {
     return (manifest, found)
   }
 
-  /// Fetches again what is damaged here of the snapshots that zones begin with. Where the remote does not have one, or cannot
-  /// be asked, that holds up nothing: who needs the snapshot says that it is damaged.
-  func mendOrigins() async {
-    do {
-      var areAllAsked = true
-      for broken in try store.brokenOrigins() {
-        do {
-          try await mend(broken)
-        } catch {
-          if Self.stopsBeginning(error) { throw error }
-          // What is wrong with one log holds up no other.
-          areAllAsked = false
-        }
-      }
-      if areAllAsked { store.noteOriginsChecked() }
-    } catch {
-      // The next round looks again.
-    }
-  }
-
-  private func mend(_ broken: LocalStore.BrokenOrigin) async throws {
-    let remote = remote
-    for snapshot in try await remote.snapshots(of: broken.zone, broken.incarnation) ?? []
-    where snapshot.offset == broken.offset {
-      guard let manifest = try await remote.snapshotManifest(of: snapshot),
-        try store.isManifest(manifest, of: broken)
-      else { continue }
-      do {
-        return try await store.putBack(manifest) { try await Self.part($0, of: snapshot, remote) }
-      } catch {
-        // It may be damaged there too; another store may have made the same one.
-        if Self.stopsBeginning(error) { throw error }
-      }
-    }
-  }
-
-  private static func part(
+  static func part(
     _ index: Int, of snapshot: RemoteSnapshot, _ remote: any RemoteLog
   ) async throws -> [UInt8] {
     if let part = try await remote.snapshotPart(at: index, of: snapshot) { return part }
@@ -143,7 +115,7 @@ extension EffectRunner {
   }
 
   /// Whether an error concerns more than a snapshot: the log could not be read either.
-  private static func stopsBeginning(_ error: any Error) -> Bool {
+  static func stopsBeginning(_ error: any Error) -> Bool {
     switch error {
     case is CancellationError: true
     case let error as StoreError:

@@ -38,10 +38,7 @@ package struct EffectRunner: Sendable {
   package func perform(_ effect: RoundEffect) async -> RoundResult {
     do {
       switch effect {
-      case .readState:
-        await mendOrigins()
-        try await store.finishRenewal()
-        return .state(try store.syncState())
+      case .readState: return .state(try await readState())
       case .askHeads(let tokens, let list): return .heads(try await remote.heads(of: tokens, list: list))
       case .fetchZoneEvents(let token):
         if token == nil {
@@ -89,6 +86,9 @@ package struct EffectRunner: Sendable {
           guard try store.isGone(incarnation) else { throw error }
           return .deletedMeanwhile(incarnation)
         }
+      case .mendOrigin:
+        await mendOrigin(of: zone)
+        return .mendedOrigin
       case .makeSnapshot(let incarnation, let offset):
         return .madeSnapshot(try await makeSnapshot(of: zone, incarnation, neededBehind: offset))
       case .trim(let incarnation, let milliseconds):

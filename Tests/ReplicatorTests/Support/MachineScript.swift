@@ -13,7 +13,7 @@
 /// | `select notes lists` | only these zones, and a new machine |
 /// | `list 2`, `list none` | how far the store has read the list of zones |
 /// | `leftovers` | the store has removed zones whose space is not free |
-/// | `zone notes attached at=1 pending=2 eager unsent` | the state of a zone in the store; also `local`,
+/// | `zone notes attached at=1 pending=2 eager unsent broken` | the state of a zone in the store; also `local`,
 /// `offered`, `deleting` |
 /// | `forget notes` | the store does not have the zone |
 ///

@@ -94,6 +94,7 @@ struct ScriptInput {
     state.isRereading = flag("rereading")
     if flag("eager") { state.assetPolicy = .eager }
     state.hasUnsentAssets = flag("unsent")
+    state.hasBrokenOrigin = flag("broken")
     return state
   }
 
@@ -182,7 +183,7 @@ struct ScriptInput {
 
   /// Reads a result of a zone:
   ///
-  /// - `created`, `adopted`, `deletedMeanwhile`, `deletedAtRemote`, `finishedDeletion`;
+  /// - `created`, `adopted`, `deletedMeanwhile`, `deletedAtRemote`, `finishedDeletion`, `mendedOrigin`;
   /// - `putBack 2`, `fetched 2 3 more`, `closed deleted` (or `purged`, `revoked`, `reset`);
   /// - `folded to=3 n=2 segments=1 conflicts=1 rejected=1 removed=1 problem=mismatch offset=4 forked`;
   /// - `prepared`, `prepared 1...2 assets=1,2`;
@@ -197,6 +198,7 @@ struct ScriptInput {
     case "deletedMeanwhile": return .deletedMeanwhile(incarnation)
     case "deletedAtRemote": return .deletedAtRemote
     case "finishedDeletion": return .finishedDeletion
+    case "mendedOrigin": return .mendedOrigin
     case "fetched":
       let hasMore = flag("more")
       return .fetched(.segments(try words().map { stored(try Self.number($0)) }, hasMore: hasMore))

@@ -46,6 +46,7 @@ extension ZoneEffect {
     switch self {
     case .create: "create"
     case .adopt(let incarnation): "adopt \(incarnation.text)"
+    case .mendOrigin: "mend origin"
     case .fetch(let token): "fetch after \(token.text(zone))"
     case .putBack(let token, let offset): "put back from \(offset) to \(token.text(zone))"
     case .part(_, let offset, let isLost): "part from \(offset)\(isLost ? ", which is lost" : "")"

@@ -44,6 +44,7 @@ enum RoundText {
     switch effect {
     case .create: "creates it at the remote"
     case .adopt: "adopts it"
+    case .mendOrigin: "fetches its snapshot again"
     case .fetch(let token): "fetches after \(token.offset)"
     case .putBack(let token, let offset): "puts back from \(offset) to \(token.offset)"
     case .part(_, let offset, _): "parts at \(offset)"
