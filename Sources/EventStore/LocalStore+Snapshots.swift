@@ -94,12 +94,13 @@ extension LocalStore {
   ///
   /// - Parameters:
   ///   - parting: an offset from which on the store is known to have read another log; nil for none.
+  ///   - same: if the log is being read again, the offset up to which it is known to be what was read before.
   ///   - fetch: gives a part as it is stored.
   /// - Returns: the first offset at which the store had read another log; nil if it had not. Then the log is to be read to its
   ///   end, as ``part(_:from:)`` says.
   @discardableResult
   package func begin(
-    _ zone: ZoneID, with manifest: SnapshotManifest, parting: UInt64? = nil,
+    _ zone: ZoneID, with manifest: SnapshotManifest, parting: UInt64? = nil, sameThrough same: UInt64 = 0,
     fetch: @escaping @Sendable (Int) async throws -> [UInt8],
     progress: (_ done: UInt64, _ total: UInt64) throws -> Void = { _, _ in }
   ) async throws -> UInt64? {
@@ -107,7 +108,7 @@ extension LocalStore {
       try core.checkReplacesNoOrigin(manifest)
       try await core.snapshots.keep(manifest, fetch: fetch)
       let change = OriginChange(
-        core: core, zone: zone, manifest: manifest, parting: parting, mayPart: true)
+        core: core, zone: zone, manifest: manifest, parting: parting, sameThrough: same, mayPart: true)
       return try await change.run(progress)
     } catch {
       throw StoreError.translate(error)
@@ -142,14 +143,6 @@ extension LocalStore {
     }
     core.brokenOrigins.value = found
     return found
-  }
-
-  /// A snapshot that a zone begins with, and that is not whole here.
-  package struct BrokenOrigin: Sendable {
-    package let zone: ZoneID
-    package let incarnation: IncarnationID
-    package let offset: UInt64
-    package let content: ContentHash
   }
 
   /// Notes that a remote was asked for a snapshot, and that what it has of it was put back.

@@ -343,6 +343,24 @@ extension LocalStore {
     try ZoneSync(core).rereading(zone)?.isParted ?? false
   }
 
+  /// How far a zone's log was read before it was to be read again; nil if it is not, or has parted, or that is not known.
+  package func formerEnd(of zone: ZoneID) throws -> ChangeToken? {
+    try read { source in
+      let view = source.readView
+      let (number, row) = try view.zones.visible(zone)
+      guard let token = row.token, let rereading = try view.lanes.rereading(of: number), !rereading.isParted
+      else { return nil }
+      var end: ChangeToken?
+      let incarnation = try view.incarnations.identity(of: token.incarnation)
+      try view.segments.forEachFormer(in: number, token.incarnation) { offset, former in
+        guard let chain = former.chain else { return }
+        end = ChangeToken(
+          zone: zone, incarnation: incarnation, offset: offset, hash: former.hash, chain: chain)
+      }
+      return end
+    }
+  }
+
   /// Whether the store knows segments behind the token: it shipped them while it could not read those before.
   package func hasSegmentsAhead(in zone: ZoneID) throws -> Bool {
     try ZoneSync(core).hasSegmentsAhead(in: zone)

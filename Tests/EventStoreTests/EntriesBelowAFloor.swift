@@ -177,22 +177,22 @@ struct EntriesBelowAFloor {
     close([store, begun])
   }
 
-  @Test("A store that knows the log's floor takes no snapshot that states a lower one")
-  func lowerFloor() async throws {
+  @Test("A store that knows the log's floor takes no snapshot that states another one")
+  func otherFloor() async throws {
     var remote = try plainLog(10)
-    let behind = try await reader("behind", of: remote.segments)
     _ = try remote.append([transaction(7, 12, base: 11, [set("r", "f", 12)])])
     let store = try await reader("store", of: remote.segments)
-    var lie = try store.makeSnapshot(of: noteZone)
-    #expect(lie.floor == 10)
-    lie.floor = 9
-    #expect(await awaitedCode { try await begin(behind, with: lie, of: store) } == .mismatch)
+    let other = try await reader("other", of: remote.segments)
     let manifest = try store.makeSnapshot(of: noteZone)
-    try await begin(behind, with: manifest, of: store)
+    #expect(manifest.floor == 10)
+    var lie = manifest
+    lie.floor = 11
+    #expect(await awaitedCode { try await begin(other, with: lie, of: store) } == .mismatch)
+    try await begin(other, with: manifest, of: store)
     // Nor does it keep such a manifest in place of the one that its zone begins with.
-    #expect(await awaitedCode { try await begin(behind, with: lie, of: store) } == .outOfOrder)
-    #expect(try behind.origin(of: noteZone) == manifest && behind.verify().isSound)
-    close([store, behind])
+    #expect(await awaitedCode { try await begin(other, with: lie, of: store) } == .outOfOrder)
+    #expect(try other.origin(of: noteZone) == manifest && other.verify().isSound)
+    close([store, other])
   }
 
   @Test("Work that is cut short continues after any number of steps", arguments: [2, 3, 7])

@@ -109,6 +109,46 @@ struct SnapshotsMended: StoresOfAFolder {
     #expect(try bytes(file) == whole)
   }
 
+  @Test(
+    "something in the place of a log's entries ends no audit, if the snapshot is damaged with which that log begins"
+  )
+  func entriesAreForeign() async throws {
+    try await makeRemoteWithSnapshots()
+    try await trim()
+    let part = try #require(try files("/00000000").first)
+    try put(.directory, at: part)
+    let entries = "\(folder)/\(part.split(separator: "/").prefix(2).joined(separator: "/"))/0000000000000"
+    try FileManager.default.removeItem(atPath: entries)
+    try Data([1]).write(to: URL(fileURLWithPath: entries))
+    let found = await run("remote", remote)
+    #expect(found.exit == 1 && found.output.contains("is not what a remote keeps there"), "\(found)")
+  }
+
+  @Test(
+    "where nothing says any more at which offset a log begins, it is written again, and nothing is given up",
+    arguments: [nil, .pipe, .link] as [Foreign?])
+  func lostFloors(foreign: Foreign?) async throws {
+    try await makeRemoteWithSnapshots()
+    try await trim()
+    let floor = try #require(try files("/floors/0000000000000001").first)
+    let floors = "\(floor.dropLast("/0000000000000001".count))"
+    try FileManager.default.removeItem(atPath: "\(folder)/\(floors)")
+    if let foreign {
+      try put(foreign, at: floors)
+      let refused = await run("trim", remote, "--older-than", "36500d", "--write")
+      #expect(refused.exit == 4 && refused.errors.contains(floors), "\(refused)")
+    }
+    let found = await run("remote", remote)
+    #expect(found.exit == 1 && problems(found).count == 1, "\(found)")
+    #expect(found.output.contains("trim") && !found.output.contains("--quarantine"), "\(found)")
+    if foreign != nil { try FileManager.default.removeItem(atPath: "\(folder)/\(floors)") }
+    let written = await run("trim", remote, "--older-than", "36500d", "--write")
+    #expect(written.exit == 0, "\(written)")
+    #expect(await run("remote", remote).exit == 0)
+    let new = await sync("new", "--create-store")
+    #expect(new.exit == 0 && new.output.contains("began with the snapshot at offset 12"), "\(new)")
+  }
+
   @Test("two manifests that were exchanged are put back at once, where the log begins with one of them")
   func exchanged() async throws {
     try await makeRemoteWithSnapshots()

@@ -303,4 +303,63 @@ struct LogsReadAgain {
     try await expectAgreement(world.devices)
     world.close()
   }
+
+  @Test(
+    "It counts as parted only once the zone begins with a snapshot: what is unsent keeps what it has seen")
+  func trimmedToDamagedSnapshot() async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(.memory, scratch.path)
+    let (device, other) = (world.devices[0], world.devices[1])
+    try await write(device, 8)
+    try await device.store.beginRereading(zone, from: 1)
+    try await write(other, 10)
+    try await other.sync(world.remote)
+    try await other.trim(world.remote)
+    let named = try await world.remote.snapshots(of: zone, world.incarnation) ?? []
+    let part = ObjectName.snapshotPart(0, of: try #require(named.first))
+    let whole = try #require(try await world.place.get(part))
+    try await world.place.replace(part, with: [1])
+    let report = try #require(try await device.sync(world.remote).zones.first)
+    #expect(report.status != .inSync && report.beganAt == nil, "\(report)")
+    #expect(try device.store.isRereading(zone) && !device.store.isReadingParted(zone))
+    try await world.place.replace(part, with: whole)
+    #expect(try await device.sync(world.remote).zones.first?.beganAt == 5)
+    try await settle(world.devices, world.remote)
+    try await expectAgreement(world.devices)
+    world.close()
+  }
+
+  @Test(
+    "What was written before the log was to be read again, and its old part was removed, keeps what it has seen",
+    arguments: RemotePlace.Kind.allCases, [nil, 0, 1, 3])
+  func keepsSeen(kind: RemotePlace.Kind, later: Int?) async throws {
+    let scratch = TemporaryDirectory()
+    let world = try await world(kind, scratch.path)
+    let (device, other) = (world.devices[0], world.devices[1])
+    let shared = RecordID(zone: zone, name: "shared")
+    let (snapshot, manifest) = try await other.putSnapshot(at: world.remote)
+    try await other.store.write { try $0.insert(.int(77), into: "tags", of: shared) }
+    for device in [other, device] { try await device.sync(world.remote) }
+    try await device.store.write { try $0.remove(.int(77), from: "tags", of: shared) }
+    try await device.store.beginRereading(zone, from: 2)
+    if let later {
+      // The log begins where the device had read it to, or later.
+      for number in 0..<later {
+        try await write(other, 10 + number)
+        try await other.sync(world.remote)
+      }
+      try await other.trim(world.remote)
+    } else {
+      _ = try await world.remote.trim(to: snapshot, manifest)
+    }
+    let began = later.map { UInt64(5 + $0) } ?? snapshot.offset
+    #expect(try await device.sync(world.remote).zones.first?.beganAt == began)
+    try await settle(world.devices, world.remote)
+    try await expectAgreement(world.devices)
+    for device in world.devices {
+      let tags = try device.store.read { try $0.elements(of: "tags", in: shared) }
+      #expect(tags?.contains(.int(77)) == false)
+    }
+    world.close()
+  }
 }

@@ -158,6 +158,19 @@ struct SnapshotsThatAreDamaged {
     for device in [maker, new] { device.store.close() }
   }
 
+  @Test("A round that is cancelled while it fetches one again leaves that to the next one")
+  func cancelled() async throws {
+    let maker = try await maker()
+    let new = try device("new", 2)
+    try await sync(new)
+    try FileManager.default.removeItem(atPath: directory(new) + "/0")
+    try new.reopen()
+    _ = try await new.sync(CancellingRemote(remote: remote))
+    try await sync(new)
+    #expect(try new.store.verify().isSound)
+    for device in [maker, new] { device.store.close() }
+  }
+
   @Test("A zone that is not chosen keeps a damaged snapshot, until it is")
   func notChosen() async throws {
     let maker = try await maker()
@@ -381,6 +394,25 @@ struct SnapshotsThatAreDamaged {
     for device in [maker, new] { device.store.close() }
   }
 
+  @Test("A snapshot that has got the name of another one too stays as long as its own name keeps it")
+  func namedTwice() async throws {
+    let maker = try await maker()
+    let incarnation = try await snapshot(maker).incarnation
+    var made: [RemoteSnapshot] = []
+    for number in 2...6 {
+      if number == 5 {
+        try await objects.overwrite(.snapshotName(2, of: incarnation), [1, 2, 3])
+        #expect(try await repair(from: maker) == [.putBack])
+      }
+      try await maker.set("title", of: "r0", to: .int(Int64(number)))
+      try await maker.syncWithoutSnapshot(remote)
+      made.append(try await maker.putSnapshot(at: remote).0)
+    }
+    #expect(try await remote.snapshots(of: zone, incarnation) == made.reversed().prefix(4).map { $0 })
+    for snapshot in made.suffix(4) { #expect(try await remote.snapshotManifest(of: snapshot) != nil) }
+    maker.store.close()
+  }
+
   @Test("A store that has not read up to there puts nothing back, and says so")
   func notInStore() async throws {
     let maker = try await maker()
@@ -413,5 +445,14 @@ private struct RecordingRemote: ForwardingRemote {
   func snapshotPart(at index: Int, of snapshot: RemoteSnapshot) async throws(RemoteError) -> [UInt8]? {
     noted.names.withLock { $0.append("part of \(snapshot.zone)") }
     return try await remote.snapshotPart(at: index, of: snapshot)
+  }
+}
+
+/// A remote of which no part of a snapshot is read before the round is cancelled.
+private struct CancellingRemote: ForwardingRemote {
+  let remote: any RemoteLog
+
+  func snapshotPart(at index: Int, of snapshot: RemoteSnapshot) async throws(RemoteError) -> [UInt8]? {
+    throw .cancelled(remote.name)
   }
 }

@@ -25,7 +25,7 @@ final class StoreCore: Sendable {
   let hasCheckedPages = Shared(false)
   /// The snapshots that zones begin with and that are not whole here, without those that a remote was asked for. Nil until they
   /// are looked for, and again once a part turned out to be damaged.
-  let brokenOrigins = Shared<[LocalStore.BrokenOrigin]?>(nil)
+  let brokenOrigins = Shared<[BrokenOrigin]?>(nil)
   /// Nil for a store that was opened read-only.
   private let writer: StoreWriter?
   /// Where the past is folded, once somebody has asked for it.

@@ -14,6 +14,8 @@ struct OriginChange {
   let manifest: SnapshotManifest
   /// An offset from which on the store is known to have read something else than the snapshot's log has; nil for none.
   var parting: UInt64?
+  /// If the log is being read again, the offset up to which it is known to be what was read before.
+  var sameThrough: UInt64 = 0
   /// Whether the snapshot may be of another log than the store has read; not one that the store has made itself.
   var mayPart = false
 
@@ -89,6 +91,7 @@ private struct OriginCommit {
     }
     // Nothing could make it again once the log lacks what it has.
     _ = try change.core.snapshots.manifest(of: manifest.content)
+    try keepWhatIsReadAgain(number, incarnation)
     let parting = try check()
     if let parting {
       _ = try LogRereading(store).begin(zone, from: parting, isParted: true, keepsOrigin: false)
@@ -138,6 +141,18 @@ private struct OriginCommit {
     return parting
   }
 
+  /// Lets a log that is read again, and that begins later by now, count as one that has parted: what the store has stays, and
+  /// what the log lacks of it is sent again. What was written has seen the log as far as that is still what was read. Only once
+  /// the zone begins with the snapshot: nothing takes that back.
+  private func keepWhatIsReadAgain(_ number: ZoneNumber, _ incarnation: IncarnationNumber) throws {
+    guard change.mayPart, let rereading = try storage.lanes.rereading(of: number), !rereading.isParted else {
+      return
+    }
+    let same = try originParting(number, incarnation).sameThrough()
+    _ = try LogRereading(store).begin(
+      zone, from: .max, isParted: true, sameThrough: max(same, change.sameThrough))
+  }
+
   /// The last position of what the snapshot has, and when that arrived: from there on the snapshot and the log know the zone.
   /// The log's last one, and now, if the log does not have all of that.
   private func lastArrival(
@@ -164,8 +179,7 @@ private struct OriginCommit {
     let (number, incarnation) = try RemoteIngest(store).target(zone, manifest.incarnation)
     let origin = try storage.zones.origin(of: number)
     if change.mayPart, origin?.content == manifest.content { throw refuse("it begins with it") }
-    let parting = try OriginParting(storage, number, incarnation, manifest, head, known: change.parting).find
-    {
+    let parting = try originParting(number, incarnation).find {
       refuse("the store has taken the entry at offset \($0) otherwise")
     }
     if let parting {
@@ -177,6 +191,10 @@ private struct OriginCommit {
     try check(number, incarnation, from: origin?.offset ?? 0, before: parting ?? .max)
     try checkFloor(number, incarnation, from: origin?.offset ?? 0, before: parting ?? .max)
     return parting
+  }
+
+  private func originParting(_ zone: ZoneNumber, _ incarnation: IncarnationNumber) throws -> OriginParting {
+    try OriginParting(storage, zone, incarnation, manifest, head, known: change.parting)
   }
 
   /// Whether the snapshot has all transactions that the store's log does not have any more: then nothing of the origin is
@@ -224,9 +242,9 @@ private struct OriginCommit {
     _ number: ZoneNumber, _ incarnation: IncarnationNumber, from begin: UInt64, before parting: UInt64
   ) throws {
     let row = try storage.zoneRow(number)
-    // One that has parted keeps all that it has, and is read on from the snapshot.
+    // It keeps all that it has, and is read on from the snapshot.
     if let rereading = try storage.lanes.rereading(of: number),
-      !rereading.isParted || row.token?.offset ?? 0 >= manifest.offset
+      !(rereading.isParted || change.mayPart) || row.token?.offset ?? 0 >= manifest.offset
     {
       throw refuse("its log is being read again")
     }

@@ -76,6 +76,23 @@ struct OriginParting {
     return (alike.last { $0 < first } ?? 0) + 1
   }
 
+  /// The last offset up to which what was read before the log is read again is in the snapshot's log, as far as the snapshot
+  /// tells; 0 for none.
+  func sameThrough() throws -> UInt64 {
+    let lanes = try head.lanes(in: zone, storage)
+    let entries = Dictionary(head.entries.map { ($0.offset, $0) }, uniquingKeysWith: { first, _ in first })
+    var (last, isSame): (UInt64, Bool) = (0, true)
+    try storage.segments.forEachFormer(in: zone, incarnation) { offset, former in
+      guard isSame, offset <= manifest.offset else { return }
+      let lane = Lane(zone: zone, replica: former.replica, epoch: former.epoch)
+      isSame =
+        try lanes[lane]?.last ?? 0 >= former.last
+        && entries[offset].map { try $0.row.rejection == nil && self.isSame($0, as: former) } ?? true
+      if isSame { last = offset }
+    }
+    return last
+  }
+
   /// The first place of transactions that the snapshot's lanes lack; nil if they have all up to its offset.
   private func firstLacked() throws -> UInt64? {
     let lanes = try head.lanes(in: zone, storage)

@@ -20,10 +20,12 @@ struct LogRereading {
   /// - Parameter isParted: whether the log has something else from the offset on. Then all that the store has stays, and
   ///   is offered again: see ``BaseLimits``.
   /// - Parameter keepsOrigin: whether the zone's records begin with the same snapshot as before.
+  /// - Parameter same: the offset up to which a log that has parted is still what was read.
   /// - Throws: ``StoreError`` `retired` if they do, and the offset is not behind that.
   /// - Complexity: linear in the segments from the offset on
   func begin(
-    _ zone: ZoneID, from offset: UInt64, isParted: Bool = false, keepsOrigin: Bool = true
+    _ zone: ZoneID, from offset: UInt64, isParted: Bool = false, keepsOrigin: Bool = true,
+    sameThrough same: UInt64 = 0
   ) throws -> UInt64? {
     let (number, known) = try storage.zones.visible(zone)
     guard let token = known.token else { return nil }
@@ -37,7 +39,8 @@ struct LogRereading {
     // What only the origin has is in no place of the log until the next one is there.
     var seen = try max(keepsOrigin ? 0 : pendingBase(number, row, token), before?.seen ?? 0)
     let isParted = isParted || before?.isParted ?? false
-    if isParted { try limitBases(of: number, token.incarnation, to: first - 1) }
+    let last = max(first - 1, same)
+    if isParted { try limitBases(of: number, token.incarnation, to: last) }
     let own = try storage.replicas.makeNumber(for: identity.replica)
     let written = try storage.lanes.writtenHere(in: number, row, identity)
     try storage.formerTimes.keep(of: number, token.incarnation, from: first)
@@ -69,7 +72,7 @@ struct LogRereading {
     // The base stays until the log was read to its end: transactions that are written before have seen what
     // is stored here. What the log has lost, they cannot say that they have seen.
     if keepsOrigin { seen = max(seen, try pendingBase(number, row, token)) }
-    if isParted { row.base = first > 1 ? (token.incarnation, first - 1) : nil }
+    if isParted { row.base = last > 0 ? (token.incarnation, last) : nil }
     storage.setZoneRow(row, number)
     // What is folded again knows the floors up to the former token.
     if row.building != .none { try Rebuild(store).start(of: number) }

@@ -71,20 +71,28 @@ struct TrimCommand: ReplayCommand {
     let trim = RemoteTrim(remote)
     let policy = LogFloorChoice(
       now: UInt64(max(0, SystemEnvironment.wallMilliseconds())), olderThanMilliseconds: age)
-    let logs = trim.plan(audit, listed, policy)
+    var logs = trim.plan(audit, listed, policy)
     progress.end()
+    var failure: RemoteError?
     if write {
       var done: UInt64 = 0
       let total = logs.reduce(0) { $0 + $1.objects }
-      for log in logs {
-        try await trim.run(log) {
-          done += 1
-          try progress.update("removing", done: min(done, total), total: total)
+      // Of the last ones first: what is wrong with one holds up no other, and is told at the end.
+      for (index, log) in logs.enumerated().reversed() {
+        do {
+          try await trim.run(log) {
+            done += 1
+            try progress.update("removing", done: min(done, total), total: total)
+          }
+        } catch let error as RemoteError where [.damaged, .damagedSegment, .denied].contains(error.code) {
+          failure = error
+          logs.remove(at: index)
         }
       }
       progress.end()
     }
     try print(logs, console.output)
+    if let failure { throw failure }
     return logs.contains { $0.limit == .damage } ? .problem : nil
   }
 

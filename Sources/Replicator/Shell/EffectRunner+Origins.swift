@@ -20,7 +20,7 @@ extension EffectRunner {
     return state
   }
 
-  private func brokenOrigins() -> [LocalStore.BrokenOrigin] {
+  private func brokenOrigins() -> [BrokenOrigin] {
     // Where that cannot be told, the next round looks again.
     (try? store.brokenOrigins()) ?? []
   }
@@ -54,7 +54,7 @@ extension EffectRunner {
   }
 
   /// - Returns: whether the remote has it, and it was put back.
-  private func mend(_ broken: LocalStore.BrokenOrigin) async throws -> Bool {
+  private func mend(_ broken: BrokenOrigin) async throws -> Bool {
     let remote = remote
     for snapshot in try await remote.snapshots(of: broken.zone, broken.incarnation) ?? []
     where snapshot.offset == broken.offset {

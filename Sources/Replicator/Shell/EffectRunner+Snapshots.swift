@@ -94,15 +94,25 @@ extension EffectRunner {
         zone: zone, incarnation: manifest.incarnation, offset: manifest.offset, hash: manifest.hash,
         chain: manifest.chain), bytesMax: 1)
     guard case .segments = end else { return nil }
-    // A log that is read again begins later by now. What the store has stays, and what the log lacks of it is sent again.
-    if try store.isRereading(zone), try !store.isReadingParted(zone) {
-      _ = try await store.part(zone, from: .max)
-    }
+    let former = try await formerEnd(of: zone, behind: manifest.offset)
     let remote = remote
-    let found = try await store.begin(zone, with: manifest, parting: parting) {
+    let found = try await store.begin(zone, with: manifest, parting: parting, sameThrough: former) {
       try await Self.part($0, of: snapshot, remote)
     }
     return (manifest, found)
+  }
+
+  /// The offset up to which a log that is read again was read before, if that is behind another one, and the log is still the
+  /// same there; else 0.
+  private func formerEnd(of zone: ZoneID, behind offset: UInt64) async throws -> UInt64 {
+    guard let former = try store.formerEnd(of: zone), former.offset > offset else { return 0 }
+    do throws(RemoteError) {
+      guard case .segments = try await remote.segments(after: former, bytesMax: 1) else { return 0 }
+      return former.offset
+    } catch {
+      if Self.stopsBeginning(error) { throw error }
+      return 0
+    }
   }
 
   static func part(
@@ -122,7 +132,7 @@ extension EffectRunner {
       [.closed, .commitFailed, .commitUncertain, .readOnly, .full, .system, .accessDenied, .zoneUnknown]
         .contains(
           error.code)
-    case let error as RemoteError: [.unreachable, .later].contains(error.code)
+    case let error as RemoteError: [.unreachable, .later, .cancelled].contains(error.code)
     default: false
     }
   }

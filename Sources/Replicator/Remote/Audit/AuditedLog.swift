@@ -36,6 +36,8 @@ package struct AuditedLog: Sendable {
   var isReadable = true
   /// The offsets of entries that cannot be read, or are missing.
   package var unreadable: [UInt64] = []
+  /// The offset of the first entry of which only a newer version can read the content; nil if there is none.
+  var firstNewer: UInt64?
   /// Entries that were given up, and seals after which the log continues.
   package internal(set) var tombstones: [LogTombstone] = []
   /// The offsets of those for which the snapshot stands that it begins with.
@@ -154,7 +156,7 @@ package struct AuditedLog: Sendable {
   func disproves(_ manifest: SnapshotManifest) -> Bool {
     if hasEntry(of: manifest) == false { return true }
     let offset = manifest.offset
-    guard offset <= end, unreadable.first.map({ $0 > offset }) ?? true,
+    guard offset <= end, [unreadable.first, firstNewer].allSatisfy({ $0.map { $0 > offset } ?? true }),
       let known = floors.last(where: { $0.offset <= offset })?.floor
     else { return false }
     return known != manifest.floor ?? 0

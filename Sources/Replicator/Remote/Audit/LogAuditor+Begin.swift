@@ -21,15 +21,18 @@ extension LogAuditor {
       problems.append(AuditProblem(name, "\(error)", isAboutFloor: true))
       log.isFloorLost = true
     }
-    if log.first == 1, floor == nil { return start }
+    if floor == nil, !log.isFloorLost {
+      guard let found = try await snapshotInsteadOfEntries(objects.objects) else { return start }
+      noteLost(at: found.manifest.offset)
+      return begin(with: found)
+    }
     log.isTrimmed = true
     // The snapshot there; else the next one after it, but then nothing says what was between them.
     let snapshots = (try await remote.snapshots(of: log.zone, log.incarnation) ?? [])
       .sorted { $0.offset < $1.offset }
     let found = try await readable(snapshots.filter { $0.offset >= log.first }, floor)
     if let found, found.manifest.offset == log.first { return begin(with: found) }
-    if let floor, let first = try await objects.objects.firstEntry(of: log.incarnation), first <= floor.offset
-    {
+    if let floor, let first = try await firstEntry(objects.objects), first <= floor.offset {
       if first == 1 {
         noteWrong(floor, try await floors.last(of: log.incarnation), first)
         return start
@@ -55,6 +58,31 @@ extension LogAuditor {
     return begin(with: found)
   }
 
+  /// The snapshot at the first entry that is there, in a log without a floor that lacks the entries before; nil if there is
+  /// none.
+  private func snapshotInsteadOfEntries(
+    _ objects: any ObjectStore
+  ) async throws(RemoteError) -> (manifest: SnapshotManifest, head: SnapshotHead)? {
+    guard let first = try await firstEntry(objects), first > 1 else { return nil }
+    do throws(RemoteError) {
+      let named = try await remote.snapshots(of: log.zone, log.incarnation) ?? []
+      return try await readable(named.filter { $0.offset == first }, nil)
+    } catch {
+      guard error.code == .damaged || error.code == .denied || error.isAboutOneObject else { throw error }
+      return nil
+    }
+  }
+
+  /// Notes that nothing says any more where the log begins.
+  private mutating func noteLost(at first: UInt64) {
+    problems.append(
+      AuditProblem(
+        name,
+        "its first entry is at offset \(first), and a snapshot stands there for those before, but nothing says so any more: "
+          + "`replay trim REMOTE --write` writes it again", isAboutFloor: true))
+    (log.first, log.isTrimmed, log.isFloorLost) = (first, true, true)
+  }
+
   /// The offset of the first entry that is there; nil if there is none, which is a problem then.
   private mutating func firstWithoutFloor(_ floors: LogFloors) async throws(RemoteError) -> UInt64? {
     do throws(RemoteError) {
@@ -63,6 +91,16 @@ extension LogAuditor {
       guard error.code == .expired else { throw error }
       problems.append(AuditProblem(name, error.message))
       (log.isReadable, log.isBeginRead) = (false, false)
+      return nil
+    }
+  }
+
+  /// The offset of the first entry that is there; nil if there is none, or if that cannot be told: reading the log shows why.
+  private func firstEntry(_ objects: any ObjectStore) async throws(RemoteError) -> UInt64? {
+    do throws(RemoteError) {
+      return try await objects.firstEntry(of: log.incarnation)
+    } catch {
+      guard error.code == .damaged || error.code == .denied || error.isAboutOneObject else { throw error }
       return nil
     }
   }

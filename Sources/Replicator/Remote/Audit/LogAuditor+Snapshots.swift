@@ -23,11 +23,8 @@ extension LogAuditor {
         // One of which nothing is left was removed.
         guard try await objects.objects.exists(name) || log.begins(with: snapshot) else { continue }
         used.append(snapshot)
-        switch try await SnapshotReader(remote).read(snapshot) {
-        case .whole(let manifest) where !log.disproves(manifest):
-          log.snapshots.append((snapshot, manifest))
-        case .whole: problems.append(try await broken(snapshot, name, objects))
-        case .broken(let part): problems.append(try await broken(snapshot, part, objects))
+        if let part = try await brokenPart(of: snapshot, name) {
+          problems.append(try await broken(snapshot, part, objects))
         }
       } catch {
         guard error.code == .denied || error.isAboutOneObject || error.code == .damaged else { throw error }
@@ -36,6 +33,23 @@ extension LogAuditor {
     }
     log.findUnnamedSnapshots(listed, besides: used)
     try await checkNames(objects)
+  }
+
+  /// Reads a snapshot, and notes it if it is whole, and of this log.
+  ///
+  /// - Returns: the first object of it that is missing or wrong.
+  private mutating func brokenPart(
+    of snapshot: RemoteSnapshot, _ name: ObjectName
+  ) async throws(RemoteError) -> ObjectName? {
+    guard let manifest = try await remote.snapshotManifest(of: snapshot), !log.disproves(manifest) else {
+      return name
+    }
+    // How much is in memory depends on how many entries it names.
+    switch try await SnapshotReader(remote).read(snapshot, decodes: snapshot.offset <= log.end) {
+    case .whole(let manifest): log.snapshots.append((snapshot, manifest))
+    case .broken(let part): return part
+    }
+    return nil
   }
 
   private func broken(

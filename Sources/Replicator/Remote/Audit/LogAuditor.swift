@@ -174,6 +174,7 @@ struct LogAuditor {
         broken = "\(error)"
       } else {
         problems.append(AuditProblem("\(place(segment.offset))", "\(error)"))
+        log.firstNewer = log.firstNewer ?? segment.offset
       }
     }
     count(header, segment)
@@ -223,6 +224,7 @@ struct LogAuditor {
       return header.contentHash
     }
     problems.append(AuditProblem("\(place(segment.offset))", "\(error)", isNewer: error.code != .outOfMemory))
+    log.firstNewer = log.firstNewer ?? segment.offset
     return try? SegmentFrame.readHeader(segment.bytes.span.bytes).contentHash
   }
 

@@ -84,7 +84,7 @@ extension RemoteRepair {
     guard
       try await remote.objects.exists(.snapshotManifest(of: snapshot)) || log.begins(with: snapshot)
     else { return nil }
-    switch try await SnapshotReader(remote).read(snapshot) {
+    switch try await SnapshotReader(remote).read(snapshot, decodes: snapshot.offset <= log.end) {
     case .whole(let manifest): return log.disproves(manifest) ? .snapshotManifest(of: snapshot) : nil
     case .broken(let name): return name
     }

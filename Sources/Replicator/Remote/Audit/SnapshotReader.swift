@@ -35,11 +35,14 @@ struct SnapshotReader: Sendable {
 
   /// Reads a snapshot whole, and checks it as a store does that begins with it: see `SnapshotCheck`. At most one part is in
   /// memory, and those that say what its log has.
-  func read(_ snapshot: RemoteSnapshot) async throws(RemoteError) -> Found {
+  ///
+  /// - Parameter decodes: whether more than the hash of its content is checked.
+  func read(_ snapshot: RemoteSnapshot, decodes: Bool = true) async throws(RemoteError) -> Found {
     let name = ObjectName.snapshotManifest(of: snapshot)
     guard let manifest = try await remote.snapshotManifest(of: snapshot),
       manifest.zone.name == snapshot.zone.name
     else { return .broken(name) }
+    if !decodes { return try await readHash(of: snapshot, manifest) }
     do {
       try await SnapshotCheck.run(manifest) { try await content(of: $0, snapshot, manifest) }
       return .whole(manifest)
@@ -48,11 +51,26 @@ struct SnapshotReader: Sendable {
     } catch let broken as BrokenPart {
       return .broken(.snapshotPart(broken.index, of: snapshot))
     } catch let error as FormatError where error.code == .newerFormat {
-      // Only a newer version can tell.
-      return .whole(manifest)
+      // Only a newer version can tell more.
+      return try await readHash(of: snapshot, manifest)
     } catch {
       return .broken(name)
     }
+  }
+
+  /// Whether the parts have the content that the manifest names.
+  private func readHash(
+    of snapshot: RemoteSnapshot, _ manifest: SnapshotManifest
+  ) async throws(RemoteError) -> Found {
+    var hasher = ContentHasher()
+    for (index, part) in manifest.parts.enumerated() {
+      guard let stored = try await remote.snapshotPart(at: index, of: snapshot),
+        let content = try? part.unpack(stored.span.bytes)
+      else { return .broken(.snapshotPart(index, of: snapshot)) }
+      hasher.update(content.span.bytes)
+    }
+    return hasher.finish() == manifest.content
+      ? .whole(manifest) : .broken(.snapshotManifest(of: snapshot))
   }
 
   private func content(

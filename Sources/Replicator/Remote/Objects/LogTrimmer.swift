@@ -34,7 +34,7 @@ struct LogTrimmer: Sendable {
     where old.offset < floor.offset {
       try await snapshots.remove(old)
     }
-    try await removeFormer(of: snapshot.zone, snapshot.incarnation)
+    try await removeFormer(of: snapshot.zone, snapshot.incarnation, before: floor.offset)
     // From the first on: an entry that is there has all that follow it.
     var next = try await objects.firstEntry(of: snapshot.incarnation)
     while let offset = next, offset < floor.offset {
@@ -55,7 +55,11 @@ struct LogTrimmer: Sendable {
   }
 
   /// Removes the snapshots with which a log has begun before: the list of snapshots may not name them any more.
-  private func removeFormer(of zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+  ///
+  /// - Parameter first: where it begins now. A floor that was wrong may be above.
+  private func removeFormer(
+    of zone: ZoneID, _ incarnation: IncarnationID, before first: UInt64
+  ) async throws(RemoteError) {
     var left: [RemoteSnapshot] = []
     var number = try await floors.last(of: incarnation)
     while number > 1, left.count < Self.formerMax {
@@ -64,7 +68,7 @@ struct LogTrimmer: Sendable {
         let former = try await floors.read(number, of: incarnation).snapshot(of: zone)
         // Those before it went earlier.
         guard try await snapshots.manifest(of: former) != nil else { break }
-        left.append(former)
+        if former.offset < first { left.append(former) }
       } catch {
         guard error.isAboutOneObject else { throw error }
       }

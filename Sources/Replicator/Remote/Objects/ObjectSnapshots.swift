@@ -68,7 +68,8 @@ struct ObjectSnapshots: Sendable {
   func finish(_ manifest: SnapshotManifest, of snapshot: RemoteSnapshot) async throws(RemoteError) {
     try await checkIsThere(snapshot)
     try await putManifest(manifest, of: snapshot)
-    if try await all(of: snapshot.zone, snapshot.incarnation).contains(snapshot) { return }
+    let known = try await all(of: snapshot.zone, snapshot.incarnation)
+    if known.contains(snapshot) { return }
     var number = try await names.last(of: snapshot.incarnation) + 1
     while try await !objects.putIfAbsent(
       .snapshotName(number, of: snapshot.incarnation), SnapshotNames.encode(snapshot))
@@ -78,9 +79,11 @@ struct ObjectSnapshots: Sendable {
     guard number > UInt64(RemoteSnapshot.countMax) else { return }
     let old = try await names.snapshot(
       number - UInt64(RemoteSnapshot.countMax), of: snapshot.zone, snapshot.incarnation)
+    // A later name may name it too: in place of one that was damaged it got another.
+    let newest = known.prefix(RemoteSnapshot.countMax - 1)
     // What stays, for want of a right or of a connection, only takes space.
     let first = try await first(of: snapshot.zone, snapshot.incarnation)
-    if let old, old != snapshot, old != first { try? await names.remove(old) }
+    if let old, old != snapshot, old != first, !newest.contains(old) { try? await names.remove(old) }
   }
 
   func putManifest(_ manifest: SnapshotManifest, of snapshot: RemoteSnapshot) async throws(RemoteError) {
