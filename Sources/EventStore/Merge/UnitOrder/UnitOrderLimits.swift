@@ -24,5 +24,8 @@ package struct UnitOrderLimits: Hashable, Sendable {
   /// nodes are cut at the same units whether a count grew at once or one by one.
   var childrenMax: Int { max(4, (nodeBytesMax - Leaf.headerBytes) / InnerNode.childBytesMax) }
 
+  /// Children of an inner node that compaction writes. The first change below it cuts it in halves.
+  var compactedChildrenMax: Int { 2 * childrenMax }
+
   package init(nodeBytesMax: Int = 1000) { self.nodeBytesMax = nodeBytesMax }
 }

@@ -49,12 +49,12 @@ extension UnitTree where Storage: RunStorage {
     (root.lastNode, root.height) = (NodeNumber(children.count), 1)
     while children.count > 1 {
       let below = children
-      let starts = Array(stride(from: 0, to: below.count, by: limits.childrenMax))
+      let starts = Array(stride(from: 0, to: below.count, by: limits.compactedChildrenMax))
       children = []
       for (index, start) in starts.enumerated() {
         let inner = InnerNode(
           parent: parent(of: index, among: starts.count),
-          children: Array(below[start...].prefix(limits.childrenMax)))
+          children: Array(below[start...].prefix(limits.compactedChildrenMax)))
         inner.append(to: &writer)
         children.append(inner.asChild(root.lastNode + NodeNumber(index + 1)))
         try writeRow(writer, of: children[index].node)
@@ -68,7 +68,7 @@ extension UnitTree where Storage: RunStorage {
 
   /// The node above one of a level whose nodes have the next numbers; 0 for none.
   private func parent(of index: Int, among count: Int) -> NodeNumber {
-    count == 1 ? 0 : root.lastNode + NodeNumber(count + 1 + index / limits.childrenMax)
+    count == 1 ? 0 : root.lastNode + NodeNumber(count + 1 + index / limits.compactedChildrenMax)
   }
 
   private func write(_ entries: [PlaceRow.Entry], of inserter: Inserter) throws {
