@@ -338,11 +338,6 @@ extension LocalStore {
   /// Whether a zone's log is being read again.
   package func isRereading(_ zone: ZoneID) throws -> Bool { try ZoneSync(core).rereading(zone) != nil }
 
-  /// Whether it is, and has parted from what was read of it.
-  package func isReadingParted(_ zone: ZoneID) throws -> Bool {
-    try ZoneSync(core).rereading(zone)?.isParted ?? false
-  }
-
   /// How far a zone's log was read before it was to be read again; nil if it is not, or has parted, or that is not known.
   package func formerEnd(of zone: ZoneID) throws -> ChangeToken? {
     try read { source in

@@ -185,12 +185,12 @@ struct EntriesBelowAFloor {
     let other = try await reader("other", of: remote.segments)
     let manifest = try store.makeSnapshot(of: noteZone)
     #expect(manifest.floor == 10)
-    var lie = manifest
-    lie.floor = 11
-    #expect(await awaitedCode { try await begin(other, with: lie, of: store) } == .mismatch)
+    var stated = manifest
+    stated.floor = 11
+    #expect(await awaitedCode { try await begin(other, with: stated, of: store) } == .mismatch)
     try await begin(other, with: manifest, of: store)
     // Nor does it keep such a manifest in place of the one that its zone begins with.
-    #expect(await awaitedCode { try await begin(other, with: lie, of: store) } == .outOfOrder)
+    #expect(await awaitedCode { try await begin(other, with: stated, of: store) } == .outOfOrder)
     #expect(try other.origin(of: noteZone) == manifest && other.verify().isSound)
     close([store, other])
   }

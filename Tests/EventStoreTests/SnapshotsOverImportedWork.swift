@@ -121,7 +121,7 @@ struct SnapshotsOverImportedWork {
   }
 
   @Test(
-    "What lies at or below a floor, before what the snapshot names there, is taken as sent: nobody is asked")
+    "What is at or below a floor, before what the snapshot names there, is taken as sent: nobody is asked")
   func belowAFloor() async throws {
     var world = try await world()
     // The writer has gone on. So the snapshot names only an entry of it that was not imported.

@@ -321,7 +321,7 @@ struct LogsReadAgain {
     try await world.place.replace(part, with: [1])
     let report = try #require(try await device.sync(world.remote).zones.first)
     #expect(report.status != .inSync && report.beganAt == nil, "\(report)")
-    #expect(try device.store.isRereading(zone) && !device.store.isReadingParted(zone))
+    #expect(try device.store.isRereading(zone) && device.store.formerEnd(of: zone) != nil)
     try await world.place.replace(part, with: whole)
     #expect(try await device.sync(world.remote).zones.first?.beganAt == 5)
     try await settle(world.devices, world.remote)

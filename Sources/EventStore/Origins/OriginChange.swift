@@ -189,7 +189,6 @@ private struct OriginCommit {
       }
     }
     try check(number, incarnation, from: origin?.offset ?? 0, before: parting ?? .max)
-    try checkFloor(number, incarnation, from: origin?.offset ?? 0, before: parting ?? .max)
     return parting
   }
 
@@ -256,6 +255,7 @@ private struct OriginCommit {
       throw refuse("other transactions than the store's were sent under its sequences")
     }
     if !branches.isEmpty { throw ContestedBranches(branches: branches) }
+    try checkFloor(number, incarnation, from: begin, before: parting)
   }
 
   /// Throws if a snapshot of another store states a floor that the log has not, as far as this store has read it. Floors only

@@ -3,7 +3,7 @@ import OperationFormat
 /// Finds what waits to be sent, and has another branch in the log of a snapshot: a zone that began with the snapshot would
 /// lose it.
 ///
-/// At or below the floor the snapshot names few entries. What waits of others' work, and lies before one that it names there,
+/// At or below the floor the snapshot names few entries. What waits of others' work, and is before one that it names there,
 /// counts as the log's by its sequence, as everywhere below a floor.
 ///
 /// A store is to send its own lanes and those that it has adopted: of an imported log, and of its earlier identities and

@@ -77,18 +77,20 @@ struct TrimCommand: ReplayCommand {
     if write {
       var done: UInt64 = 0
       let total = logs.reduce(0) { $0 + $1.objects }
-      // Of the last ones first: what is wrong with one holds up no other, and is told at the end.
-      for (index, log) in logs.enumerated().reversed() {
+      var trimmed: [RemoteTrim.Log] = []
+      for log in logs {
         do {
           try await trim.run(log) {
             done += 1
             try progress.update("removing", done: min(done, total), total: total)
           }
+          trimmed.append(log)
         } catch let error as RemoteError where [.damaged, .damagedSegment, .denied].contains(error.code) {
-          failure = error
-          logs.remove(at: index)
+          // What is wrong with one log holds up no other, and is told at the end.
+          failure = failure ?? error
         }
       }
+      logs = trimmed
       progress.end()
     }
     try print(logs, console.output)

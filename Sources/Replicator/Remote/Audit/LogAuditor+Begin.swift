@@ -17,13 +17,15 @@ extension LogAuditor {
     } catch {
       guard error.isAboutOneObject else { throw error }
       guard let first = try await firstWithoutFloor(floors) else { return nil }
-      log.first = first
-      problems.append(AuditProblem(name, "\(error)", isAboutFloor: true))
-      log.isFloorLost = true
+      noteBegin(at: first, "\(error)")
     }
     if floor == nil, !log.isFloorLost {
       guard let found = try await snapshotInsteadOfEntries(objects.objects) else { return start }
-      noteLost(at: found.manifest.offset)
+      let first = found.manifest.offset
+      noteBegin(
+        at: first,
+        "its first entry is at offset \(first), and a snapshot stands there for those before, but nothing says so any more: "
+          + "`replay trim REMOTE --write` writes it again")
       return begin(with: found)
     }
     log.isTrimmed = true
@@ -68,19 +70,9 @@ extension LogAuditor {
       let named = try await remote.snapshots(of: log.zone, log.incarnation) ?? []
       return try await readable(named.filter { $0.offset == first }, nil)
     } catch {
-      guard error.code == .damaged || error.code == .denied || error.isAboutOneObject else { throw error }
+      guard error.isAboutOneLog else { throw error }
       return nil
     }
-  }
-
-  /// Notes that nothing says any more where the log begins.
-  private mutating func noteLost(at first: UInt64) {
-    problems.append(
-      AuditProblem(
-        name,
-        "its first entry is at offset \(first), and a snapshot stands there for those before, but nothing says so any more: "
-          + "`replay trim REMOTE --write` writes it again", isAboutFloor: true))
-    (log.first, log.isTrimmed, log.isFloorLost) = (first, true, true)
   }
 
   /// The offset of the first entry that is there; nil if there is none, which is a problem then.
@@ -100,7 +92,7 @@ extension LogAuditor {
     do throws(RemoteError) {
       return try await objects.firstEntry(of: log.incarnation)
     } catch {
-      guard error.code == .damaged || error.code == .denied || error.isAboutOneObject else { throw error }
+      guard error.isAboutOneLog else { throw error }
       return nil
     }
   }
@@ -124,13 +116,18 @@ extension LogAuditor {
   ///
   /// - Parameter number: that of the floor.
   private mutating func noteWrong(_ floor: LogFloor, _ number: UInt64, _ first: UInt64) {
-    problems.append(
-      AuditProblem(
-        name,
-        "\(ObjectName.floor(number, of: log.incarnation)) says that it begins at offset \(floor.offset) with a snapshot, which "
-          + "cannot be read. But it has what is from offset \(first) on: `replay trim REMOTE --write` lets it begin there again",
-        isAboutFloor: true))
-    (log.first, log.isTrimmed, log.isFloorLost, log.wrongFloor) = (first, first > 1, true, floor)
+    noteBegin(
+      at: first,
+      "\(ObjectName.floor(number, of: log.incarnation)) says that it begins at offset \(floor.offset) with a snapshot, which "
+        + "cannot be read. But it has what is from offset \(first) on: `replay trim REMOTE --write` lets it begin there again"
+    )
+    log.wrongFloor = floor
+  }
+
+  /// Notes where the log begins by what is there, and why nothing says that.
+  private mutating func noteBegin(at first: UInt64, _ problem: String) {
+    problems.append(AuditProblem(name, problem, isAboutFloor: true))
+    (log.first, log.isTrimmed, log.isFloorLost) = (first, first > 1, true)
   }
 
   private mutating func begin(with found: (manifest: SnapshotManifest, head: SnapshotHead)) -> ChangeToken {

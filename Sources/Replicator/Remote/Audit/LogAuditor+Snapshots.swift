@@ -13,7 +13,7 @@ extension LogAuditor {
       named = try await remote.snapshots(of: log.zone, log.incarnation) ?? []
     } catch {
       // Something else is in the place of the log's directory, which was reported, or this user may not read it.
-      guard error.code == .damaged || error.code == .denied || error.isAboutOneObject else { throw error }
+      guard error.isAboutOneLog else { throw error }
       return
     }
     var used: [RemoteSnapshot] = []
@@ -23,33 +23,17 @@ extension LogAuditor {
         // One of which nothing is left was removed.
         guard try await objects.objects.exists(name) || log.begins(with: snapshot) else { continue }
         used.append(snapshot)
-        if let part = try await brokenPart(of: snapshot, name) {
-          problems.append(try await broken(snapshot, part, objects))
+        switch try await SnapshotReader(remote).read(snapshot, in: log) {
+        case .whole(let manifest): log.snapshots.append((snapshot, manifest))
+        case .broken(let part): problems.append(try await broken(snapshot, part, objects))
         }
       } catch {
-        guard error.code == .denied || error.isAboutOneObject || error.code == .damaged else { throw error }
+        guard error.isAboutOneLog else { throw error }
         problems.append(AuditProblem("\(name)", "\(error)", isDenied: error.code == .denied))
       }
     }
     log.findUnnamedSnapshots(listed, besides: used)
     try await checkNames(objects)
-  }
-
-  /// Reads a snapshot, and notes it if it is whole, and of this log.
-  ///
-  /// - Returns: the first object of it that is missing or wrong.
-  private mutating func brokenPart(
-    of snapshot: RemoteSnapshot, _ name: ObjectName
-  ) async throws(RemoteError) -> ObjectName? {
-    guard let manifest = try await remote.snapshotManifest(of: snapshot), !log.disproves(manifest) else {
-      return name
-    }
-    // How much is in memory depends on how many entries it names.
-    switch try await SnapshotReader(remote).read(snapshot, decodes: snapshot.offset <= log.end) {
-    case .whole(let manifest): log.snapshots.append((snapshot, manifest))
-    case .broken(let part): return part
-    }
-    return nil
   }
 
   private func broken(

@@ -84,10 +84,8 @@ extension RemoteRepair {
     guard
       try await remote.objects.exists(.snapshotManifest(of: snapshot)) || log.begins(with: snapshot)
     else { return nil }
-    switch try await SnapshotReader(remote).read(snapshot, decodes: snapshot.offset <= log.end) {
-    case .whole(let manifest): return log.disproves(manifest) ? .snapshotManifest(of: snapshot) : nil
-    case .broken(let name): return name
-    }
+    if case .broken(let name) = try await SnapshotReader(remote).read(snapshot, in: log) { return name }
+    return nil
   }
 
   private func repair(_ snapshot: RemoteSnapshot, _ log: AuditedLog) async throws -> Outcome {

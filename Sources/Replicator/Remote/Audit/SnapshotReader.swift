@@ -33,6 +33,14 @@ struct SnapshotReader: Sendable {
     case broken(ObjectName)
   }
 
+  /// Reads a snapshot of a log whole. One that the log disproves is not read; of one that is behind the log's end, only the hash
+  /// of its content is checked: how much is in memory depends on how many entries it names.
+  func read(_ snapshot: RemoteSnapshot, in log: AuditedLog) async throws(RemoteError) -> Found {
+    let known = try await remote.snapshotManifest(of: snapshot)
+    if let known, log.disproves(known) { return .broken(.snapshotManifest(of: snapshot)) }
+    return try await read(snapshot, decodes: snapshot.offset <= log.end)
+  }
+
   /// Reads a snapshot whole, and checks it as a store does that begins with it: see `SnapshotCheck`. At most one part is in
   /// memory, and those that say what its log has.
   ///
@@ -42,35 +50,33 @@ struct SnapshotReader: Sendable {
     guard let manifest = try await remote.snapshotManifest(of: snapshot),
       manifest.zone.name == snapshot.zone.name
     else { return .broken(name) }
-    if !decodes { return try await readHash(of: snapshot, manifest) }
     do {
-      try await SnapshotCheck.run(manifest) { try await content(of: $0, snapshot, manifest) }
-      return .whole(manifest)
+      if decodes, try await isDecoded(snapshot, manifest) { return .whole(manifest) }
+      var hasher = ContentHasher()
+      for index in manifest.parts.indices {
+        let content = try await content(of: index, snapshot, manifest)
+        hasher.update(content.span.bytes)
+      }
+      return hasher.finish() == manifest.content ? .whole(manifest) : .broken(name)
     } catch let error as RemoteError {
       throw error
     } catch let broken as BrokenPart {
       return .broken(.snapshotPart(broken.index, of: snapshot))
-    } catch let error as FormatError where error.code == .newerFormat {
-      // Only a newer version can tell more.
-      return try await readHash(of: snapshot, manifest)
     } catch {
       return .broken(name)
     }
   }
 
-  /// Whether the parts have the content that the manifest names.
-  private func readHash(
-    of snapshot: RemoteSnapshot, _ manifest: SnapshotManifest
-  ) async throws(RemoteError) -> Found {
-    var hasher = ContentHasher()
-    for (index, part) in manifest.parts.enumerated() {
-      guard let stored = try await remote.snapshotPart(at: index, of: snapshot),
-        let content = try? part.unpack(stored.span.bytes)
-      else { return .broken(.snapshotPart(index, of: snapshot)) }
-      hasher.update(content.span.bytes)
+  /// Decodes a snapshot to its end.
+  ///
+  /// - Returns: false if only a newer version can.
+  private func isDecoded(_ snapshot: RemoteSnapshot, _ manifest: SnapshotManifest) async throws -> Bool {
+    do {
+      try await SnapshotCheck.run(manifest) { try await content(of: $0, snapshot, manifest) }
+      return true
+    } catch let error as FormatError where error.code == .newerFormat {
+      return false
     }
-    return hasher.finish() == manifest.content
-      ? .whole(manifest) : .broken(.snapshotManifest(of: snapshot))
   }
 
   private func content(

@@ -173,6 +173,9 @@ extension RemoteError {
     offset != nil && [.damaged, .damagedSegment, .missingSegment].contains(code)
   }
 
+  /// Whether something of one log is damaged or missing, or this user may not read it: that holds up no other log.
+  var isAboutOneLog: Bool { isAboutOneObject || code == .damaged || code == .denied }
+
   /// Whether one entry of a log is of a newer format.
   var isOfNewerEntry: Bool { offset != nil && [.newerFormat, .newerSegment].contains(code) }
 
