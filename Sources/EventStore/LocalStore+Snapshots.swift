@@ -42,6 +42,7 @@ extension LocalStore {
       let known = try core.read { try $0.readView.zones.origin(of: $0.readView.zones.number(of: zone)) }
       if known?.content == made.manifest.content { return }
       try await OriginChange(core: core, zone: zone, manifest: made.manifest).run(progress)
+      try core.removeUnneededSnapshots()
     } catch {
       throw StoreError.translate(error)
     }
@@ -109,7 +110,9 @@ extension LocalStore {
       try await core.snapshots.keep(manifest, fetch: fetch)
       let change = OriginChange(
         core: core, zone: zone, manifest: manifest, parting: parting, sameThrough: same, mayPart: true)
-      return try await change.run(progress)
+      let found = try await change.run(progress)
+      try core.removeUnneededSnapshots()
+      return found
     } catch {
       throw StoreError.translate(error)
     }

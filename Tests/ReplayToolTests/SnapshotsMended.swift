@@ -149,6 +149,29 @@ struct SnapshotsMended: StoresOfAFolder {
     #expect(new.exit == 0 && new.output.contains("began with the snapshot at offset 12"), "\(new)")
   }
 
+  @Test("where what says at which offset a log begins is an older one, it is written again")
+  func formerFloor() async throws {
+    try await makeRemoteWithSnapshots()
+    try await trim()
+    let floor = try #require(try files("/floors/0000000000000001").first)
+    let incarnation = try #require(IncarnationID(String(floor.split(separator: "/")[1])))
+    let former = LogFloor(
+      incarnation, offset: 3, maker: ReplicaID(rawValue: 5), hash: .zero, chain: LogChain(hash: .zero))
+    try Data(former.encode()).write(to: URL(fileURLWithPath: "\(folder)/\(floor)"))
+    for arguments in [[], ["--repair", path("writer")]] {
+      let found = await Tool(random).run(["remote", remote] + arguments)
+      #expect(found.exit == 1 && problems(found).count == 1, "\(found)")
+      #expect(found.output.contains("says offset 3, its first entry is at offset 8"), "\(found)")
+      #expect(!found.output.contains("--quarantine") && !found.output.contains("--repair STORE"), "\(found)")
+    }
+    let written = await run("trim", remote, "--older-than", "36500d", "--write")
+    #expect(
+      written.exit == 0 && written.output.contains("where it begins was written again: offset 8"), "\(written)")
+    #expect(await run("remote", remote).exit == 0)
+    let new = await sync("new", "--create-store")
+    #expect(new.exit == 0 && new.output.contains("began with the snapshot at offset 12"), "\(new)")
+  }
+
   @Test("two manifests that were exchanged are put back at once, where the log begins with one of them")
   func exchanged() async throws {
     try await makeRemoteWithSnapshots()

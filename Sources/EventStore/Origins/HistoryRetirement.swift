@@ -42,6 +42,7 @@ struct HistoryRetirement {
         if error.code == .damaged { damage = damage ?? error }
       }
     }
+    if !found.isEmpty { try core.removeUnneededSnapshots() }
     if let damage { throw damage }
     return found
   }

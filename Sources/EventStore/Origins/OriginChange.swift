@@ -32,7 +32,6 @@ struct OriginChange {
     try await RebuildRun(core).finish(zone)
     try await RebuildRun(core).discardAll()
     try await FoldedEntries.removeAll(core)
-    try core.removeUnneededSnapshots()
     return parting
   }
 

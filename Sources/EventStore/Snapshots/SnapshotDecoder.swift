@@ -42,6 +42,7 @@ struct SnapshotDecoder: ~Copyable {
   private let content: (_ index: Int) throws -> [UInt8]
   private var last = FoundHead(lane: -1, timestamp: Timestamp(rawValue: 0), sequence: 0, index: 0)
   private(set) var names: [Name] = []
+  private var knownNames: Set<Name> = []
   var laneCount = 0
 
   /// - Parameter fetch: gives a part as it is stored.
@@ -167,6 +168,8 @@ struct SnapshotDecoder: ~Copyable {
     guard 1...Limits.nameBytesMax ~= range.count else {
       throw bad("a name of 1 to \(Limits.nameBytesMax) bytes", "\(range.count)")
     }
+    // So what is kept is never more than what the content has: packed, one name many times is short.
+    guard knownNames.insert(name).inserted else { throw bad("a name that was not there before", "“\(name)”") }
     names.append(name)
     return names.count - 1
   }

@@ -21,6 +21,8 @@ extension LogAuditor {
     }
     if floor == nil, !log.isFloorLost {
       guard let found = try await snapshotInsteadOfEntries(objects.objects) else { return start }
+      // Another may have trimmed it meanwhile.
+      if try await floors.floor(of: log.incarnation) != nil { return try await begin() }
       let first = found.manifest.offset
       noteBegin(
         at: first,
@@ -29,12 +31,23 @@ extension LogAuditor {
       return begin(with: found)
     }
     log.isTrimmed = true
-    // The snapshot there; else the next one after it, but then nothing says what was between them.
     let snapshots = (try await remote.snapshots(of: log.zone, log.incarnation) ?? [])
       .sorted { $0.offset < $1.offset }
+    let firstThere = try await firstEntry(objects.objects)
+    if let floor, let first = firstThere, first > floor.offset + (floor.hasEntry ? 0 : 1),
+      let found = try await readable(snapshots.filter { $0.offset == first }, nil)
+    {
+      if try await floors.floor(of: log.incarnation) != floor { return try await begin() }
+      noteBegin(
+        at: first,
+        "the last file that says where it begins says offset \(floor.offset), its first entry is at offset \(first), and a "
+          + "snapshot stands there for those before: `replay trim REMOTE --write` writes that again")
+      return begin(with: found)
+    }
+    // The snapshot there; else the next one after it, but then nothing says what was between them.
     let found = try await readable(snapshots.filter { $0.offset >= log.first }, floor)
     if let found, found.manifest.offset == log.first { return begin(with: found) }
-    if let floor, let first = try await firstEntry(objects.objects), first <= floor.offset {
+    if let floor, let first = firstThere, first <= floor.offset {
       if first == 1 {
         noteWrong(floor, try await floors.last(of: log.incarnation), first)
         return start
