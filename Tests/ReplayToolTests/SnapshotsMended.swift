@@ -166,7 +166,8 @@ struct SnapshotsMended: StoresOfAFolder {
     }
     let written = await run("trim", remote, "--older-than", "36500d", "--write")
     #expect(
-      written.exit == 0 && written.output.contains("where it begins was written again: offset 8"), "\(written)")
+      written.exit == 0 && written.output.contains("where it begins was written again: offset 8"),
+      "\(written)")
     #expect(await run("remote", remote).exit == 0)
     let new = await sync("new", "--create-store")
     #expect(new.exit == 0 && new.output.contains("began with the snapshot at offset 12"), "\(new)")

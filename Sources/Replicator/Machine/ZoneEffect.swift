@@ -84,6 +84,8 @@ package enum ZoneResult: Sendable {
   case withdrawn(Bool)
   case deletedAtRemote
   case finishedDeletion
+  /// The store does not have the zone any more.
+  case removedMeanwhile
   case failed(SyncFailure)
 }
 

@@ -33,6 +33,8 @@ extension ZoneRound {
   /// | `deletingAtRemote` | `deleteAtRemote` | `deletedAtRemote` |
   /// | `finishingDeletion` | `finishDeletion` | `finishedDeletion` |
   /// | `done` | | |
+  ///
+  /// In any of them a result may be `removedMeanwhile`: another round, or the user, has removed the zone here.
   enum Phase: Sendable {
     /// Not started.
     case ready

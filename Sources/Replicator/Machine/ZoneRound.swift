@@ -151,6 +151,7 @@ struct ZoneRound: Sendable {
       return finishDeletion(incarnation, remoteHasDeleted: true)
     case (.finishingDeletion, .finishedDeletion): return end(.removed)
     case (.ready, _), (.done, _): return misplace(result)
+    case (_, .removedMeanwhile): return end(.removed)
     case (_, .failed(let failure)): return didFail(failure)
     default: return misplace(result)
     }

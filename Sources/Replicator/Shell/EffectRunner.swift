@@ -141,6 +141,10 @@ package struct EffectRunner: Sendable {
         try await store.finishDeletion(of: zone, incarnation, remoteHasDeleted: remoteHasDeleted)
         return .finishedDeletion
       }
+    } catch let error as StoreError where error.code == .zoneUnknown {
+      // Another round of this store, or its user, may have removed it.
+      let isThere = try? store.read { try $0.hasZone(zone) }
+      return isThere == false ? .removedMeanwhile : .failed(SyncFailure(error))
     } catch {
       return .failed(SyncFailure(error))
     }
