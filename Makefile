@@ -24,6 +24,8 @@ ASSET_SEEDS ?= 1..40
 BUILD_SEEDS ?= 10
 # Planted bugs that `make planted` searches for: all, a name, or 3/10 for every tenth from the third on.
 BUGS ?= all
+# How often the server is killed.
+SERVER_KILLS ?= 5
 # The repository whose history the demo runs.
 REPO ?= .
 DEMO := .build/demo
@@ -34,11 +36,12 @@ REPLAY = "$$($(SWIFT) build -c release --show-bin-path)/replay"
 HOUSE = "$$($(SWIFT) build --show-bin-path)/House"
 # The benchmarks are a package of their own. In the same build directory the engine is not built again for them.
 BENCH = $(SWIFT) build -c release --package-path Benchmarks --scratch-path .build
+SERVER = $(SWIFT) build --package-path Server --scratch-path .build
 # Planted bugs are built from a copy of the sources that has all of them. The copy is in this build directory.
 PLANTED_PATH ?= .build-planted
 PLANTED = $(SWIFT) build -c release --package-path $(PLANTED_PATH)/tributary --scratch-path $(PLANTED_PATH) --product replay
 
-.PHONY: help setup build install test test-debug test-wide test-macros damage processes foldcheck foldcheck-some schedules simulate simulate-check builds planted house face bench bench-smoke instructions demo example lint docs soak clean
+.PHONY: help setup build install test test-debug test-wide test-macros damage processes foldcheck foldcheck-some schedules simulate simulate-check builds planted house face bench bench-smoke instructions demo example lint docs server server-test soak clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -108,6 +111,14 @@ planted: setup ## Plants known bugs one by one, and checks that the simulator fi
 	$(PLANTED)
 	$(HOUSE) find $(BUGS) --replay "$$($(PLANTED) --show-bin-path)/replay"
 
+server: setup ## Builds `tributary-server` for release, in .build/release. The first build takes minutes: it needs a network stack.
+	$(SERVER) -c release --product tributary-server
+
+server-test: ## Starts servers on this machine, and uses, stops and kills them: SERVER_KILLS=200
+	@Scripts/setup server
+	$(SERVER) --build-tests
+	SERVER_KILLS=$(SERVER_KILLS) $(SWIFT) test --package-path Server --scratch-path .build --skip-build
+
 house: ## Measures the sources: references between folders, switches over kinds, sizes of types, access, lines.
 	$(SWIFT) build --product House
 	$(HOUSE) report
@@ -141,13 +152,13 @@ example: setup ## Runs the example apps: two devices write offline, sync and set
 lint: ## Checks the format of the sources.
 	$(SWIFT) format lint -r --strict Package.swift Sources Tests \
 	  Benchmarks/Package.swift Benchmarks/Sources Examples/Package.swift Examples/Sources \
-	  Macros/Package.swift Macros/Sources Macros/Tests
+	  Macros/Package.swift Macros/Sources Macros/Tests Server/Package.swift Server/Sources Server/Tests
 
 docs: setup ## Builds the documentation as one site, in .build/docs; warnings are errors.
 	@mkdir -p .build/docs
 	$(SWIFT) package --allow-writing-to-directory .build/docs generate-documentation \
 	  --enable-experimental-combined-documentation \
-	  $(addprefix --target ,OperationFormat EventStore Replicator Models LiveQueries Tributary StoreTesting Internals) \
+	  $(addprefix --target ,OperationFormat EventStore Replicator HTTPRemote RemoteService Models LiveQueries Tributary StoreTesting Internals) \
 	  --output-path .build/docs --warnings-as-errors
 
 soak: build ## Runs the tests that take days: 10⁸ sequences of FoldCheck, 10⁷ simulated worlds, 1,000 histories.

@@ -21,6 +21,10 @@ let package = Package(
     .library(name: "StoreTesting", targets: ["StoreTesting"]),
     .library(name: "EventStore", targets: ["EventStore", "OperationFormat"]),
     .library(name: "Replicator", targets: ["Replicator", "EventStore", "OperationFormat"]),
+    .library(name: "HTTPRemote", targets: ["HTTPRemote", "Replicator", "EventStore", "OperationFormat"]),
+    .library(name: "URLSessionTransport", targets: ["URLSessionTransport", "HTTPRemote"]),
+    .library(
+      name: "RemoteService", targets: ["RemoteService", "Replicator", "EventStore", "OperationFormat"]),
     .library(name: "Models", targets: ["Models", "EventStore", "OperationFormat"]),
     .library(name: "LiveQueries", targets: ["LiveQueries", "Models", "EventStore"]),
     .library(
@@ -30,6 +34,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-http-types", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-log", from: "1.6.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.0.0"),
     .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.5.0"),
@@ -60,6 +65,37 @@ let package = Package(
       swiftSettings: settings),
     // The face of an app: typed records over the store. It needs no Foundation.
     .target(name: "Models", dependencies: ["EventStore", "OperationFormat"], swiftSettings: settings),
+    // Calls of a remote as requests over HTTP, and their answers: what client and server share.
+    .target(
+      name: "RemoteWire",
+      dependencies: [
+        "Replicator", "OperationFormat", .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
+      swiftSettings: settings),
+    // The client of a server, over any HTTP transport.
+    .target(
+      name: "HTTPRemote",
+      dependencies: [
+        "RemoteWire", "Replicator", "OperationFormat",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
+      swiftSettings: settings),
+    // Sends the client's requests by the system's URLSession.
+    .target(
+      name: "URLSessionTransport",
+      dependencies: ["HTTPRemote", .product(name: "HTTPTypes", package: "swift-http-types")],
+      swiftSettings: settings),
+    // The database of a server: orders the entries of logs, and makes a remote of an index and a place for objects.
+    .target(
+      name: "RemoteIndex", dependencies: ["LMDB", "Replicator", "EventStore", "OperationFormat"], swiftSettings: settings),
+    // What a server does with requests. It opens no socket.
+    .target(
+      name: "RemoteService",
+      dependencies: [
+        "RemoteWire", "Replicator", "OperationFormat",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
+      swiftSettings: settings),
     // Queries for views that follow `Observable`.
     .target(name: "LiveQueries", dependencies: ["Models", "EventStore"], swiftSettings: settings),
     .target(
@@ -72,7 +108,8 @@ let package = Package(
     .target(
       name: "StoreTesting",
       dependencies: [
-        "ChildProcesses", "Replicator", "EventStore", "OperationFormat",
+        "ChildProcesses", "HTTPRemote", "RemoteService", "Replicator", "EventStore", "OperationFormat",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
         .product(name: "Yams", package: "Yams"),
         .product(name: "DequeModule", package: "swift-collections"),
         .product(name: "HeapModule", package: "swift-collections"),
@@ -81,8 +118,8 @@ let package = Package(
     .executableTarget(
       name: "ReplayTool",
       dependencies: [
-        "ChildProcesses", "Replicator", "EventStore", "OperationFormat", "StoreTesting",
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "ChildProcesses", "HTTPRemote", "URLSessionTransport", "Replicator", "EventStore", "OperationFormat",
+        "StoreTesting", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
     // Measures the sources, and plants known bugs in a copy of them.
@@ -109,7 +146,8 @@ let package = Package(
     .testTarget(
       name: "ReplicatorTests",
       dependencies: [
-        "ChildProcesses", "Replicator", "EventStore", "LMDB", "OperationFormat", "StoreTesting",
+        "ChildProcesses", "RemoteService", "Replicator", "EventStore", "LMDB", "OperationFormat",
+        "StoreTesting",
         "RemoteWriter", .product(name: "Logging", package: "swift-log"),
       ],
       exclude: ["Golden", "Scripts"], swiftSettings: settings),
@@ -117,6 +155,15 @@ let package = Package(
     .executableTarget(
       name: "RemoteWriter", dependencies: ["Replicator", "EventStore", "OperationFormat", "StoreTesting"],
       path: "Tests/RemoteWriter", swiftSettings: settings),
+    .testTarget(
+      name: "HTTPTests",
+      dependencies: [
+        "HTTPRemote", "RemoteIndex", "RemoteService", "RemoteWire", "Replicator", "EventStore",
+        "OperationFormat",
+        "StoreTesting",
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
+      swiftSettings: settings),
     .testTarget(
       name: "StoreTestingTests",
       dependencies: ["ChildProcesses", "StoreTesting", "EventStore", "OperationFormat"],

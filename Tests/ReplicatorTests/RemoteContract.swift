@@ -1,3 +1,4 @@
+import RemoteService
 import Synchronization
 import Testing
 
@@ -8,6 +9,10 @@ import Testing
 /// The remotes that follow the contract; each check creates a new one.
 enum RemoteKind: String, CaseIterable {
   case memory, folder
+  /// A server in the same process, over a remote in memory: each client sends requests.
+  case gateway
+  /// Two servers over one folder.
+  case servers
 
   /// Opens a new remote with this many clients.
   func make(_ doors: Int) async throws -> [any RemoteLog] {
@@ -27,6 +32,12 @@ enum RemoteKind: String, CaseIterable {
           KeptFolder(try await FolderRemote.open(directory: directory.path + "/remote"), directory))
       }
       return opened
+    case .gateway:
+      let service = RemoteService(try await Self.memory.make(1)[0])
+      return try (0..<doors).map { _ in try service.door() }
+    case .servers:
+      let services = try await Self.folder.make(2).map { RemoteService($0) }
+      return try (0..<doors).map { try services[$0 % 2].door() }
     }
   }
 }
@@ -57,6 +68,18 @@ struct RemoteContract {
     let conformance = RemoteLogConformance(damageable: { doors in
       let place = try await RemotePlace(kind, in: scratch.path)
       return ((0..<doors).map { _ in place.remote }, { try await place.damage($0, $1, $2) })
+    })
+    try await conformance.run(RemoteLogConformance.damageChecks[index])
+  }
+
+  @Test(
+    "is followed through a server if entries are damaged",
+    arguments: RemoteLogConformance.damageChecks.indices)
+  func isKeptByAServerWithDamage(_ index: Int) async throws {
+    let conformance = RemoteLogConformance(damageable: { doors in
+      let place = try await RemotePlace(.memory, in: "")
+      let service = RemoteService(place.remote)
+      return (try (0..<doors).map { _ in try service.door() }, { try await place.damage($0, $1, $2) })
     })
     try await conformance.run(RemoteLogConformance.damageChecks[index])
   }

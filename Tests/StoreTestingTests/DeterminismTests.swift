@@ -25,6 +25,12 @@ struct DeterminismTests {
     ("LMDB/Process/Gate.swift", [.clockTime], "how long a map that must grow waits for open reads"),
     ("Replicator/Remote/Folder/FolderWatch.swift", [.queue], "the system's word that a folder changed"),
     ("Replicator/Shell/SystemTimer.swift", [.sleep], "the default timer, which a configuration replaces"),
+    (
+      "Replicator/Remote/NetworkClock.swift", [.continuousClock, .sleep],
+      "the default time of clients and servers, which a configuration replaces"
+    ),
+    ("RemoteIndex/LMDB/LMDBIndex.swift", [.queue], "commits, and waits for the disk, while others call"),
+    ("RemoteIndex/LMDB/ServerData.swift", [.files], "makes the directory of a server's data"),
     ("StoreTesting/ChildProcess+Programs.swift", [.queue], "waits for programs that tests start"),
     ("StoreTesting/TemporaryDirectory.swift", [.files], "removes a test's directory"),
     ("StoreTesting/Runners/RunnerRemote.swift", [.files], "makes the folder of a run's remote"),

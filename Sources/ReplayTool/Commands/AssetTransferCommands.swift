@@ -22,7 +22,7 @@ struct AssetDownloadCommand: StoreCommand {
   @Argument(help: "The hash of one asset, or its first digits.")
   var hash: String?
 
-  @Option(help: ArgumentHelp("The remote: folder:DIR.", valueName: "remote"))
+  @Option(help: ArgumentHelp("The remote: folder:DIR, or http://HOST:PORT.", valueName: "remote"))
   var remote: String
 
   var places: HintPlaces { HintPlaces(store: store.directory, remote: remote) }
@@ -74,7 +74,7 @@ struct AssetUploadCommand: StoreCommand {
   @Argument(help: "The hash of the asset, or its first digits.")
   var hash: String
 
-  @Option(help: ArgumentHelp("The remote: folder:DIR.", valueName: "remote"))
+  @Option(help: ArgumentHelp("The remote: folder:DIR, or http://HOST:PORT.", valueName: "remote"))
   var remote: String
 
   var places: HintPlaces { HintPlaces(store: store.directory, remote: remote) }

@@ -38,7 +38,10 @@ struct HistoryCommand: ReplayCommand {
       "A generated history of this many commits, at most \(generatedMax).", valueName: "count"))
   var generate: Int?
 
-  @Option(help: ArgumentHelp("memory, or folder:DIR with a new or empty directory.", valueName: "remote"))
+  @Option(
+    help: ArgumentHelp(
+      "memory, folder:DIR with a new or empty directory, or http://HOST:PORT of an empty remote.",
+      valueName: "remote"))
   var remote = "memory"
 
   @Option(help: "How many devices; default: one for each author.")
@@ -91,7 +94,7 @@ struct HistoryCommand: ReplayCommand {
   }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
-    var options = HistoryOptions(remote: try RunnerRemote(option: remote))
+    var options = HistoryOptions(remote: try RunnerRemote(option: remote, console))
     options.devices = devices
     options.syncEvery = syncEvery
     options.offlineChance = offline

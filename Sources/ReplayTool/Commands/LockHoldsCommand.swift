@@ -27,7 +27,9 @@ struct LockHoldsCommand: ReplayCommand {
   @Option(help: "The most operations in one segment.")
   var operationsMax = Limits.segmentOperationsMax
 
-  @Option(help: ArgumentHelp("Fold the segments of this remote instead: folder:DIR.", valueName: "remote"))
+  @Option(
+    help: ArgumentHelp(
+      "Fold the segments of this remote instead: folder:DIR, or http://HOST:PORT.", valueName: "remote"))
   var remote: String?
 
   @Option(help: "How many of the longest holds to print.")

@@ -52,7 +52,9 @@ struct RemoteCommand: ReplayCommand {
       A zone that was deleted and created again has a log for each incarnation: write INCARNATION@OFFSET there.
       """)
 
-  @Argument(help: ArgumentHelp("The remote: folder:DIRECTORY.", valueName: "remote"))
+  @Argument(
+    help: ArgumentHelp(
+      "The remote: folder:DIRECTORY, or http://HOST:PORT to check what a server shows.", valueName: "remote"))
   var address: String
 
   @Option(name: .long, help: "Check only this zone.")
@@ -95,7 +97,7 @@ struct RemoteCommand: ReplayCommand {
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let zone = try zone.map { try Inputs.zone($0) }
-    let directory = try RemoteAddress(address).directory
+    let remoteAddress = try RemoteAddress(address)
     guard [repair, quarantine, purge, reset].count(where: { $0 != nil }) < 2 else {
       throw ToolError.input(
         "usage", "--repair, --quarantine, --purge and --reset exclude each other",
@@ -103,13 +105,17 @@ struct RemoteCommand: ReplayCommand {
     }
     if let name = purge ?? reset {
       try await DiscardOfRemote(name: name, isReset: reset != nil, writes: write)
-        .run(directory, json: json, console)
+        .run(try remoteAddress.directory, json: json, console)
       return nil
     }
     if write {
       throw ToolError.input(
         "usage", "--write belongs to --purge and --reset", hint: "name the zone: --purge ZONE --write")
     }
+    if case .server = remoteAddress.place, repair == nil, quarantine == nil {
+      return try await auditServer(remoteAddress, zone, console)
+    }
+    let directory = try remoteAddress.directory
     let place = try quarantine.map { try EntryArgument($0) }
     let source = repair.map { RepairOfRemote(store: $0, zone: zone) }
     let remote: FolderRemote
@@ -148,11 +154,7 @@ struct RemoteCommand: ReplayCommand {
     audit.note(missingFolders: lost)
     let foreign = objects.filter { $0.name == nil && !$0.path.hasPrefix("tmp/") }.map(\.path)
     progress.end()
-    if let zone, audit.logs.isEmpty, lost.isEmpty {
-      throw ToolError(
-        "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
-        hint: "run the command without --zone to see the remote's zones", exit: .input)
-    }
+    if lost.isEmpty { try checkKnown(zone, audit) }
     let (steps, snapshots) = (repaired?.steps ?? [], repaired?.snapshots ?? [])
     let advice = RemoteAdvice(
       audit, remote: address, givenUp: givenUp, repair: repaired.map { (repair ?? "", $0) }
@@ -171,5 +173,34 @@ struct RemoteCommand: ReplayCommand {
     let isDone =
       steps.allSatisfy { $0.outcome == .putBack } && snapshots.allSatisfy { $0.outcome == .putBack }
     return audit.problems.isEmpty && isDone && repaired?.rereading == nil ? nil : .problem
+  }
+
+  /// Audits what a server shows: logs, snapshots and assets, and not its files.
+  private func auditServer(
+    _ place: RemoteAddress, _ zone: ZoneID?, _ console: Console
+  ) async throws -> ToolError.Exit? {
+    let remote = try await place.open(creates: false, console)
+    let identity = try await remote.zoneEvents(after: nil).token.remote
+    let progress = Progress(console)
+    let audit = try await RemoteAudit(of: remote, zone: zone) { try progress.update("segments", done: $0) }
+    progress.end()
+    try checkKnown(zone, audit)
+    let advice = RemoteAdvice(audit, remote: address, givenUp: nil, repair: nil).lines
+    if json {
+      try console.output.line(audit.json(identity, [], nil, advice: advice, places))
+    } else {
+      try RemotePage(
+        audit: audit, identity: identity, foreign: [], steps: [], snapshots: [], advice: advice,
+        places: places
+      ).print(console.output)
+    }
+    return audit.problems.isEmpty ? nil : .problem
+  }
+
+  private func checkKnown(_ zone: ZoneID?, _ audit: RemoteAudit) throws {
+    guard let zone, audit.logs.isEmpty else { return }
+    throw ToolError(
+      "zoneUnknown", "the remote has no zone “\(Display.zone(zone))”",
+      hint: "run the command without --zone to see the remote's zones", exit: .input)
   }
 }

@@ -20,7 +20,8 @@ struct ScenarioCommand: ReplayCommand {
 
   @Option(
     help: ArgumentHelp(
-      "memory, or folder:DIR: a directory that gets a new folder for each scenario.", valueName: "remote"))
+      "memory; folder:DIR, a directory that gets a new folder for each scenario; or http://HOST:PORT of an empty remote, for one "
+        + "scenario.", valueName: "remote"))
   var remote = "memory"
 
   @Option(help: ArgumentHelp("Only the scenario with this id.", valueName: "id"))
@@ -49,7 +50,7 @@ struct ScenarioCommand: ReplayCommand {
   }
 
   func run(_ console: Console) async throws -> ToolError.Exit? {
-    let runner = ScenarioRunner(remote: try RunnerRemote(option: remote), seed: seed)
+    let runner = ScenarioRunner(remote: try RunnerRemote(option: remote, console), seed: seed)
     var counts = Counts()
     let scenarios = try scenarios(console)
     try runner.remote.prepare()
@@ -125,12 +126,16 @@ struct ScenarioCommand: ReplayCommand {
 }
 
 extension RunnerRemote {
-  init(option text: String) throws {
-    guard let remote = RunnerRemote(text) else {
+  init(option text: String, _ console: Console) throws {
+    if let remote = RunnerRemote(text) {
+      self = remote
+    } else if case let address? = try? RemoteAddress(text), case .server = address.place {
+      self = .other(Elsewhere(text) { try await address.open(creates: false, console) })
+    } else {
       throw ToolError.input(
-        "schemeUnknown", "“\(Display.plain(text))” names no remote", hint: "use memory or folder:DIR")
+        "schemeUnknown", "“\(Display.plain(text))” names no remote",
+        hint: "use memory, folder:DIR or http://HOST:PORT")
     }
-    self = remote
   }
 }
 

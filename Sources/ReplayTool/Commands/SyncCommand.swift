@@ -19,6 +19,9 @@ struct SyncCommand: StoreCommand {
         replay sync copy.store --remote folder:/mnt/team/notes --create-store
         replay sync small.store --remote folder:/mnt/team/notes --create-store --attached --attach shopping
 
+      A server that wants a secret gets that of the environment variable TRIBUTARY_SECRET.
+        replay sync notes.store --remote https://sync.example.org
+
       A store belongs to the remote that it was first synced with. If that is lost, or the team moves to another one, \
       --leave-remote lets it belong to the one given, which gets what it lacks of the store's zones. Do that with each store.
         replay sync notes.store --remote folder:/mnt/new/notes --create-remote --leave-remote
@@ -39,7 +42,7 @@ struct SyncCommand: StoreCommand {
 
   @OptionGroup var store: StoreOptions
 
-  @Option(help: ArgumentHelp("The remote: folder:DIR.", valueName: "remote"))
+  @Option(help: ArgumentHelp("The remote: folder:DIR, or http://HOST:PORT.", valueName: "remote"))
   var remote: String
 
   @Option(name: .long, help: ArgumentHelp("Only this zone; may be given more than once.", valueName: "zone"))

@@ -1,41 +1,93 @@
 import EventStore
+import HTTPRemote
 import Replicator
+import URLSessionTransport
 
-/// The address of a remote, as the user gives it: `folder:DIR`.
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// The address of a remote, as the user gives it: `folder:DIR`, `http://HOST:PORT` or `https://HOST`.
 ///
 /// A remote in memory has no address: it would be gone after the command, and the store on the disk would
 /// still belong to it.
 struct RemoteAddress: Hashable {
-  let directory: String
+  enum Place: Hashable {
+    case folder(String)
+    case server(String)
+  }
+
+  let place: Place
+
+  /// What the user may write.
+  static let forms = "folder:DIRECTORY, or http://HOST:PORT"
+  /// Has the secret of a server. On the command line others of the machine could read it.
+  private static let secretVariable = "TRIBUTARY_SECRET"
 
   /// Parses an address.
   ///
   /// - Throws: ``RemoteError`` `schemeUnknown`.
   init(_ text: String) throws(RemoteError) {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+    if parts.count == 2, ["http", "https"].contains(parts[0].lowercased()) {
+      place = .server(text)
+      return
+    }
     guard parts.count == 2, parts[0] == "folder", !parts[1].isEmpty else {
       if text == "memory" {
         throw RemoteError(
           .schemeUnknown, "the remote “memory” ends with the command, and the store would still belong to it",
-          hint: "write folder:DIRECTORY; memory is for `replay history` and `replay scenario`")
+          hint: "write \(Self.forms); memory is for `replay history` and `replay scenario`")
       }
       throw RemoteError(
         .schemeUnknown, "“\(Display.plain(text))” is not the address of a known kind of remote",
         hint: text.isEmpty || text.contains(":")
-          ? "write folder:DIRECTORY" : "did you mean folder:\(Display.plain(text))?")
+          ? "write \(Self.forms)" : "did you mean folder:\(Display.plain(text))?")
     }
-    directory = String(parts[1])
+    place = .folder(String(parts[1]))
+  }
+
+  /// The directory of the remote, for what needs its files.
+  ///
+  /// - Throws: ``RemoteError`` `unsupported` if it is a server's.
+  var directory: String {
+    get throws(RemoteError) {
+      switch place {
+      case .folder(let directory): return directory
+      case .server(let address):
+        throw RemoteError(
+          .unsupported, "a server shows no files, and this needs those of the remote: \(address)",
+          hint: "run it on the server's machine, with folder:DIRECTORY")
+      }
+    }
   }
 
   /// Opens the remote.
   ///
-  /// - Parameter creates: whether to create it if it does not exist.
-  /// - Throws: ``RemoteError`` as ``FolderRemote``.
+  /// - Parameter creates: whether to create it if it does not exist. A server's exists.
+  /// - Throws: ``RemoteError`` as ``FolderRemote`` and ``HTTPRemote``.
   func open(creates: Bool, _ console: Console) async throws(RemoteError) -> any RemoteLog {
-    let objects = FolderObjects(
-      directory: directory, milliseconds: console.folderMilliseconds,
-      makeRandom: creates ? console.makeRandom : SystemEnvironment.makeRandom)
-    let remote = FolderRemote(objects, wallMilliseconds: console.wallMilliseconds)
-    return creates ? try await remote.make(console.makeRandom) : try await remote.checked()
+    switch place {
+    case .folder(let directory):
+      let objects = FolderObjects(
+        directory: directory, milliseconds: console.folderMilliseconds,
+        makeRandom: creates ? console.makeRandom : SystemEnvironment.makeRandom)
+      let remote = FolderRemote(objects, wallMilliseconds: console.wallMilliseconds)
+      return creates ? try await remote.make(console.makeRandom) : try await remote.checked()
+    case .server(let address):
+      let secret = ProcessInfo.processInfo.environment[Self.secretVariable]
+      let remote = try HTTPRemote(address, secret: secret, transport: URLSessionTransport())
+      do throws(RemoteError) {
+        try await remote.probe()
+      } catch {
+        guard error.code == .unauthenticated else { throw error }
+        throw RemoteError(
+          error.code, error.message,
+          hint: "set the server's secret in the environment: \(Self.secretVariable)")
+      }
+      return remote
+    }
   }
 }

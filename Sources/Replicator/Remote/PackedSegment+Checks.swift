@@ -1,5 +1,5 @@
 internal import EventStore
-internal import OperationFormat
+package import OperationFormat
 
 /// Checks that every implementation of `RemoteLog` needs.
 extension PackedSegment {
@@ -41,7 +41,7 @@ extension PackedSegment {
 }
 
 extension SegmentHeader {
-  func outcome(meeting other: SegmentHeader, at place: SegmentPlace) -> AppendOutcome? {
+  package func outcome(meeting other: SegmentHeader, at place: SegmentPlace) -> AppendOutcome? {
     guard replica == other.replica, epoch == other.epoch, sequences.overlaps(other.sequences) else {
       return nil
     }

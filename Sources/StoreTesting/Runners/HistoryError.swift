@@ -12,6 +12,8 @@ package struct HistoryError: Error, Sendable, CustomStringConvertible {
     static let neverQuiet = Code(rawValue: "neverQuiet")
     /// The directory for the stores, or for the remote, cannot be used.
     package static let directoryUnusable = Code(rawValue: "directoryUnusable")
+    /// The remote has zones already.
+    static let remoteNotEmpty = Code(rawValue: "remoteNotEmpty")
   }
 
   package let code: Code

@@ -1,5 +1,5 @@
-import EventStore
-import Replicator
+internal import EventStore
+public import Replicator
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -13,6 +13,23 @@ public enum RunnerRemote: Sendable, Hashable {
   case memory
   /// A folder. Each device opens it separately, as on its own machine.
   case folder(directory: String)
+  /// One that is elsewhere, and has no zones yet.
+  case other(Elsewhere)
+
+  /// A remote that the caller opens.
+  public struct Elsewhere: Sendable, Hashable {
+    /// Its address: two of the same are the same remote.
+    public let address: String
+    fileprivate let open: @Sendable () async throws -> any RemoteLog
+
+    /// - Parameter open: opens it for one device.
+    public init(_ address: String, open: @escaping @Sendable () async throws -> any RemoteLog) {
+      (self.address, self.open) = (address, open)
+    }
+
+    public static func == (a: Self, b: Self) -> Bool { a.address == b.address }
+    public func hash(into hasher: inout Hasher) { hasher.combine(address) }
+  }
 
   /// Reads `memory` or `folder:DIR`.
   public init?(_ text: String) {
@@ -41,6 +58,13 @@ public enum RunnerRemote: Sendable, Hashable {
         let objects = FolderObjects(directory: directory, makeRandom: SystemEnvironment.makeRandom)
         return try await FolderRemote(objects, wallMilliseconds: nil).checked()
       }
+    case .other(let remote):
+      // Two runs there would meet.
+      guard try await remote.open().zoneEvents(after: nil).events.isEmpty else {
+        throw HistoryError(
+          .remoteNotEmpty, "the remote \(remote.address) has zones already", hint: "give one that is empty")
+      }
+      return remote.open
     }
   }
 

@@ -2,7 +2,9 @@
 struct PublicFace {
   /// The targets whose public declarations an app sees.
   static let targets = [
-    "OperationFormat", "EventStore", "Replicator", "Models", "LiveQueries", "Tributary", "StoreTesting",
+    "OperationFormat", "EventStore", "Replicator", "HTTPRemote", "URLSessionTransport", "RemoteService",
+    "Models",
+    "LiveQueries", "Tributary", "StoreTesting",
   ]
 
   var lines: [String]

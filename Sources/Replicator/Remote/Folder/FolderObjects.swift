@@ -133,7 +133,7 @@ package final class FolderObjects: ObjectStore {
   }
 
   /// Removes the assets of a closed log: see ``FolderAssetRemoval``.
-  func removeAssets(of incarnation: IncarnationID) async throws(RemoteError) {
+  package func removeAssets(of incarnation: IncarnationID) async throws(RemoteError) {
     try await onThread { [self] () throws(RemoteError) in
       try FolderAssetRemoval(tree: tree).removeAssets(of: incarnation)
     }

@@ -97,8 +97,7 @@ package final class MemoryObjects: ObjectStore {
     state.withLock { $0.set(name, to: nil) }
   }
 
-  /// Removes the assets and the snapshots of a log.
-  func removeAssets(of incarnation: IncarnationID) {
+  package func removeAssets(of incarnation: IncarnationID) async throws(RemoteError) {
     state.withLock { state in
       state.objects = state.objects.filter { !($0.key.incarnation == incarnation && $0.key.goesWithZone) }
     }

@@ -49,7 +49,7 @@ public struct MemoryRemote: RemoteLog, LogOfObjects {
 
   public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await log.deleteZone(zone, incarnation)
-    if log.zones.isDeleted(incarnation) { objects.removeAssets(of: incarnation) }
+    if log.zones.isDeleted(incarnation) { try await objects.removeAssets(of: incarnation) }
   }
 
   public func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
@@ -64,7 +64,7 @@ public struct MemoryRemote: RemoteLog, LogOfObjects {
     _ zone: ZoneID, _ incarnation: IncarnationID, as kind: LogSeal.Kind
   ) async throws(RemoteError) {
     try await log.discarder.discard(zone, incarnation, as: kind) { () throws(RemoteError) in
-      objects.removeAssets(of: incarnation)
+      try await objects.removeAssets(of: incarnation)
     }
   }
 }

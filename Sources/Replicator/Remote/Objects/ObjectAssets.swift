@@ -9,7 +9,7 @@ struct ObjectAssets: Sendable {
   private static let replacementsMax = 16
 
   let objects: any ObjectStore
-  let zones: RemoteZoneList
+  let zones: any LogStates
 
   func state(of asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
     if let fate = try await zones.fate(of: asset.zone, asset.incarnation, checkedAt: 0) { return .gone(fate) }

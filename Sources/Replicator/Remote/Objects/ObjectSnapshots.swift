@@ -8,7 +8,7 @@ internal import OperationFormat
 /// snapshot behind the last four names the other objects are removed, but not of the one with which the log begins.
 struct ObjectSnapshots: Sendable {
   let objects: any ObjectStore
-  let zones: RemoteZoneList
+  let zones: any LogStates
   private var names: SnapshotNames { SnapshotNames(objects: objects) }
 
   /// The newest first.
@@ -25,20 +25,10 @@ struct ObjectSnapshots: Sendable {
       number -= 1
     }
     // The one with which the log begins stays.
-    if let first = try await first(of: zone, incarnation), !found.contains(first) { found.append(first) }
-    return found
-  }
-
-  /// The snapshot with which a log begins; nil if it begins with its first entry.
-  private func first(of zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError)
-    -> RemoteSnapshot?
-  {
-    do throws(RemoteError) {
-      return try await LogFloors(objects: objects).floor(of: incarnation)?.snapshot(of: zone)
-    } catch {
-      guard error.isAboutOneObject else { throw error }
-      return nil
+    if let first = try await zones.begin(of: zone, incarnation), !found.contains(first) {
+      found.append(first)
     }
+    return found
   }
 
   func manifest(of snapshot: RemoteSnapshot) async throws(RemoteError) -> SnapshotManifest? {
@@ -47,7 +37,7 @@ struct ObjectSnapshots: Sendable {
 
   func remove(_ snapshot: RemoteSnapshot, parts: Int? = nil) async throws(RemoteError) {
     // No store could begin without it.
-    if try await first(of: snapshot.zone, snapshot.incarnation) == snapshot { return }
+    if try await zones.begin(of: snapshot.zone, snapshot.incarnation) == snapshot { return }
     try await names.remove(snapshot, parts: parts)
   }
 
@@ -82,7 +72,7 @@ struct ObjectSnapshots: Sendable {
     // A later name may name it too: in place of one that was damaged it got another.
     let newest = known.prefix(RemoteSnapshot.countMax - 1)
     // What stays, for want of a right or of a connection, only takes space.
-    let first = try await first(of: snapshot.zone, snapshot.incarnation)
+    let first = try await zones.begin(of: snapshot.zone, snapshot.incarnation)
     if let old, old != snapshot, old != first, !newest.contains(old) { try? await names.remove(old) }
   }
 

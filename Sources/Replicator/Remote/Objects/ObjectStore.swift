@@ -64,6 +64,9 @@ package protocol ObjectStore: Sendable {
   /// parts of assets and amendments; for entries of a log only below its floor, or if it was discarded.
   func delete(_ name: ObjectName) async throws(RemoteError)
 
+  /// Removes the assets and snapshots beside a log that is closed. Without an implementation it lists all that is there.
+  func removeAssets(of incarnation: IncarnationID) async throws(RemoteError)
+
   /// Yields when an object may have been put; ends at once if the place does not notify.
   func changes() -> AsyncStream<RemoteHint>
 }
@@ -74,6 +77,13 @@ extension ObjectStore {
   ) async throws(RemoteError) -> TimedPut {
     guard let bytes = bytes(nil) else { return .declined(nil) }
     return try await putIfAbsent(name, bytes) ? .put(nil) : .exists
+  }
+
+  package func removeAssets(of incarnation: IncarnationID) async throws(RemoteError) {
+    for object in try await list() {
+      guard let name = object.name, name.incarnation == incarnation, name.goesWithZone else { continue }
+      try await delete(name)
+    }
   }
 
   /// If an entry is missing, but one that follows is there: the offset of the first of these; nil if nothing is

@@ -102,7 +102,7 @@ extension SegmentHead {
 
 extension PackedSegment {
   /// The receive time that an entry states which would state one for the segment, if that is offered for the first time.
-  func stated(_ received: UInt64?) -> UInt64? {
+  package func stated(_ received: UInt64?) -> UInt64? {
     // The greatest number is not a time.
     guard let former = formerReceivedMilliseconds, former < .max else { return received }
     return min(former, received ?? .max)

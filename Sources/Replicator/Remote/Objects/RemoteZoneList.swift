@@ -331,3 +331,14 @@ final class RemoteZoneList: Sendable {
       offset: offset)
   }
 }
+
+extension RemoteZoneList: LogStates {
+  func begin(of zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) -> RemoteSnapshot? {
+    do throws(RemoteError) {
+      return try await LogFloors(objects: objects).floor(of: incarnation)?.snapshot(of: zone)
+    } catch {
+      guard error.isAboutOneObject else { throw error }
+      return nil
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import HTTPTypes
+import RemoteService
+import Synchronization
+
+/// Answers whether the server is alive, and whether it takes requests.
+final class Health: Sendable {
+  private let isStopping = Mutex(false)
+
+  func stop() { isStopping.withLock { $0 = true } }
+
+  /// Answers `/healthz` and `/readyz`; nil for another request.
+  func answer(_ head: HTTPRequest) -> ServiceResponse? {
+    switch head.path {
+    case "/healthz": Self.response(.ok, "alive\n")
+    case "/readyz":
+      isStopping.withLock { $0 }
+        ? Self.response(.serviceUnavailable, "stopping\n") : Self.response(.ok, "ready\n")
+    default: nil
+    }
+  }
+
+  private static func response(_ status: HTTPResponse.Status, _ text: String) -> ServiceResponse {
+    ServiceResponse(
+      head: HTTPResponse(
+        status: status, headerFields: [.contentType: "text/plain; charset=utf-8", .cacheControl: "no-store"]),
+      body: .bytes(Array(text.utf8)))
+  }
+}

@@ -1,0 +1,188 @@
+import ArgumentParser
+import Foundation
+import Hummingbird
+import HummingbirdCore
+import HummingbirdHTTP2
+import HummingbirdTLS
+import Logging
+import NIOCore
+import NIOSSL
+import RemoteIndex
+import RemoteService
+import Replicator
+import ServiceLifecycle
+
+@main
+struct TributaryServer: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "tributary-server",
+    abstract: "Serves a remote of Tributary over HTTP.",
+    discussion: """
+      With --data it keeps all that it serves in a directory of its own. With --gateway it serves a remote in a folder, which \
+      others may use beside it.
+
+      Each option may also come from the environment (TRIBUTARY_LISTEN for --listen, and so on), or from a YAML file that \
+      --config names. A flag counts before the environment, and that before the file.
+
+      The secret is a line of a file: at least 16 random characters, such as `openssl rand -base64 24` prints. Clients send \
+      it. Without a secret it serves only this machine, unless --open says that everybody may read and write.
+
+      It stops at SIGTERM and SIGINT: what is being answered is answered to its end.
+
+      Examples:
+        tributary-server --data /srv/tributary --secret-file /etc/tributary/secret
+        tributary-server --gateway folder:/srv/lists --secret-file /etc/tributary/secret
+        tributary-server --gateway folder:/srv/lists --listen 0.0.0.0:8443 --secret-file secret \\
+          --tls-certificate fullchain.pem --tls-key privkey.pem
+      """)
+
+  @Option(help: ArgumentHelp("Where to listen (127.0.0.1:8080 if nothing says it).", valueName: "host:port"))
+  var listen: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Where it keeps all that it serves. It is made if there is none.", valueName: "directory"))
+  var data: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The remote to serve: folder:DIRECTORY. It is made if there is none.", valueName: "remote"))
+  var gateway: String?
+
+  @Option(help: ArgumentHelp("A file with the secret that clients send.", valueName: "file"))
+  var secretFile: String?
+
+  @Flag(help: "Serve everybody who reaches it, without a secret.")
+  var open = false
+
+  @Option(help: ArgumentHelp("The certificate chain, PEM.", valueName: "file"))
+  var tlsCertificate: String?
+
+  @Option(help: ArgumentHelp("The certificate's private key, PEM.", valueName: "file"))
+  var tlsKey: String?
+
+  @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"))
+  var logLevel: String?
+
+  @Option(help: ArgumentHelp("A YAML file with these options.", valueName: "file"))
+  var config: String?
+
+  func run() async throws {
+    let settings: ServerSettings
+    do {
+      settings = try self.settings(ProcessInfo.processInfo.environment)
+      try await serve(settings)
+    } catch let problem as ServerSettings.Problem {
+      throw ValidationError(problem.description)
+    } catch let error as RemoteError {
+      FileHandle.standardError.write(
+        Data("error: \(error.message) (\(error.code))\nhint: \(error.hint)\n".utf8))
+      throw ExitCode(4)
+    }
+  }
+
+  private func settings(_ environment: [String: String]) throws -> ServerSettings {
+    let flags = [
+      "listen": listen, "data": data, "gateway": gateway, "secret-file": secretFile,
+      "open": open ? "true" : nil,
+      "tls-certificate": tlsCertificate, "tls-key": tlsKey, "log-level": logLevel,
+    ].compactMapValues { $0 }
+    return try ServerSettings(flags: flags, environment: environment, file: config)
+  }
+
+  private func serve(_ settings: ServerSettings) async throws {
+    guard let level = Logger.Level(rawValue: settings.logLevel) else {
+      throw ServerSettings.Problem(description: "“\(settings.logLevel)” is no level of the log")
+    }
+    let logger = Logger(label: "tributary-server") { _ in JSONLogHandler(logLevel: level) }
+    let admission = try admission(settings)
+    let (remote, data) = try await remote(settings)
+    defer { data?.close() }
+    let service = RemoteService(admission: admission, isGateway: data == nil) { _ throws(RemoteError) in
+      remote
+    }
+    let health = Health()
+    let (host, port) = try settings.address
+    let application = Application(
+      responder: ServiceResponder(service: service, health: health), server: try server(settings),
+      configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: nil),
+      services: [Stopping(service: service, health: health)],
+      onServerRunning: { channel in
+        let address = channel.localAddress
+        logger.notice(
+          "serving",
+          metadata: [
+            "remote": "\(remote.name)", "host": "\(address?.ipAddress ?? host)",
+            "port": "\(address?.port ?? port)",
+            "tls": "\(settings.certificate != nil)",
+          ])
+      }, logger: logger)
+    do {
+      try await application.runService()
+    } catch let error as IOError {
+      throw ServerSettings.Problem(description: "it cannot listen at \(settings.listen): \(error)")
+    }
+    logger.notice("stopped")
+  }
+
+  private func admission(_ settings: ServerSettings) throws -> any Admission {
+    if let file = settings.secretFile {
+      guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
+        throw ServerSettings.Problem(description: "the secret's file \(file) cannot be read")
+      }
+      guard let secret = SharedSecret(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+        throw ServerSettings.Problem(
+          description:
+            "the secret in \(file) has fewer than \(SharedSecret.bytesMin) bytes: `openssl rand -base64 24` makes one"
+        )
+      }
+      return secret
+    }
+    guard try settings.isOpen || settings.isLocal else {
+      throw ServerSettings.Problem(
+        description:
+          "at \(settings.listen) others may reach it: give --secret-file, or --open to serve everybody")
+    }
+    return OpenAdmission()
+  }
+
+  /// The remote that it serves, and its data if that is its own.
+  private func remote(_ settings: ServerSettings) async throws -> (any RemoteLog, ServerData?) {
+    if let directory = settings.data {
+      let data = try await ServerData(directory: directory)
+      return (data.remote(of: ""), data)
+    }
+    let gateway = settings.gateway ?? ""
+    guard gateway.hasPrefix("folder:"), gateway.count > 7 else {
+      throw ServerSettings.Problem(
+        description: "“\(gateway)” is no remote that it can serve: give folder:DIRECTORY")
+    }
+    return (try await FolderRemote.create(directory: String(gateway.dropFirst(7))), nil)
+  }
+
+  private func server(_ settings: ServerSettings) throws -> HTTPServerBuilder {
+    guard let certificate = settings.certificate, let key = settings.key else { return .http1() }
+    do {
+      let chain = try NIOSSLCertificate.fromPEMFile(certificate).map {
+        NIOSSLCertificateSource.certificate($0)
+      }
+      let key = try NIOSSLPrivateKey(file: key, format: .pem)
+      return try .http2Upgrade(
+        tlsConfiguration: .makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key)))
+    } catch {
+      throw ServerSettings.Problem(description: "the certificate or its key cannot be used: \(error)")
+    }
+  }
+}
+
+/// Ends what waits as the server stops.
+private struct Stopping: Service {
+  let service: RemoteService
+  let health: Health
+
+  func run() async throws {
+    try? await gracefulShutdown()
+    health.stop()
+    service.stop()
+  }
+}

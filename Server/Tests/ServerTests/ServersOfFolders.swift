@@ -1,0 +1,253 @@
+import Foundation
+import HTTPRemote
+import OperationFormat
+import Replicator
+import StoreTesting
+import Synchronization
+import Testing
+import Tributary
+
+@Suite("A server of a folder", .serialized)
+struct ServersOfFolders {
+  /// Removed with the last one who has it.
+  private final class Scratch: Sendable {
+    let path = NSTemporaryDirectory() + "tributary-server-\(UInt64.random(in: 0 ... .max))"
+
+    init() throws { try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true) }
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+  }
+
+  private let scratch: Scratch
+
+  init() throws { scratch = try Scratch() }
+
+  private var gateway: [String] { ["--gateway", "folder:\(scratch.path)/remote"] }
+
+  private func file(_ name: String, _ text: String) throws -> String {
+    let path = "\(scratch.path)/\(name)"
+    try text.write(toFile: path, atomically: true, encoding: .utf8)
+    return path
+  }
+
+  private func expect(_ code: RemoteError.Code, _ call: () async throws -> Void) async {
+    await #expect { try await call() } throws: { ($0 as? RemoteError)?.code == code }
+  }
+
+  @Test("keeps the contract of remotes over sockets", arguments: RemoteLogConformance.checks)
+  func contract(_ check: RemoteLogConformance.Check) async throws {
+    let servers = Mutex<[ServerProcess]>([])
+    try await RemoteLogConformance { doors in
+      let server = try await ServerProcess(gateway)
+      servers.withLock { $0.append(server) }
+      return try (0..<doors).map { _ in try server.client() }
+    }.run(check)
+  }
+
+  @Test("takes who knows the secret, and says nothing to others")
+  func secret() async throws {
+    let secret = "a long and random secret"
+    let file = try file("secret", secret + "\n")
+    let server = try await ServerProcess(gateway + ["--secret-file", file])
+    try await server.client(secret: secret).probe()
+    await expect(.unauthenticated) { try await server.client().probe() }
+    await expect(.unauthenticated) { try await server.client(secret: secret + "x").probe() }
+    #expect(!server.log.contains(secret))
+    server.signal(SIGTERM)
+    #expect(try await server.end() == 0)
+  }
+
+  @Test("refuses to start where it would serve others without a secret, and says what is wrong")
+  func settings() async throws {
+    let short = try file("short", "short")
+    let config = try file("config", "listen: 127.0.0.1:0\nnothing: 5\n")
+    for (arguments, word) in [
+      ([], "--gateway"), (["--gateway", "memory"], "folder:DIRECTORY"),
+      (gateway + ["--secret-file", short], "16 bytes"),
+      (gateway + ["--secret-file", "/nothing"], "cannot be read"),
+      (gateway + ["--tls-key", short], "go together"),
+      (gateway + ["--tls-key", short, "--tls-certificate", short], "certificate"),
+      (gateway + ["--config", config], "nothing"),
+      (gateway + ["--log-level", "loud"], "loud"), (gateway + ["--listen", "x"], "HOST:PORT"),
+      (gateway + ["--listen", "0.0.0.0:0"], "--secret-file"),
+    ] {
+      let said = try await ServerProcess.output(of: ServerProcess.executable.path, arguments)
+      #expect(said.contains(word), "\(arguments): \(said)")
+    }
+    let inFile = try file("good", "gateway: folder:\(scratch.path)/remote\nlisten: 127.0.0.1:1\n")
+    let server = try await ServerProcess(["--config", inFile])
+    try await server.client().probe()
+  }
+
+  @Test(
+    "serves over TLS with HTTP/2, to who trusts its certificate",
+    .enabled(if: ServerProcess.has("openssl") && ServerProcess.has("curl"), "it needs openssl and curl"))
+  func tls() async throws {
+    let (key, certificate) = ("\(scratch.path)/key.pem", "\(scratch.path)/certificate.pem")
+    let made = try await ServerProcess.output(
+      of: "openssl",
+      [
+        "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost", "-addext",
+        "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate,
+      ])
+    try #require(FileManager.default.fileExists(atPath: certificate), "\(made)")
+    let server = try await ServerProcess(gateway + ["--tls-certificate", certificate, "--tls-key", key])
+    let head = try await ServerProcess.output(
+      of: "curl", ["-sS", "-D", "-", "--http2", "--cacert", certificate, server.address + "/v1/remote"])
+    #expect(head.hasPrefix("HTTP/2 200") && head.lowercased().contains("tributary-version: 1"), "\(head)")
+    await expect(.unreachable) { try await server.client().probe() }
+  }
+
+  @Test(
+    "answers what is no request of it, and goes on", .enabled(if: ServerProcess.has("curl"), "it needs curl"))
+  func garbage() async throws {
+    let server = try await ServerProcess(gateway)
+    let url = server.address
+    for (arguments, word) in [
+      (["\(url)/"], "404"), (["\(url)/v1/nothing"], "404"), (["-X", "PATCH", "\(url)/v1/zones"], "405"),
+      (["\(url)/v1/zones?remote=x"], "400"),
+      (["-X", "PUT", "\(url)/v1/zones/lists", "-d", String(repeating: "x", count: 65)], "413"),
+      (["\(url)/healthz"], "200"), (["\(url)/readyz"], "200"),
+      (["-H", "Tributary-Zone: \u{FF}", "\(url)/v1/logs/x"], "400"),
+    ] {
+      let status = try await ServerProcess.output(
+        of: "curl", ["-s", "-o", "/dev/null", "-w", "%{http_code}"] + arguments)
+      #expect(status == word, "\(arguments)")
+    }
+    let large = try file("large", String(repeating: "x", count: 20 << 20))
+    let status = try await ServerProcess.output(
+      of: "curl",
+      [
+        "-s", "-o", "/dev/null", "-w", "%{http_code}", "--data-binary", "@\(large)",
+        "\(url)/v1/logs/\(IncarnationID(rawValue: 5))",
+      ])
+    #expect(status == "413")
+    try await server.client().probe()
+  }
+
+  @Test(
+    "stops while streams and waiting reads are open, and says when to come back",
+    .enabled(if: ServerProcess.has("curl"), "it needs curl"))
+  func stops() async throws {
+    let server = try await ServerProcess(gateway)
+    let client = try server.client()
+    let incarnation = IncarnationID(rawValue: 5)
+    _ = try await client.createZone("lists", proposing: incarnation)
+    let streams = (0..<20).map { _ in
+      Task { try await ServerProcess.output(of: "curl", ["-sN", server.address + "/v1/events"]) }
+    }
+    let waiting = Task {
+      try await ServerProcess.output(
+        of: "curl", ["-s", "-w", "%{http_code}", server.address + "/v1/logs/\(incarnation)?wait=50"])
+    }
+    try await Task.sleep(for: .milliseconds(500))
+    let start = ContinuousClock.now
+    server.signal(SIGTERM)
+    #expect(try await server.end() == 0)
+    #expect(ContinuousClock.now - start < .seconds(5))
+    for stream in streams { #expect(try await stream.value.contains("retry: ")) }
+    #expect(try await waiting.value == "204")
+  }
+
+  @Test(
+    "killed again and again under many writers, loses nothing that was acknowledged, and has nothing twice")
+  func kills() async throws {
+    let kills = ProcessInfo.processInfo.environment["SERVER_KILLS"].flatMap { Int($0) } ?? 5
+    let current = Mutex(try await ServerProcess(gateway))
+    let (zone, incarnation): (ZoneID, _) = ("lists", IncarnationID(rawValue: 5))
+    let port = current.withLock { $0.port }
+    let address = "http://127.0.0.1:\(port)"
+    _ = try await current.withLock { $0 }.client().createZone(zone, proposing: incarnation)
+    let isOver = Mutex(false)
+    let writers = (1...16).map { number in
+      Task {
+        let client = try HTTPRemote(address, patience: .seconds(5), transport: URLSessionTransport())
+        var maker = SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: UInt128(number)), seed: 7)
+        var acknowledged: [PackedSegment] = []
+        while !isOver.withLock({ $0 }) {
+          let segment = try maker.next()
+          // It is asked again until there is an answer: as a replicator does.
+          while true {
+            do {
+              switch try await client.append(segment, after: .start(of: zone, incarnation)) {
+              case .appended, .alreadyThere: break
+              case let other: throw ServerProcess.Failure(description: "an append gave \(other)")
+              }
+              break
+            } catch let error as RemoteError where [.unreachable, .later].contains(error.code) {
+              try await Task.sleep(for: .milliseconds(20))
+            }
+          }
+          acknowledged.append(segment)
+        }
+        return acknowledged
+      }
+    }
+    for _ in 0..<kills {
+      try await Task.sleep(for: .milliseconds(Int.random(in: 50...600)))
+      let server = current.withLock { $0 }
+      server.signal(SIGKILL)
+      #expect(try await server.end() == -SIGKILL)
+      let next = try await ServerProcess(gateway, port: port)
+      current.withLock { $0 = next }
+    }
+    try await Task.sleep(for: .milliseconds(300))
+    isOver.withLock { $0 = true }
+    var expected: [ReplicaID: [PackedSegment]] = [:]
+    var known: [[UInt8]: PackedSegment] = [:]
+    for writer in writers {
+      let segments = try await writer.value
+      if let replica = segments.first?.header.replica { expected[replica] = segments }
+      for segment in segments { known[segment.bytes] = segment }
+    }
+    var token = ChangeToken.start(of: zone, incarnation)
+    var found: [ReplicaID: [PackedSegment]] = [:]
+    let reader = try current.withLock { $0 }.client()
+    while case .segments(let page, _) = try await reader.segments(after: token, bytesMax: 1 << 20),
+      !page.isEmpty
+    {
+      for stored in page {
+        let segment = try #require(known[stored.bytes], "nobody was told of offset \(stored.offset)")
+        #expect(stored.offset == token.offset + 1)
+        found[segment.header.replica, default: []].append(segment)
+        token = ChangeToken(
+          zone: zone, incarnation: incarnation, offset: stored.offset, hash: segment.header.contentHash,
+          chain: stored.chain)
+      }
+    }
+    #expect(found == expected, "each acknowledged segment once, in its writer's order")
+    #expect(expected.values.reduce(0) { $0 + $1.count } > 10 * kills)
+  }
+
+  @Test("syncs the stores of apps, and tells one of them what the other has sent")
+  func stores() async throws {
+    let server = try await ServerProcess(gateway)
+    let zone: ZoneID = "lists"
+    let stores = try ["one", "two"].map {
+      try LocalStore(directory: "\(scratch.path)/\($0)", durability: .consistent)
+    }
+    try await stores[0].write { transaction in
+      try transaction.createZone(zone)
+      try transaction.attachZone(zone)
+      try transaction.create(RecordID(zone: zone, name: "a"), type: "note")
+    }
+    _ = try await LogReplicator(store: stores[0], remote: server.client()).syncOnce()
+    _ = try await LogReplicator(store: stores[1], remote: server.client()).syncOnce()
+    let running = LogReplicator(store: stores[1], remote: try server.client())
+    let task = Task { await running.run() }
+    for number in 0..<20 {
+      try await stores[0].write {
+        try $0.create(RecordID(zone: zone, name: Name("record \(number)")), type: "note")
+      }
+      _ = try await LogReplicator(store: stores[0], remote: server.client()).syncOnce()
+    }
+    var count = 0
+    for _ in 0..<1000 where count < 21 {
+      try await Task.sleep(for: .milliseconds(10))
+      count = try stores[1].read { try $0.records(in: zone, type: "note").count }
+    }
+    #expect(count == 21, "within ten seconds, and not with the next poll")
+    task.cancel()
+    await task.value
+    for store in stores { store.close() }
+  }
+}

@@ -1,0 +1,71 @@
+package import OperationFormat
+package import Replicator
+
+/// What is kept of a log.
+package struct LogRow: Hashable, Sendable {
+  package var account: String
+  package var zone: ZoneID
+  /// The offset of the last entry; that of the floor's snapshot if there is none behind it.
+  package var head: UInt64 = 0
+  /// The chain there.
+  package var chain: LogChain
+  package var fate: ZoneFate?
+  /// The offset that the end of the log takes while it is closed.
+  package var seal: UInt64 = 0
+  package var floor: IndexedFloor?
+
+  package init(_ zone: IndexedZone) {
+    (account, self.zone, chain) = (zone.account, zone.zone, .start(of: zone.log))
+  }
+}
+
+/// An account's list of zones.
+package struct ListRow: Hashable, Sendable {
+  package var remote: RemoteID
+  package var events: UInt64 = 0
+  /// The hash of the last event.
+  package var hash = ContentHash.zero
+}
+
+/// An entry of a log: a segment, or a tombstone in the place of an end that was passed.
+package struct EntryRow: Hashable, Sendable {
+  package var receivedMilliseconds: UInt64?
+  package var chain: LogChain?
+  package var bytes: [UInt8]
+}
+
+/// Rows of an index, within one transaction.
+package protocol IndexRows {
+  func log(_ log: IncarnationID) throws -> LogRow?
+  mutating func set(_ row: LogRow, _ log: IncarnationID) throws
+
+  /// The open log of an account's zone.
+  func openLog(of zone: ZoneID, of account: String) throws -> IncarnationID?
+  mutating func setOpenLog(_ log: IncarnationID?, of zone: ZoneID, of account: String) throws
+
+  func list(of account: String) throws -> ListRow?
+  mutating func set(_ row: ListRow, of account: String) throws
+  func event(_ offset: UInt64, of account: String) throws -> [UInt8]?
+  mutating func put(_ event: [UInt8], at offset: UInt64, of account: String) throws
+
+  func entry(_ offset: UInt64, of log: IncarnationID) throws -> EntryRow?
+  /// Passes the entries from an offset on, in order, until the closure returns false.
+  func forEachEntry(
+    of log: IncarnationID, from offset: UInt64, _ body: (UInt64, EntryRow) throws -> Bool) throws
+  mutating func put(_ entry: EntryRow, at offset: UInt64, of log: IncarnationID) throws
+  mutating func removeEntry(_ offset: UInt64, of log: IncarnationID) throws
+
+  /// The offset of the first segment of a lane whose last sequence is at least this.
+  func offset(of lane: LaneName, endingAtOrAfter sequence: UInt64, in log: IncarnationID) throws -> UInt64?
+  mutating func put(_ offset: UInt64, of lane: LaneName, endingAt sequence: UInt64, in log: IncarnationID)
+    throws
+  mutating func remove(_ lane: LaneName, endingAt sequence: UInt64, in log: IncarnationID) throws
+}
+
+/// A writer's lane in a log.
+package struct LaneName: Hashable, Sendable {
+  package var replica: ReplicaID
+  package var epoch: UInt32
+
+  package init(_ header: SegmentHeader) { (replica, epoch) = (header.replica, header.epoch) }
+}

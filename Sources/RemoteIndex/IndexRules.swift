@@ -1,0 +1,327 @@
+package import OperationFormat
+package import Replicator
+
+/// What the calls of a ``LogIndex`` do, over rows: the rules are the same wherever the rows are.
+package struct IndexRules<Rows: IndexRows> {
+  package private(set) var rows: Rows
+  /// The server's clock, in milliseconds since 1970.
+  private let milliseconds: UInt64
+  private let random: () -> UInt64
+  private let index: String
+
+  package init(_ rows: Rows, milliseconds: UInt64, random: @escaping () -> UInt64, index: String) {
+    (self.rows, self.milliseconds, self.random, self.index) = (rows, milliseconds, random, index)
+  }
+
+  // MARK: Zones
+
+  package mutating func list(of account: String) throws -> ListRow {
+    if let known = try rows.list(of: account) { return known }
+    let row = ListRow(remote: RemoteID(rawValue: UInt128(random()) << 64 | UInt128(random())))
+    try rows.set(row, of: account)
+    return row
+  }
+
+  package mutating func createZone(_ zone: IndexedZone) throws -> IncarnationID {
+    if let open = try rows.openLog(of: zone.zone, of: zone.account) { return open }
+    if let known = try rows.log(zone.log) {
+      guard known.account == zone.account, known.zone == zone.zone else { throw proposedTwice(zone) }
+      return zone.log
+    }
+    // Throws for a name that no zone can have, before anything is set.
+    try note(.created, zone)
+    try rows.set(LogRow(zone), zone.log)
+    try rows.setOpenLog(zone.log, of: zone.zone, of: zone.account)
+    return zone.log
+  }
+
+  package func row(of zone: IndexedZone) throws -> LogRow {
+    guard let row = try rows.log(zone.log), row.account == zone.account, row.zone == zone.zone else {
+      throw RemoteError(
+        .zoneUnknown, "\(index) has no log \(zone.log) of zone “\(zone.zone)”",
+        hint: "look at the list of zones")
+    }
+    return row
+  }
+
+  package mutating func close(_ zone: IndexedZone, _ fate: ZoneFate) throws {
+    var row = try row(of: zone)
+    if row.fate == fate { return }
+    guard row.fate == nil else {
+      throw RemoteError(
+        .zoneUnknown, "zone “\(zone.zone)” has no open log",
+        hint: "look at the list of zones for what has become of it")
+    }
+    row.fate = fate
+    row.seal = row.head + 1
+    if fate.discardsLog {
+      var offsets: [UInt64] = []
+      try rows.forEachEntry(of: zone.log, from: 1) { offset, _ in
+        offsets.append(offset)
+        return true
+      }
+      for offset in offsets { try removeEntry(offset, of: zone.log) }
+      (row.head, row.chain, row.floor) = (0, .start(of: zone.log), nil)
+    }
+    try rows.set(row, zone.log)
+    try rows.setOpenLog(nil, of: zone.zone, of: zone.account)
+    try note(fate.event, zone)
+  }
+
+  package mutating func reopen(_ zone: IndexedZone) throws {
+    var row = try row(of: zone)
+    guard row.fate != nil else { return }
+    if try rows.openLog(of: zone.zone, of: zone.account) != nil {
+      throw RemoteError(
+        .nameTaken, "\(index) has another zone “\(zone.zone)”, which was made since",
+        hint: "keep this one as a local zone, or move its records to a zone of another name")
+    }
+    // All readers take the end that the log had as an empty entry. A log that was discarded gets there again later.
+    let tombstone = LogTombstone(passingSealOf: zone.log, at: row.seal)
+    try rows.put(
+      EntryRow(receivedMilliseconds: nil, chain: nil, bytes: try tombstone.encode()), at: row.seal,
+      of: zone.log)
+    row.fate = nil
+    try passTombstones(&row, zone.log)
+    try rows.set(row, zone.log)
+    try rows.setOpenLog(zone.log, of: zone.zone, of: zone.account)
+    try note(.reopened, zone)
+  }
+
+  private mutating func note(_ kind: ZoneEvent.Kind, _ zone: IndexedZone) throws {
+    var list = try list(of: zone.account)
+    let event = ZoneEvent(kind: kind, zone: zone.zone, incarnation: zone.log)
+    let bytes = try event.encode(at: list.events + 1, after: list.hash)
+    list.events += 1
+    list.hash = ContentHash(of: bytes.span.bytes)
+    try rows.put(bytes, at: list.events, of: zone.account)
+    try rows.set(list, of: zone.account)
+  }
+
+  private func proposedTwice(_ zone: IndexedZone) -> RemoteError {
+    RemoteError(
+      .mismatch, "the incarnation \(zone.log) that was proposed is another zone's",
+      hint: "propose random bits that were never used")
+  }
+
+  // MARK: Entries
+
+  package mutating func append(
+    _ segments: [PackedSegment], to zone: IndexedZone, after offset: UInt64
+  ) throws -> [AppendOutcome] {
+    var row = try row(of: zone)
+    if let fate = row.fate, fate.discardsLog { return [.gone(fate)] }
+    guard offset <= row.head else { throw wentBack(zone, offset) }
+    if let floor = row.floor, offset + 1 < floor.offset { throw expired(zone, floor) }
+    var outcomes: [AppendOutcome] = []
+    for segment in segments {
+      outcomes.append(try append(segment, to: zone.log, &row))
+      switch outcomes.last {
+      case .appended?, .alreadyThere?: break
+      default: return outcomes
+      }
+    }
+    return outcomes
+  }
+
+  private mutating func append(
+    _ segment: PackedSegment, to log: IncarnationID, _ row: inout LogRow
+  ) throws -> AppendOutcome {
+    let (header, lane) = (segment.header, LaneName(segment.header))
+    if let offset = try rows.offset(of: lane, endingAtOrAfter: header.sequences.lowerBound, in: log),
+      let found = try rows.entry(offset, of: log)
+    {
+      let place = SegmentPlace(
+        offset: offset, receivedMilliseconds: found.receivedMilliseconds, chain: found.chain)
+      let other = try SegmentFrame.readHeader(found.bytes.span.bytes)
+      if let outcome = header.outcome(meeting: other, at: place) { return outcome }
+    }
+    if let fate = row.fate { return .gone(fate) }
+    guard row.head < Limits.placeMax else {
+      throw RemoteError(.overQuota, "the log has no offset left", hint: "make another zone")
+    }
+    let place = SegmentPlace(
+      offset: row.head + 1, receivedMilliseconds: segment.stated(milliseconds),
+      chain: LogChain(header.statement.hash, at: row.head + 1, after: row.chain))
+    try put(
+      EntryRow(receivedMilliseconds: place.receivedMilliseconds, chain: place.chain, bytes: segment.bytes),
+      header,
+      at: place.offset, of: log)
+    (row.head, row.chain) = (place.offset, place.chain!)
+    try passTombstones(&row, log)
+    try rows.set(row, log)
+    return .appended(place)
+  }
+
+  private mutating func put(
+    _ entry: EntryRow, _ header: SegmentHeader, at offset: UInt64, of log: IncarnationID
+  ) throws {
+    try rows.put(entry, at: offset, of: log)
+    try rows.put(offset, of: LaneName(header), endingAt: header.sequences.upperBound, in: log)
+  }
+
+  private mutating func removeEntry(_ offset: UInt64, of log: IncarnationID) throws {
+    if let entry = try rows.entry(offset, of: log),
+      let header = try? SegmentFrame.readHeader(entry.bytes.span.bytes)
+    {
+      try rows.remove(LaneName(header), endingAt: header.sequences.upperBound, in: log)
+    }
+    try rows.removeEntry(offset, of: log)
+  }
+
+  /// Passes the ends that a log had before, where it gets there again.
+  private mutating func passTombstones(_ row: inout LogRow, _ log: IncarnationID) throws {
+    while let next = try rows.entry(row.head + 1, of: log) {
+      row.chain = LogChain(ContentHash(of: next.bytes.span.bytes), at: row.head + 1, after: row.chain)
+      row.head += 1
+    }
+  }
+
+  package func entries(of zone: IndexedZone, after token: ChangeToken, bytesMax: Int) throws -> FetchOutcome {
+    let row = try row(of: zone)
+    if let fate = row.fate, fate.discardsLog { return .gone(fate) }
+    try check(token, of: zone, row)
+    var page: [StoredSegment] = []
+    var (bytes, hasMore) = (0, false)
+    try rows.forEachEntry(of: zone.log, from: token.offset + 1) { offset, entry in
+      // A tombstone behind the end is not reached yet.
+      guard offset <= row.head else { return false }
+      guard page.isEmpty || bytes + entry.bytes.count <= bytesMax else {
+        hasMore = true
+        return false
+      }
+      bytes += entry.bytes.count
+      page.append(
+        StoredSegment(
+          offset: offset, receivedMilliseconds: entry.receivedMilliseconds, chain: entry.chain,
+          bytes: entry.bytes))
+      return true
+    }
+    if page.isEmpty, let fate = row.fate { return .gone(fate) }
+    return .segments(page, hasMore: hasMore || row.fate != nil)
+  }
+
+  /// Throws unless a log has the place that a reader has read.
+  private func check(_ token: ChangeToken, of zone: IndexedZone, _ row: LogRow) throws {
+    if let floor = row.floor {
+      // The entry before the first one could not be compared any more.
+      if token.offset < floor.offset, floor.offset > 1 || !floor.hasEntry { throw expired(zone, floor) }
+      if token.offset == floor.offset, !floor.hasEntry {
+        guard token.hash == floor.hash, token.chain ?? floor.chain == floor.chain else {
+          throw wentBack(zone, token.offset)
+        }
+        return
+      }
+    }
+    if token.offset == 0 { return }
+    guard token.offset <= row.head, let entry = try rows.entry(token.offset, of: zone.log) else {
+      throw wentBack(zone, token.offset)
+    }
+    let isSame =
+      try Self.hash(of: entry) == token.hash
+      && (token.chain == nil || entry.chain == nil || entry.chain == token.chain)
+    if !isSame { throw wentBack(zone, token.offset) }
+  }
+
+  private static func hash(of entry: EntryRow) throws -> ContentHash {
+    let bytes = entry.bytes.span.bytes
+    return FrameKind(of: bytes) == .tombstone
+      ? ContentHash(of: bytes) : try SegmentFrame.readHeader(bytes).contentHash
+  }
+
+  package mutating func putBack(
+    _ entry: StoredSegment, to zone: IndexedZone, after token: ChangeToken
+  ) throws -> Bool {
+    var row = try row(of: zone)
+    guard row.fate == nil, entry.offset == token.offset + 1 else { return false }
+    try check(token, of: zone, row)
+    let bytes = entry.bytes.span.bytes
+    let isTombstone = FrameKind(of: bytes) == .tombstone
+    let header = isTombstone ? nil : try SegmentFrame.readHeader(bytes)
+    if let found = try rows.entry(entry.offset, of: zone.log) {
+      guard let header else { return found.bytes == entry.bytes }
+      guard FrameKind(of: found.bytes.span.bytes) != .tombstone else { return false }
+      return try SegmentFrame.readHeader(found.bytes.span.bytes).statement == header.statement
+    }
+    guard row.head == token.offset else { return false }
+    let statement = header?.statement.hash ?? ContentHash(of: bytes)
+    let chain = LogChain(statement, at: entry.offset, after: row.chain)
+    guard entry.chain ?? chain == chain else { return false }
+    let restored = EntryRow(
+      receivedMilliseconds: entry.receivedMilliseconds, chain: isTombstone ? nil : chain, bytes: entry.bytes)
+    if let header {
+      try put(restored, header, at: entry.offset, of: zone.log)
+    } else {
+      try rows.put(restored, at: entry.offset, of: zone.log)
+    }
+    (row.head, row.chain) = (entry.offset, chain)
+    try passTombstones(&row, zone.log)
+    try rows.set(row, zone.log)
+    return true
+  }
+
+  // MARK: Floors
+
+  package mutating func begin(_ zone: IndexedZone, with floor: IndexedFloor) throws -> Bool {
+    var row = try row(of: zone)
+    guard row.fate == nil else { return false }
+    if row.floor == floor { return true }
+    guard row.head == 0, row.floor == nil else { return false }
+    (row.floor, row.head, row.chain) = (floor, floor.offset, floor.chain)
+    try passTombstones(&row, zone.log)
+    try rows.set(row, zone.log)
+    return true
+  }
+
+  package mutating func trim(_ zone: IndexedZone, to floor: IndexedFloor) throws -> UInt64 {
+    var row = try row(of: zone)
+    guard row.fate == nil else {
+      throw RemoteError(
+        .zoneUnknown, "zone “\(zone.zone)” was deleted", hint: "sync it: the deletion comes here too")
+    }
+    if let known = row.floor, known.offset >= floor.offset { return known.offset }
+    guard let entry = try rows.entry(floor.offset, of: zone.log), floor.offset <= row.head,
+      try Self.hash(of: entry) == floor.hash, entry.chain ?? floor.chain == floor.chain
+    else {
+      throw RemoteError(
+        .mismatch,
+        "the log of zone “\(zone.zone)” has another entry at offset \(floor.offset) than the snapshot says",
+        hint: "read the log again, and make a snapshot of it")
+    }
+    var offsets: [UInt64] = []
+    try rows.forEachEntry(of: zone.log, from: 1) { offset, _ in
+      guard offset < floor.offset else { return false }
+      offsets.append(offset)
+      return true
+    }
+    for offset in offsets { try removeEntry(offset, of: zone.log) }
+    row.floor = floor
+    try rows.set(row, zone.log)
+    return floor.offset
+  }
+
+  // MARK: Heads
+
+  package func heads(of logs: [IncarnationID], for account: String) throws -> [ZoneHead] {
+    try logs.compactMap { log in
+      guard let row = try rows.log(log), row.account == account else { return nil }
+      return ZoneHead(log, offset: row.head, isClosed: row.fate != nil)
+    }
+  }
+
+  private func wentBack(_ zone: IndexedZone, _ offset: UInt64) -> RemoteError {
+    RemoteError(
+      .wentBack,
+      "the log of zone “\(zone.zone)” at \(index) does not have the entry at offset \(offset) that was read before",
+      hint:
+        "it may have been restored from an older copy: stores that have read further put back what is missing",
+      offset: offset)
+  }
+
+  private func expired(_ zone: IndexedZone, _ floor: IndexedFloor) -> RemoteError {
+    RemoteError(
+      .expired, "the log of zone “\(zone.zone)” at \(index) begins at offset \(floor.offset)",
+      hint: "sync again: the store begins with a snapshot, and keeps what it has not sent",
+      offset: floor.offset)
+  }
+}

@@ -1,0 +1,60 @@
+public import HTTPTypes
+internal import OperationFormat
+internal import RemoteWire
+public import Replicator
+
+/// Who calls: all that is decided about a call goes by that.
+public struct Caller: Hashable, Sendable {
+  /// The account, whose zones these are.
+  public var account: String
+  /// The device of the account that calls; empty if it is not known.
+  public var device: String
+
+  public init(account: String, device: String = "") { (self.account, self.device) = (account, device) }
+}
+
+/// Says who calls.
+public protocol Admission: Sendable {
+  /// - Throws: `RemoteError` `unauthenticated` if nobody is known by what the request says.
+  func caller(_ request: HTTPRequest) async throws(RemoteError) -> Caller
+}
+
+/// Whoever knows a secret calls for the one account that there is.
+///
+/// The secret comes as `Authorization: Bearer SECRET`. Use it over TLS only, or where nobody else can listen.
+public struct SharedSecret: Admission {
+  /// The fewest bytes of a secret.
+  public static let bytesMin = 16
+
+  private let expected: ContentHash
+
+  /// - Parameter secret: random, at least ``bytesMin`` bytes; nil if it has fewer.
+  public init?(_ secret: String) {
+    guard secret.utf8.count >= Self.bytesMin else { return nil }
+    expected = Self.hash(secret)
+  }
+
+  public func caller(_ request: HTTPRequest) async throws(RemoteError) -> Caller {
+    let given = request.headerFields[.authorization]?.split(separator: " ", maxSplits: 1) ?? []
+    // Of hashes, how far they are the same says nothing about the secret.
+    guard given.count == 2, given[0].lowercased() == "bearer", Self.hash(String(given[1])) == expected else {
+      throw RemoteError(
+        .unauthenticated, given.isEmpty ? "the request says no secret" : "the secret is another one",
+        hint: "give the secret with which the server was started")
+    }
+    return Caller(account: "", device: request.headerFields[.device] ?? "")
+  }
+
+  private static func hash(_ secret: String) -> ContentHash {
+    ContentHash(of: Array("tributary secret\0\(secret)".utf8).span.bytes)
+  }
+}
+
+/// Everybody calls for the one account that there is: for a server that only its owner's machine or network reaches.
+public struct OpenAdmission: Admission {
+  public init() {}
+
+  public func caller(_ request: HTTPRequest) async throws(RemoteError) -> Caller {
+    Caller(account: "", device: request.headerFields[.device] ?? "")
+  }
+}

@@ -1,0 +1,246 @@
+package import HTTPTypes
+package import OperationFormat
+package import Replicator
+
+extension WireRequest {
+  /// The snapshot that a request is about: its log, its offset and its maker.
+  fileprivate func snapshot(_ free: [String]) throws(WireProblem) -> RemoteSnapshot {
+    let log = try LogName(self, free)
+    let offset = try offset(free[1])
+    let maker = try parsed(free[2], "the maker", "32 hexadecimal digits", ReplicaID.init)
+    return RemoteSnapshot(of: log.zone, log.incarnation, at: offset, by: maker)
+  }
+
+  fileprivate func part(_ text: String) throws(WireProblem) -> Int {
+    try parsed(text, "the part", "a number below \(Limits.snapshotPartsMax)") {
+      Int($0).flatMap { 0..<Limits.snapshotPartsMax ~= $0 ? $0 : nil }
+    }
+  }
+
+  fileprivate func manifest() throws(WireProblem) -> SnapshotManifest {
+    do throws(FormatError) {
+      return try SnapshotManifest.read(body.span.bytes)
+    } catch {
+      throw .malformed("the body is no manifest of a snapshot: \(error)")
+    }
+  }
+}
+
+extension Route {
+  fileprivate func request(_ snapshot: RemoteSnapshot, _ free: String...) -> WireRequest {
+    let name = ["\(snapshot.incarnation)", "\(snapshot.offset)", "\(snapshot.maker)"]
+    return request(name + free).naming(snapshot.zone)
+  }
+}
+
+/// ``RemoteLog/snapshots(of:_:)``
+package struct ReadSnapshots: RemoteVerb {
+  package static let route = Route(.get, "/v1/logs/*/snapshots")
+  package let answerBytesMax = 1 << 16
+  package let log: LogName
+
+  package init(of log: LogName) { self.log = log }
+  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
+    log = try LogName(request, free)
+  }
+  package var request: WireRequest { Self.route.request(log.text).naming(log.zone) }
+
+  package func call(_ remote: any RemoteLog) async throws(RemoteError) -> [RemoteSnapshot]? {
+    try await remote.snapshots(of: log.zone, log.incarnation)
+  }
+
+  /// A line each: the offset, a space, the maker.
+  package func response(_ answer: [RemoteSnapshot]?) -> WireResponse {
+    guard let answer else { return WireResponse(.notFound, [.code: "notThere"]) }
+    return WireResponse(
+      .ok, [.contentType: "text/plain; charset=utf-8"],
+      body: Array(answer.map { "\($0.offset) \($0.maker)\n" }.joined().utf8))
+  }
+
+  package func answer(_ response: WireResponse) throws(WireProblem) -> [RemoteSnapshot]? {
+    if response.status == .notFound { return nil }
+    var found: [RemoteSnapshot] = []
+    for line in String(decoding: response.body, as: UTF8.self).split(separator: "\n") {
+      let parts = line.split(separator: " ")
+      guard parts.count == 2, let offset = UInt64(parts[0]), offset > 0,
+        let maker = ReplicaID(String(parts[1]))
+      else { throw .malformed("a line names no snapshot: “\(line.prefix(80))”") }
+      found.append(RemoteSnapshot(of: log.zone, log.incarnation, at: offset, by: maker))
+    }
+    return found
+  }
+}
+
+/// ``RemoteLog/snapshotManifest(of:)``
+package struct ReadSnapshotManifest: RemoteVerb {
+  package static let route = Route(.get, "/v1/logs/*/snapshots/*/*/manifest")
+  package let answerBytesMax = SnapshotManifest.bytesMax
+  package let snapshot: RemoteSnapshot
+
+  package init(of snapshot: RemoteSnapshot) { self.snapshot = snapshot }
+  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
+    snapshot = try request.snapshot(free)
+  }
+  package var request: WireRequest { Self.route.request(snapshot) }
+
+  package func call(_ remote: any RemoteLog) async throws(RemoteError) -> SnapshotManifest? {
+    try await remote.snapshotManifest(of: snapshot)
+  }
+
+  package func response(_ answer: SnapshotManifest?) -> WireResponse {
+    guard let answer else { return WireResponse(.notFound, [.code: "notThere"]) }
+    return WireResponse(.ok, [.contentType: "application/octet-stream"], body: answer.encode())
+  }
+
+  package func answer(_ response: WireResponse) throws(WireProblem) -> SnapshotManifest? {
+    if response.status == .notFound { return nil }
+    do throws(FormatError) {
+      return try SnapshotManifest.read(response.body.span.bytes)
+    } catch {
+      throw .malformed("the snapshot's manifest cannot be read: \(error)")
+    }
+  }
+}
+
+/// ``RemoteLog/snapshotPart(at:of:)``
+package struct ReadSnapshotPart: ObjectVerb {
+  package static let route = Route(.get, "/v1/logs/*/snapshots/*/*/*")
+  package let answerBytesMax = 2 * Limits.snapshotPartBytesMax
+  package let snapshot: RemoteSnapshot
+  package let index: Int
+
+  package init(_ index: Int, of snapshot: RemoteSnapshot) { (self.index, self.snapshot) = (index, snapshot) }
+  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
+    (snapshot, index) = (try request.snapshot(free), try request.part(free[3]))
+  }
+  package var request: WireRequest { Self.route.request(snapshot, "\(index)") }
+
+  package func call(_ remote: any RemoteLog) async throws(RemoteError) -> [UInt8]? {
+    try await remote.snapshotPart(at: index, of: snapshot)
+  }
+}
+
+/// ``RemoteLog/putSnapshotPart(_:at:of:)``
+package struct PutSnapshotPart: SilentVerb {
+  package static let route = Route(.put, "/v1/logs/*/snapshots/*/*/*")
+  package static let bodyBytesMax = 2 * Limits.snapshotPartBytesMax
+  package let bytes: [UInt8]
+  package let snapshot: RemoteSnapshot
+  package let index: Int
+
+  package init(_ bytes: [UInt8], at index: Int, of snapshot: RemoteSnapshot) {
+    (self.bytes, self.index, self.snapshot) = (bytes, index, snapshot)
+  }
+  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
+    (snapshot, index, bytes) = (try request.snapshot(free), try request.part(free[3]), request.body)
+  }
+  package var request: WireRequest {
+    var request = Self.route.request(snapshot, "\(index)")
+    request.body = bytes
+    return request
+  }
+
+  package func call(_ remote: any RemoteLog) async throws(RemoteError) {
+    try await remote.putSnapshotPart(bytes, at: index, of: snapshot)
+  }
+}
+
+/// ``RemoteLog/finishSnapshot(_:of:)``
+package struct FinishSnapshot: SilentVerb {
+  package static let route = Route(.put, "/v1/logs/*/snapshots/*/*/manifest")
+  package static let bodyBytesMax = SnapshotManifest.bytesMax
+  package let manifest: SnapshotManifest
+  package let snapshot: RemoteSnapshot
+
+  package init(_ manifest: SnapshotManifest, of snapshot: RemoteSnapshot) {
+    (self.manifest, self.snapshot) = (manifest, snapshot)
+  }
+  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
+    (snapshot, manifest) = (try request.snapshot(free), try request.manifest())
+  }
+  package var request: WireRequest {
+    var request = Self.route.request(snapshot)
+    request.body = manifest.encode()
+    return request
+  }
+
+  package func call(_ remote: any RemoteLog) async throws(RemoteError) {
+    try await remote.finishSnapshot(manifest, of: snapshot)
+  }
+}
+
+/// ``RemoteLog/removeSnapshot(_:parts:)``
+package struct RemoveSnapshot: SilentVerb {
+  package static let route = Route(.delete, "/v1/logs/*/snapshots/*/*")
+  package let snapshot: RemoteSnapshot
+  package let parts: Int
+
+  package init(_ snapshot: RemoteSnapshot, parts: Int) { (self.snapshot, self.parts) = (snapshot, parts) }
+  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
+    snapshot = try request.snapshot(free)
+    parts = Int(try request.number("parts", in: 0...UInt64(Limits.snapshotPartsMax)) ?? 0)
+  }
+  package var request: WireRequest {
+    var request = Self.route.request(snapshot)
+    request.query["parts"] = "\(parts)"
+    return request
+  }
+
+  package func call(_ remote: any RemoteLog) async throws(RemoteError) {
+    try await remote.removeSnapshot(snapshot, parts: parts)
+  }
+}
+
+/// ``RemoteLog/beginLog(with:)``
+package struct BeginLog: RemoteVerb {
+  package static let route = Route(.post, "/v1/logs/*/snapshots/*/*/begin")
+  package let snapshot: RemoteSnapshot
+
+  package init(with snapshot: RemoteSnapshot) { self.snapshot = snapshot }
+  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
+    snapshot = try request.snapshot(free)
+  }
+  package var request: WireRequest { Self.route.request(snapshot) }
+
+  package func call(_ remote: any RemoteLog) async throws(RemoteError) -> Bool {
+    try await remote.beginLog(with: snapshot)
+  }
+
+  package func response(_ answer: Bool) -> WireResponse { .isDone(answer) }
+  package func answer(_ response: WireResponse) throws(WireProblem) -> Bool { try response.isDone() }
+}
+
+/// ``RemoteLog/trim(to:_:)``
+package struct TrimLog: RemoteVerb {
+  package static let route = Route(.post, "/v1/logs/*/snapshots/*/*/trim")
+  package static let bodyBytesMax = SnapshotManifest.bytesMax
+  package let snapshot: RemoteSnapshot
+  package let manifest: SnapshotManifest
+
+  package init(to snapshot: RemoteSnapshot, _ manifest: SnapshotManifest) {
+    (self.snapshot, self.manifest) = (snapshot, manifest)
+  }
+  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
+    (snapshot, manifest) = (try request.snapshot(free), try request.manifest())
+  }
+  package var request: WireRequest {
+    var request = Self.route.request(snapshot)
+    request.body = manifest.encode()
+    return request
+  }
+
+  package func call(_ remote: any RemoteLog) async throws(RemoteError) -> UInt64? {
+    try await remote.trim(to: snapshot, manifest)
+  }
+
+  package func response(_ answer: UInt64?) -> WireResponse {
+    guard let answer else { return WireResponse(.noContent) }
+    return WireResponse(.ok, [.offset: "\(answer)"])
+  }
+
+  package func answer(_ response: WireResponse) throws(WireProblem) -> UInt64? {
+    if response.status == .noContent { return nil }
+    guard let offset = try response.number(.offset) else { throw .malformed("it names no offset") }
+    return offset
+  }
+}
