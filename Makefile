@@ -36,6 +36,8 @@ REPLAY = "$$($(SWIFT) build -c release --show-bin-path)/replay"
 HOUSE = "$$($(SWIFT) build --show-bin-path)/House"
 # The benchmarks are a package of their own. In the same build directory the engine is not built again for them.
 BENCH = $(SWIFT) build -c release --package-path Benchmarks --scratch-path .build
+# The server shares the build directory. What another package has left there as its plan has to go.
+REPLAN = rm -f .build/*.yaml .build/*/*/*description.json
 SERVER = $(SWIFT) build --package-path Server --scratch-path .build
 # Planted bugs are built from a copy of the sources that has all of them. The copy is in this build directory.
 PLANTED_PATH ?= .build-planted
@@ -112,12 +114,16 @@ planted: setup ## Plants known bugs one by one, and checks that the simulator fi
 	$(HOUSE) find $(BUGS) --replay "$$($(PLANTED) --show-bin-path)/replay"
 
 server: setup ## Builds `tributary-server` for release, in .build/release. The first build takes minutes: it needs a network stack.
+	$(REPLAN)
 	$(SERVER) -c release --product tributary-server
+	$(REPLAN)
 
 server-test: ## Starts servers on this machine, and uses, stops and kills them: SERVER_KILLS=200
 	@Scripts/setup server
+	$(REPLAN)
 	$(SERVER) --build-tests
 	SERVER_KILLS=$(SERVER_KILLS) $(SWIFT) test --package-path Server --scratch-path .build --skip-build
+	$(REPLAN)
 
 house: ## Measures the sources: references between folders, switches over kinds, sizes of types, access, lines.
 	$(SWIFT) build --product House

@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "Replicator", targets: ["Replicator", "EventStore", "OperationFormat"]),
     .library(name: "HTTPRemote", targets: ["HTTPRemote", "Replicator", "EventStore", "OperationFormat"]),
     .library(name: "URLSessionTransport", targets: ["URLSessionTransport", "HTTPRemote"]),
+    .library(name: "RemoteIndex", targets: ["RemoteIndex", "Replicator"]),
     .library(
       name: "RemoteService", targets: ["RemoteService", "Replicator", "EventStore", "OperationFormat"]),
     .library(name: "Models", targets: ["Models", "EventStore", "OperationFormat"]),
@@ -87,7 +88,8 @@ let package = Package(
       swiftSettings: settings),
     // The database of a server: orders the entries of logs, and makes a remote of an index and a place for objects.
     .target(
-      name: "RemoteIndex", dependencies: ["LMDB", "Replicator", "EventStore", "OperationFormat"], swiftSettings: settings),
+      name: "RemoteIndex", dependencies: ["LMDB", "Replicator", "EventStore", "OperationFormat"],
+      swiftSettings: settings),
     // What a server does with requests. It opens no socket.
     .target(
       name: "RemoteService",

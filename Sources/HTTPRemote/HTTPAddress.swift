@@ -11,7 +11,8 @@ struct HTTPAddress: Hashable, Sendable {
   init(_ text: String) throws(RemoteError) {
     func bad(_ why: String) -> RemoteError {
       RemoteError(
-        .schemeUnknown, "“\(text)” is no address of a server: \(why)",
+        // It may have a secret in it.
+        .schemeUnknown, "“\(text.contains("@") ? "…" : text)” is no address of a server: \(why)",
         hint: "give it as http://HOST:PORT or https://HOST")
     }
     let parts = text.split(separator: "/", maxSplits: 3, omittingEmptySubsequences: false)
@@ -24,7 +25,7 @@ struct HTTPAddress: Hashable, Sendable {
     let host = parts[2]
     guard !host.isEmpty, host.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { throw bad("it names no host") }
     // A name and a password there would be in logs and messages.
-    guard !host.contains("@") else { throw bad("a secret is given by itself, not in the address") }
+    guard !text.contains("@") else { throw bad("a secret is given by itself, not in the address") }
     guard !text.contains("?"), !text.contains("#") else { throw bad("it has a query or a fragment") }
     authority = String(host)
     var rest = parts.count == 4 ? parts[3] : ""

@@ -10,6 +10,8 @@ final class HTTPExchange: Sendable {
   private static let version = "1"
   /// An error's message and hint have no more bytes.
   private static let errorBytesMax = 1 << 16
+  /// So many bytes of a request go in a second at least.
+  private static let slowestBytes = 16 << 10
 
   let address: HTTPAddress
   private let secret: String?
@@ -33,7 +35,7 @@ final class HTTPExchange: Sendable {
   func call<Verb: RemoteVerb>(_ verb: Verb, waiting wait: Duration = .zero) async throws(RemoteError)
     -> Verb.Answer
   {
-    let response = try await send(
+    let response = try await sendWhenTaken(
       verb.request, answerBytesMax: verb.answerBytesMax, patience: patience + wait)
     if response.fields[.announce] != nil { wantsAnnouncement.withLock { $0 = true } }
     do throws(WireProblem) {
@@ -59,11 +61,40 @@ final class HTTPExchange: Sendable {
     return answer
   }
 
+  /// The longest that a call waits, in all, for a server that wants it later.
+  private static let waitMax = Duration.seconds(30)
+
+  /// Sends a request, and again if the server has refused it for a short time: it has done nothing then.
+  private func sendWhenTaken(
+    _ request: WireRequest, answerBytesMax: Int, patience: Duration
+  ) async throws(RemoteError) -> WireResponse {
+    var left = Self.waitMax
+    while true {
+      do throws(RemoteError) {
+        return try await send(request, answerBytesMax: answerBytesMax, patience: patience)
+      } catch {
+        guard error.code == .later, error.offset == nil, let milliseconds = error.retryAfterMilliseconds
+        else {
+          throw error
+        }
+        let wait = clock.spread(.milliseconds(max(milliseconds, 100)))
+        guard wait <= left else { throw error }
+        left -= wait
+        do {
+          try await clock.sleep(wait)
+        } catch {
+          throw cancelled(error)
+        }
+      }
+    }
+  }
+
   private func send(
     _ request: WireRequest, answerBytesMax: Int, patience: Duration
   ) async throws(RemoteError) -> WireResponse {
     let head = head(request)
-    let answer = try await withPatience(patience) { [self] in
+    let sending = patience + .seconds(request.body.count / Self.slowestBytes)
+    let answer = try await withPatience(sending) { [self] in
       try await transport.send(head, body: request.body)
     }
     let isSuccess = answer.head.status.kind == .successful
@@ -163,6 +194,12 @@ extension HTTPExchange {
     func note() { time.withLock { $0 = clock.now() } }
   }
 
+  private func cancelled(_ error: any Error) -> RemoteError {
+    RemoteError(
+      .cancelled, "a call of \(address.text) was cancelled",
+      hint: "repeat it: it finds what was done before", underlying: error)
+  }
+
   private func translating<Result: Sendable>(
     _ body: () async throws -> Result
   ) async throws(RemoteError) -> Result {
@@ -172,9 +209,7 @@ extension HTTPExchange {
       throw error
     } catch {
       if Task.isCancelled || error is CancellationError {
-        throw RemoteError(
-          .cancelled, "a call of \(address.text) was cancelled",
-          hint: "repeat it: it finds what was done before", underlying: error)
+        throw cancelled(error)
       }
       let why = error is NoProgress ? "it gave no answer for \(patience)" : "\(error)"
       throw RemoteError(

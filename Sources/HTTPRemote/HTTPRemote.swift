@@ -11,7 +11,8 @@ internal import Synchronization
 /// let replicator = LogReplicator(store: store, remote: remote)
 /// ```
 ///
-/// Each call is one request. It is not repeated here: the replicator does that, after a while.
+/// Each call is one request. It is repeated here only if the server has refused it for some seconds; else the replicator does
+/// that, after a while.
 public final class HTTPRemote: RemoteLog {
   public let name: String
   private let exchange: HTTPExchange

@@ -49,7 +49,8 @@ struct HintListener: Sendable {
         await poll(continuation)
         (failures, muteStreams) = (0, 0)
       } else if let wait = end.retry {
-        try? await exchange.clock.sleep(wait)
+        // Not at once, whatever the server says.
+        try? await exchange.clock.sleep(exchange.clock.spread(max(wait, .milliseconds(500))))
       } else {
         // At random: all clients lose a server at one time.
         try? await exchange.clock.sleep(

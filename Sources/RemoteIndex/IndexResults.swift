@@ -1,3 +1,4 @@
+internal import LMDB
 internal import OperationFormat
 internal import Replicator
 
@@ -33,7 +34,12 @@ extension RemoteError {
     case .failure(let error as RemoteError): throw error
     case .failure(let error as FormatError):
       throw RemoteError(
-        .mismatch, "\(index) cannot take it: \(error)", hint: error.hint, underlying: error)
+        .damaged, "\(index) has a row that cannot be read: \(error)",
+        hint: "restore the server's database from a backup", underlying: error)
+    case .failure(let error as LMDBError) where [.noSpace, .mapFull].contains(error.code):
+      throw RemoteError(
+        .overQuota, "\(index) has no room: \(error)", hint: "free space on the server's disk",
+        underlying: error)
     case .failure(let error):
       throw RemoteError(
         .system, "\(index) failed: \(error)", hint: "look at the server's disk, and try again",

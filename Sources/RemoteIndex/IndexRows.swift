@@ -49,9 +49,10 @@ package protocol IndexRows {
   mutating func put(_ event: [UInt8], at offset: UInt64, of account: String) throws
 
   func entry(_ offset: UInt64, of log: IncarnationID) throws -> EntryRow?
-  /// Passes the entries from an offset on, in order, until the closure returns false.
+  /// Passes the entries from an offset on, in order, each with what reads it, until the closure returns false.
   func forEachEntry(
-    of log: IncarnationID, from offset: UInt64, _ body: (UInt64, EntryRow) throws -> Bool) throws
+    of log: IncarnationID, from offset: UInt64, _ body: (UInt64, _ read: () throws -> EntryRow) throws -> Bool
+  ) throws
   mutating func put(_ entry: EntryRow, at offset: UInt64, of log: IncarnationID) throws
   mutating func removeEntry(_ offset: UInt64, of log: IncarnationID) throws
 

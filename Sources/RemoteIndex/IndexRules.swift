@@ -23,9 +23,12 @@ package struct IndexRules<Rows: IndexRows> {
   }
 
   package mutating func createZone(_ zone: IndexedZone) throws -> IncarnationID {
+    guard zone.log.rawValue != 0 else { throw badProposal(zone, "is 0") }
     if let open = try rows.openLog(of: zone.zone, of: zone.account) { return open }
     if let known = try rows.log(zone.log) {
-      guard known.account == zone.account, known.zone == zone.zone else { throw proposedTwice(zone) }
+      guard known.account == zone.account, known.zone == zone.zone else {
+        throw badProposal(zone, "is another zone's")
+      }
       return zone.log
     }
     // Throws for a name that no zone can have, before anything is set.
@@ -54,15 +57,8 @@ package struct IndexRules<Rows: IndexRows> {
     }
     row.fate = fate
     row.seal = row.head + 1
-    if fate.discardsLog {
-      var offsets: [UInt64] = []
-      try rows.forEachEntry(of: zone.log, from: 1) { offset, _ in
-        offsets.append(offset)
-        return true
-      }
-      for offset in offsets { try removeEntry(offset, of: zone.log) }
-      (row.head, row.chain, row.floor) = (0, .start(of: zone.log), nil)
-    }
+    // The entries go afterwards, in steps.
+    if fate.discardsLog { (row.head, row.chain, row.floor) = (0, .start(of: zone.log), nil) }
     try rows.set(row, zone.log)
     try rows.setOpenLog(nil, of: zone.zone, of: zone.account)
     try note(fate.event, zone)
@@ -75,6 +71,10 @@ package struct IndexRules<Rows: IndexRows> {
       throw RemoteError(
         .nameTaken, "\(index) has another zone “\(zone.zone)”, which was made since",
         hint: "keep this one as a local zone, or move its records to a zone of another name")
+    }
+    if row.fate?.discardsLog ?? false, try hasEntry(of: zone.log, before: .max) {
+      throw RemoteError(
+        .later, "zone “\(zone.zone)” is still being discarded", hint: "it is tried again by itself")
     }
     // All readers take the end that the log had as an empty entry. A log that was discarded gets there again later.
     let tombstone = LogTombstone(passingSealOf: zone.log, at: row.seal)
@@ -98,9 +98,9 @@ package struct IndexRules<Rows: IndexRows> {
     try rows.set(list, of: zone.account)
   }
 
-  private func proposedTwice(_ zone: IndexedZone) -> RemoteError {
+  private func badProposal(_ zone: IndexedZone, _ why: String) -> RemoteError {
     RemoteError(
-      .mismatch, "the incarnation \(zone.log) that was proposed is another zone's",
+      .mismatch, "the incarnation \(zone.log) that was proposed \(why)",
       hint: "propose random bits that were never used")
   }
 
@@ -112,7 +112,10 @@ package struct IndexRules<Rows: IndexRows> {
     var row = try row(of: zone)
     if let fate = row.fate, fate.discardsLog { return [.gone(fate)] }
     guard offset <= row.head else { throw wentBack(zone, offset) }
-    if let floor = row.floor, offset + 1 < floor.offset { throw expired(zone, floor) }
+    // What stands for the entries before need not have this one.
+    if let floor = row.floor, offset + 1 < floor.offset || offset < floor.offset && !floor.hasEntry {
+      throw expired(zone, floor)
+    }
     var outcomes: [AppendOutcome] = []
     for segment in segments {
       outcomes.append(try append(segment, to: zone.log, &row))
@@ -133,8 +136,12 @@ package struct IndexRules<Rows: IndexRows> {
     {
       let place = SegmentPlace(
         offset: offset, receivedMilliseconds: found.receivedMilliseconds, chain: found.chain)
-      let other = try SegmentFrame.readHeader(found.bytes.span.bytes)
-      if let outcome = header.outcome(meeting: other, at: place) { return outcome }
+      // One that cannot be read is another's: see RemoteLog.
+      if let other = try? SegmentFrame.readHeader(found.bytes.span.bytes),
+        let outcome = header.outcome(meeting: other, at: place)
+      {
+        return outcome
+      }
     }
     if let fate = row.fate { return .gone(fate) }
     guard row.head < Limits.placeMax else {
@@ -171,7 +178,8 @@ package struct IndexRules<Rows: IndexRows> {
 
   /// Passes the ends that a log had before, where it gets there again.
   private mutating func passTombstones(_ row: inout LogRow, _ log: IncarnationID) throws {
-    while let next = try rows.entry(row.head + 1, of: log) {
+    while let next = try rows.entry(row.head + 1, of: log), FrameKind(of: next.bytes.span.bytes) == .tombstone
+    {
       row.chain = LogChain(ContentHash(of: next.bytes.span.bytes), at: row.head + 1, after: row.chain)
       row.head += 1
     }
@@ -180,12 +188,26 @@ package struct IndexRules<Rows: IndexRows> {
   package func entries(of zone: IndexedZone, after token: ChangeToken, bytesMax: Int) throws -> FetchOutcome {
     let row = try row(of: zone)
     if let fate = row.fate, fate.discardsLog { return .gone(fate) }
-    try check(token, of: zone, row)
+    do {
+      try check(token, of: zone, row)
+    } catch let error as RemoteError where error.code == .expired && row.fate == .deleted {
+      // Nobody makes a snapshot of a deleted zone.
+      return .gone(.deleted)
+    }
     var page: [StoredSegment] = []
     var (bytes, hasMore) = (0, false)
-    try rows.forEachEntry(of: zone.log, from: token.offset + 1) { offset, entry in
+    try rows.forEachEntry(of: zone.log, from: token.offset + 1) { offset, read in
       // A tombstone behind the end is not reached yet.
       guard offset <= row.head else { return false }
+      let entry: EntryRow
+      do {
+        entry = try read()
+      } catch let error as FormatError {
+        // Those before it come first; the next call throws the error.
+        hasMore = true
+        if page.isEmpty { throw damaged(zone, offset, error) }
+        return false
+      }
       guard page.isEmpty || bytes + entry.bytes.count <= bytesMax else {
         hasMore = true
         return false
@@ -201,11 +223,23 @@ package struct IndexRules<Rows: IndexRows> {
     return .segments(page, hasMore: hasMore || row.fate != nil)
   }
 
+  private func damaged(_ zone: IndexedZone, _ offset: UInt64, _ error: FormatError) -> RemoteError {
+    RemoteError(
+      .damagedSegment,
+      "the entry at offset \(offset) of zone “\(zone.zone)” at \(index) cannot be read: \(error)",
+      hint: "restore the server's database from a backup", underlying: error, offset: offset)
+  }
+
   /// Throws unless a log has the place that a reader has read.
   private func check(_ token: ChangeToken, of zone: IndexedZone, _ row: LogRow) throws {
     if let floor = row.floor {
-      // The entry before the first one could not be compared any more.
-      if token.offset < floor.offset, floor.offset > 1 || !floor.hasEntry { throw expired(zone, floor) }
+      // Entries below it are there until they are removed, the first ones first.
+      if token.offset < floor.offset, floor.offset > 1 || !floor.hasEntry {
+        let isThere = try token.offset == 0 || rows.entry(token.offset, of: zone.log) != nil
+        guard isThere, try rows.entry(token.offset + 1, of: zone.log) != nil else {
+          throw expired(zone, floor)
+        }
+      }
       if token.offset == floor.offset, !floor.hasEntry {
         guard token.hash == floor.hash, token.chain ?? floor.chain == floor.chain else {
           throw wentBack(zone, token.offset)
@@ -234,6 +268,7 @@ package struct IndexRules<Rows: IndexRows> {
   ) throws -> Bool {
     var row = try row(of: zone)
     guard row.fate == nil, entry.offset == token.offset + 1 else { return false }
+    try entry.checkMayBePutBack(after: token)
     try check(token, of: zone, row)
     let bytes = entry.bytes.span.bytes
     let isTombstone = FrameKind(of: bytes) == .tombstone
@@ -273,7 +308,7 @@ package struct IndexRules<Rows: IndexRows> {
     return true
   }
 
-  package mutating func trim(_ zone: IndexedZone, to floor: IndexedFloor) throws -> UInt64 {
+  package mutating func raise(_ zone: IndexedZone, to floor: IndexedFloor) throws -> UInt64 {
     var row = try row(of: zone)
     guard row.fate == nil else {
       throw RemoteError(
@@ -288,16 +323,37 @@ package struct IndexRules<Rows: IndexRows> {
         "the log of zone “\(zone.zone)” has another entry at offset \(floor.offset) than the snapshot says",
         hint: "read the log again, and make a snapshot of it")
     }
+    row.floor = floor
+    try rows.set(row, zone.log)
+    return floor.offset
+  }
+
+  /// Removes some entries that nobody needs: of a log that was discarded, or before its floor. The first ones go first.
+  ///
+  /// - Returns: whether there may be more.
+  package mutating func removeStep(of zone: IndexedZone) throws -> Bool {
+    let row = try row(of: zone)
+    let end: UInt64 = row.fate?.discardsLog ?? false ? .max : row.floor?.offset ?? 0
     var offsets: [UInt64] = []
     try rows.forEachEntry(of: zone.log, from: 1) { offset, _ in
-      guard offset < floor.offset else { return false }
+      guard offset < end, offsets.count < Self.removedMax else { return false }
       offsets.append(offset)
       return true
     }
     for offset in offsets { try removeEntry(offset, of: zone.log) }
-    row.floor = floor
-    try rows.set(row, zone.log)
-    return floor.offset
+    return offsets.count == Self.removedMax
+  }
+
+  /// The most entries of a step.
+  private static var removedMax: Int { 256 }
+
+  private func hasEntry(of log: IncarnationID, before end: UInt64) throws -> Bool {
+    var isThere = false
+    try rows.forEachEntry(of: log, from: 1) { offset, _ in
+      isThere = offset < end
+      return false
+    }
+    return isThere
   }
 
   // MARK: Heads

@@ -27,7 +27,10 @@ public struct IndexedRemote: RemoteLog {
     guard start.remote == list.remote else {
       throw RemoteError(
         .identityMismatch, "\(name) is the remote \(list.remote), not \(start.remote) as before",
-        hint: "give the address and the secret with which the store was synced before")
+        hint:
+          "give the address and the secret with which the store was synced before. If that remote is lost for good, "
+          + "`replay sync STORE --remote REMOTE --leave-remote` moves the store to this one (`leaveRemote()` in an app)"
+      )
     }
     // With the event of the token, which is compared.
     let first = start.offset == 0 ? 0 : start.offset - 1
@@ -94,6 +97,7 @@ public struct IndexedRemote: RemoteLog {
   ) async throws(RemoteError) {
     let log = logs.zone(zone, incarnation)
     try await index.close(log, fate)
+    while try await index.removeStep(of: log) {}
     try await beside.removeAll(of: incarnation)
     guard try await index.state(of: log).fate == nil else { return }
     throw RemoteError(
@@ -103,7 +107,12 @@ public struct IndexedRemote: RemoteLog {
   }
 
   public func reopenZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await index.reopen(logs.zone(zone, incarnation))
+    let log = logs.zone(zone, incarnation)
+    // A call that discarded it may have been cut short.
+    if let fate = try await index.state(of: log).fate, fate.discardsLog {
+      while try await index.removeStep(of: log) {}
+    }
+    try await index.reopen(log)
   }
 
   // MARK: Segments
@@ -204,7 +213,12 @@ public struct IndexedRemote: RemoteLog {
         .zoneUnknown, "zone “\(snapshot.zone)” was deleted", hint: "sync it: the deletion comes here too")
     }
     try await beside.putManifest(manifest, of: snapshot)
-    let begin = try await index.trim(zone, to: IndexedFloor(manifest, by: snapshot.maker, hasEntry: true))
+    let begin = try await index.raise(zone, to: IndexedFloor(manifest, by: snapshot.maker, hasEntry: true))
+    // Its maker may have given up meanwhile. From now on nobody removes it; if it is not whole, the entries stay.
+    guard let floor = try await logs.begin(of: snapshot.zone, snapshot.incarnation),
+      try await beside.isWhole(floor)
+    else { return begin }
+    while try await index.removeStep(of: zone) {}
     for old in try await beside.snapshots(of: snapshot.zone, snapshot.incarnation) where old.offset < begin {
       try await beside.remove(old, parts: nil)
     }

@@ -52,14 +52,15 @@ public protocol LogIndex: Sendable {
   /// - Throws: `RemoteError` `zoneUnknown` if there is none, or it is another zone's.
   func state(of zone: IndexedZone) async throws(RemoteError) -> IndexedState
 
-  /// Closes a log: of a deleted zone for others to read it to its end, else all its entries go.
+  /// Closes a log: of a deleted zone for others to read it to its end, else nobody reads it any more, and ``removeStep(of:)``
+  /// removes its entries.
   ///
   /// - Throws: `RemoteError` `zoneUnknown`, also if it was closed for another reason.
   func close(_ zone: IndexedZone, _ fate: ZoneFate) async throws(RemoteError)
 
   /// Opens a closed log again.
   ///
-  /// - Throws: `RemoteError` `zoneUnknown`; `nameTaken` if the account has made another zone of the name.
+  /// - Throws: `RemoteError` `zoneUnknown`; `later` while its entries are being removed; `nameTaken` if the account has made another zone of the name.
   func reopen(_ zone: IndexedZone) async throws(RemoteError)
 
   /// Appends segments to a log, in order, each unless the log has it. It ends with the first that is not in the log then.
@@ -92,11 +93,16 @@ public protocol LogIndex: Sendable {
   /// - Returns: whether it begins with it now.
   func begin(_ zone: IndexedZone, with floor: IndexedFloor) async throws(RemoteError) -> Bool
 
-  /// Lets a log begin with a snapshot: the entries before go.
+  /// Lets a log begin with a snapshot: ``removeStep(of:)`` may remove the entries before.
   ///
   /// - Returns: where it begins now, which may be later.
   /// - Throws: `RemoteError` `zoneUnknown` also if it is closed; `mismatch` if the log has another entry there.
-  func trim(_ zone: IndexedZone, to floor: IndexedFloor) async throws(RemoteError) -> UInt64
+  func raise(_ zone: IndexedZone, to floor: IndexedFloor) async throws(RemoteError) -> UInt64
+
+  /// Removes some entries that nobody needs any more, the first ones first: so that no call takes long.
+  ///
+  /// - Returns: whether there may be more.
+  func removeStep(of zone: IndexedZone) async throws(RemoteError) -> Bool
 
   /// Where logs end, of those that the account may read.
   func heads(of logs: [IncarnationID], for account: String) async throws(RemoteError) -> [ZoneHead]

@@ -51,10 +51,30 @@ public struct SharedSecret: Admission {
 }
 
 /// Everybody calls for the one account that there is: for a server that only its owner's machine or network reaches.
+///
+/// Pages of other places, which a browser of that machine shows, do not: their requests name them.
 public struct OpenAdmission: Admission {
-  public init() {}
+  private let hosts: Set<String>?
+
+  /// - Parameter hosts: the names by which the server is called; nil for any. A page that gives its own name another address
+  ///   calls by its own name.
+  public init(hosts: Set<String>? = nil) { self.hosts = hosts }
 
   public func caller(_ request: HTTPRequest) async throws(RemoteError) -> Caller {
-    Caller(account: "", device: request.headerFields[.device] ?? "")
+    let host = request.authority.map(Self.host)
+    guard request.headerFields[HTTPField.Name("Origin")!] == nil,
+      hosts == nil || host.map(hosts!.contains) ?? true
+    else {
+      throw RemoteError(
+        .denied, "this server without a secret takes no request of a web page",
+        hint: "call it by an address of its own machine, or start it with a secret")
+    }
+    return Caller(account: "", device: request.headerFields[.device] ?? "")
+  }
+
+  /// An authority without its port.
+  private static func host(_ authority: String) -> String {
+    guard let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") else { return authority }
+    return String(authority[..<colon])
   }
 }

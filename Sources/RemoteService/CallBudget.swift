@@ -5,9 +5,37 @@ internal import Synchronization
 final class CallBudget: Sendable {
   /// Who is counted by itself.
   struct Key: Hashable {
+    /// Of what a client says of itself, no more counts.
+    private static let deviceBytesMax = 64
+
     var account: String
     var device: String
     var peer: String
+
+    init(_ caller: Caller, peer: String) {
+      (account, self.peer) = (caller.account, peer)
+      device = String(decoding: caller.device.utf8.prefix(Self.deviceBytesMax), as: UTF8.self)
+    }
+  }
+
+  /// Room that is taken until it ends.
+  final class Hold: Sendable {
+    private let budget: CallBudget
+    private let bytes: Mutex<Int>
+
+    fileprivate init(_ budget: CallBudget, _ bytes: Int) {
+      self.budget = budget
+      self.bytes = Mutex(bytes)
+    }
+    deinit { end() }
+
+    func end() {
+      budget.give(
+        back: bytes.withLock { bytes in
+          defer { bytes = 0 }
+          return bytes
+        })
+    }
   }
 
   /// How much of a rate is left.
@@ -71,17 +99,20 @@ final class CallBudget: Sendable {
     }
   }
 
-  /// Counts bytes of a body, from when they are read until ``give(back:)``.
-  func take(bodyBytes: Int) throws(RemoteError) {
+  /// Takes room for a body, before it is read.
+  func hold(bodyBytes: Int) throws(RemoteError) -> Hold {
     let isThere = state.withLock { state in
       guard bodyBytes <= limits.bodyBytes - state.bodyBytes else { return false }
       state.bodyBytes += bodyBytes
       return true
     }
     if !isThere { throw busy("too much is being sent to the server") }
+    return Hold(self, bodyBytes)
   }
 
-  func give(back bodyBytes: Int) { state.withLock { $0.bodyBytes -= bodyBytes } }
+  fileprivate func give(back bodyBytes: Int) {
+    if bodyBytes > 0 { state.withLock { $0.bodyBytes -= bodyBytes } }
+  }
 
   /// Counts a stream, until ``endStream(_:)``.
   func beginStream(_ key: Key) throws(RemoteError) {

@@ -36,32 +36,53 @@ public final class RemoteService: Sendable {
   /// How many streams of hints and waiting reads are open.
   public var streams: Int { budget.streams }
 
-  /// The most bytes that the body of a request may have. A server that reads more answers with ``refusal(ofBody:)``.
-  public func bodyBytesMax(of head: HTTPRequest) -> Int {
-    guard let request = try? WireRequest(head), case .verb(let verb, _)? = try? router.target(of: request)
-    else {
-      return 0
-    }
-    return verb.bodyBytesMax
+  /// What becomes of a request whose head was read.
+  public enum Admitted: Sendable {
+    /// It is refused: its body need not be read.
+    case refused(ServiceResponse)
+    /// Its body is to be read, and the call then made.
+    case call(ServiceCall)
   }
 
-  /// What a server answers if a body is too large.
-  public func refusal(ofBody head: HTTPRequest) -> ServiceResponse {
-    let problem = WireProblem(
-      status: .contentTooLarge, description: "the body may have \(bodyBytesMax(of: head)) bytes")
-    return finished(WireResponse(problem))
-  }
-
-  /// Answers a request.
-  public func handle(_ request: ServiceRequest) async -> ServiceResponse {
+  /// Decides about a request by its head, before anything of its body is kept: who calls, whether that is too much, and
+  /// whether there is room for the body.
+  ///
+  /// - Parameter peer: where it comes from, such as the address of a connection; empty if that is not known.
+  public func admit(_ head: HTTPRequest, from peer: String = "") async -> Admitted {
     do {
-      return try await answer(request)
-    } catch let error as RemoteError {
-      return finished(WireResponse(error))
-    } catch let problem as WireProblem {
-      return finished(WireResponse(problem))
+      let request = try WireRequest(head)
+      let target = try router.target(of: request)
+      let caller = try await admission.caller(head)
+      let key = CallBudget.Key(caller, peer: peer)
+      try budget.take(key, isWrite: request.method != .get && !target.isRead)
+      let bytesMax = if case .verb(let verb, _) = target { verb.bodyBytesMax } else { 0 }
+      let stated = head.headerFields[.contentLength].flatMap { UInt64($0) }
+        .map { $0 > UInt64(bytesMax) ? bytesMax + 1 : Int($0) }
+      if let stated, stated > bytesMax { return .refused(finished(WireResponse(.bodyTooLarge(bytesMax)))) }
+      let hold = try budget.hold(bodyBytes: bytesMax == 0 ? 0 : stated ?? bytesMax)
+      return .call(
+        ServiceCall(
+          service: self, request: request, target: target, place: try await place(of: caller), key: key,
+          bodyBytesMax: stated ?? bytesMax, hold: hold))
     } catch {
-      return finished(
+      return .refused(refusal(error))
+    }
+  }
+
+  /// Answers a request whose body is all there.
+  public func handle(_ request: ServiceRequest) async -> ServiceResponse {
+    switch await admit(request.head, from: request.peer) {
+    case .refused(let response): response
+    case .call(let call): await call.answer(request.body)
+    }
+  }
+
+  func refusal(_ error: any Error) -> ServiceResponse {
+    switch error {
+    case let error as RemoteError: finished(WireResponse(error))
+    case let problem as WireProblem: finished(WireResponse(problem))
+    default:
+      finished(
         WireResponse(RemoteError(.system, "the server could not answer: \(error)", hint: "report it")))
     }
   }
@@ -71,25 +92,20 @@ public final class RemoteService: Sendable {
     for place in places.withLock({ Array($0.values) }) { place.bus.close() }
   }
 
-  private func answer(_ request: ServiceRequest) async throws -> ServiceResponse {
-    var wire = try WireRequest(request.head, body: request.body)
-    let target = try router.target(of: wire)
-    let caller = try await admission.caller(request.head)
-    let key = CallBudget.Key(account: caller.account, device: caller.device, peer: request.peer)
-    try budget.take(key, isWrite: wire.method != .get && !target.isRead)
-    let place = try await place(of: caller)
-    switch target {
+  func answer(_ call: ServiceCall, _ body: [UInt8]) async throws -> ServiceResponse {
+    guard body.count <= call.bodyBytesMax else { throw WireProblem.bodyTooLarge(call.bodyBytesMax) }
+    switch call.target {
     case .remote: return finished(description())
-    case .events: return try events(place, key)
+    case .events: return try events(call.place, call.key)
     case .verb(let verb, let free):
-      try budget.take(bodyBytes: wire.body.count)
-      defer { budget.give(back: wire.body.count) }
-      if wire.fields[.zone] == nil, verb.route.parts.starts(with: ["v1", "logs"]),
+      var request = call.request
+      request.body = body
+      if request.fields[.zone] == nil, verb.route.parts.starts(with: ["v1", "logs"]),
         let log = IncarnationID(free[0])
       {
-        wire = wire.naming(try await place.zone(of: log))
+        request = request.naming(try await call.place.zone(of: log))
       }
-      return finished(try await call(verb, wire, free, place, key))
+      return finished(try await perform(verb, request, free, call))
     }
   }
 
@@ -106,20 +122,24 @@ public final class RemoteService: Sendable {
   private func finished(_ response: WireResponse) -> ServiceResponse {
     var fields = response.fields
     fields[.version] = "1"
+    // What a log has, and what has become of it, changes.
+    if fields[.cacheControl] == nil { fields[.cacheControl] = "no-store" }
+    if response.status == .unauthorized { fields[.wwwAuthenticate] = "Bearer" }
     return ServiceResponse(
       head: HTTPResponse(status: response.status, headerFields: fields), body: .bytes(response.body))
   }
 
   // MARK: Calls
 
-  private func call<Verb: RemoteVerb>(
-    _ type: Verb.Type, _ request: WireRequest, _ free: [String], _ place: ServicePlace, _ key: CallBudget.Key
+  private func perform<Verb: RemoteVerb>(
+    _ type: Verb.Type, _ request: WireRequest, _ free: [String], _ call: ServiceCall
   ) async throws -> WireResponse {
+    let place = call.place
     let verb = try Verb(request, free)
     var response: WireResponse
     switch verb {
     case let read as ReadLog where read.waitSeconds > 0:
-      let answer = try await waiting(read.waitSeconds, for: read, place, key) { outcome in
+      let answer = try await waiting(read.waitSeconds, for: read, call) { outcome in
         if case .segments(let segments, _) = outcome { segments.isEmpty } else { false }
       } mayConcern: { hint in
         guard case .logs(let logs) = hint, !logs.isEmpty else { return true }
@@ -127,10 +147,11 @@ public final class RemoteService: Sendable {
       }
       response = read.response(answer)
     case let read as ReadHeads where read.waitSeconds > 0:
-      let answer = try await waiting(read.waitSeconds, for: read, place, key) { heads in
+      let answer = try await waiting(read.waitSeconds, for: read, call) { heads in
         heads.map { !read.hasNews($0) } ?? false
-      } mayConcern: { _ in
-        true
+      } mayConcern: { hint in
+        guard case .logs(let logs) = hint, !logs.isEmpty else { return true }
+        return read.tokens.contains { token in logs[token.incarnation].map { $0 > token.offset } ?? false }
       }
       response = read.response(answer)
     default:
@@ -149,6 +170,7 @@ public final class RemoteService: Sendable {
     case let append as Append where response.status == .created:
       let offset = response.fields[.offset].flatMap { UInt64($0) } ?? 0
       return .logs([append.token.incarnation: offset])
+    case let begin as BeginLog: return .logs([begin.snapshot.incarnation: begin.snapshot.offset])
     case let entry as PutBack: return .logs([entry.token.incarnation: entry.entry.offset])
     case is CreateZone, is DeleteZone, is PurgeZone, is ResetZone, is ReopenZone: return .zones
     default: return nil
@@ -161,13 +183,15 @@ public final class RemoteService: Sendable {
   ///   - isNothing: whether an answer says nothing.
   ///   - mayConcern: whether a hint may change the answer.
   private func waiting<Verb: RemoteVerb>(
-    _ seconds: UInt64, for verb: Verb, _ place: ServicePlace, _ key: CallBudget.Key,
+    _ seconds: UInt64, for verb: Verb, _ call: ServiceCall,
     isNothing: (Verb.Answer) -> Bool, mayConcern: (RemoteHint) -> Bool
   ) async throws(RemoteError) -> Verb.Answer {
+    let (place, key) = (call.place, call.key)
     let first = try await verb.call(place.remote)
     guard isNothing(first) else { return first }
     try budget.beginStream(key)
     defer { budget.endStream(key) }
+    call.hold.end()
     let (number, mailbox) = place.bus.listen()
     defer { place.bus.end(number) }
     let timer = Task { [clock] in
@@ -184,6 +208,8 @@ public final class RemoteService: Sendable {
         guard let hints = await mailbox.next() else { return answer }
         isConcerned = hints.contains(where: mayConcern)
       }
+      // Others may write at the same time.
+      try? await clock.sleep(.milliseconds(50))
     }
   }
 

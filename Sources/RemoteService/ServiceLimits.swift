@@ -1,9 +1,9 @@
 /// How much a server does at once. What goes beyond is refused with 429 or 503 and `Retry-After`, and nothing else suffers.
 public struct ServiceLimits: Sendable, Hashable {
   /// Requests of one device that write, in a second, and how many it may have saved up.
-  public var writes = Rate(perSecond: 20, burst: 100)
+  public var writes = Rate(perSecond: 20, burst: 400)
   /// The same of requests that read.
-  public var reads = Rate(perSecond: 50, burst: 200)
+  public var reads = Rate(perSecond: 50, burst: 1000)
   /// Bytes of bodies that are being read or answered at one time.
   public var bodyBytes = 256 << 20
   /// Streams of hints of one device, and waiting reads.

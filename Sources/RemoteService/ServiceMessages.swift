@@ -3,7 +3,7 @@ public import HTTPTypes
 /// A request as a server has read it.
 public struct ServiceRequest: Sendable {
   public var head: HTTPRequest
-  /// All of its body. The server reads no more of it than ``RemoteService/bodyBytesMax(of:)``.
+  /// All of its body. A server that reads it itself asks ``RemoteService/admit(_:from:)`` first.
   public var body: [UInt8]
   /// Where it comes from, such as the address of a connection: who sends too much is told apart by that. Empty if it is not
   /// known.

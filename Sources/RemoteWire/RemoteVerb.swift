@@ -111,13 +111,17 @@ extension WireRequest {
   }
 
   package func offset(_ text: String) throws(WireProblem) -> UInt64 {
-    try parsed(text, "the offset", "a number from 1") { UInt64($0).flatMap { $0 > 0 ? $0 : nil } }
+    try parsed(text, "the offset", "a number from 1 to \(Limits.placeMax)") {
+      UInt64($0).flatMap { 1...Limits.placeMax ~= $0 ? $0 : nil }
+    }
   }
 
-  /// A number in a field.
-  package func number(_ name: HTTPField.Name) throws(WireProblem) -> UInt64? {
+  /// A time in a field, in milliseconds since 1970.
+  package func milliseconds(_ name: HTTPField.Name) throws(WireProblem) -> UInt64? {
     guard let text = fields[name] else { return nil }
-    return try parsed(text, "the field \(name)", "a number") { UInt64($0) }
+    return try parsed(text, "the field \(name)", "a number of milliseconds") {
+      UInt64($0).flatMap { $0 < .max ? $0 : nil }
+    }
   }
 
   package func parsed<Value>(
@@ -189,7 +193,10 @@ extension WireResponse {
   }
 
   package func place() throws(WireProblem) -> SegmentPlace {
-    guard let offset = try number(.offset), offset > 0 else { throw .malformed("it names no offset") }
+    guard let offset = try number(.offset), 1...Limits.placeMax ~= offset else {
+      throw .malformed("it names no offset")
+    }
+    guard try number(.received) != .max else { throw .malformed("it names a time that is none") }
     return SegmentPlace(
       offset: offset, receivedMilliseconds: try number(.received), chain: try chain())
   }

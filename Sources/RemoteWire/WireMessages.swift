@@ -76,6 +76,10 @@ package struct WireProblem: Error, Equatable, CustomStringConvertible {
     (self.status, self.description) = (status, description)
   }
 
+  package static func bodyTooLarge(_ bytesMax: Int) -> WireProblem {
+    WireProblem(status: .contentTooLarge, description: "the body may have \(bytesMax) bytes")
+  }
+
   package static func malformed(_ text: String) -> WireProblem {
     WireProblem(status: .badRequest, description: text)
   }

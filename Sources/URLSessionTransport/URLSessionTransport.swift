@@ -37,6 +37,8 @@ public final class URLSessionTransport: HTTPTransport {
     }
     if !body.isEmpty { message.httpBody = Data(body) }
     let task = session.dataTask(with: message)
+    // Before it can be cancelled: its end finds who waits, or is found by who waits later.
+    delegate.prepare(task)
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { delegate.begin(task, $0) }
     } onCancel: {
@@ -48,7 +50,10 @@ public final class URLSessionTransport: HTTPTransport {
 /// Takes what a session tells of its tasks to those who wait.
 private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private enum Progress {
+    case prepared
     case waits(CheckedContinuation<HTTPAnswer, any Error>)
+    /// It has ended before anybody waited.
+    case ended(any Error)
     case reads(HTTPAnswer.Body.Continuation)
   }
 
@@ -61,8 +66,18 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
 
   private let tasks = Mutex<[Int: Progress]>([:])
 
+  func prepare(_ task: URLSessionTask) { tasks.withLock { $0[task.taskIdentifier] = .prepared } }
+
   func begin(_ task: URLSessionTask, _ continuation: CheckedContinuation<HTTPAnswer, any Error>) {
-    tasks.withLock { $0[task.taskIdentifier] = .waits(continuation) }
+    let error = tasks.withLock { tasks -> (any Error)? in
+      if case .ended(let error)? = tasks[task.taskIdentifier] {
+        tasks[task.taskIdentifier] = nil
+        return error
+      }
+      tasks[task.taskIdentifier] = .waits(continuation)
+      return nil
+    }
+    if let error { return continuation.resume(throwing: error) }
     task.resume()
   }
 
@@ -104,12 +119,33 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable 
   }
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
-    switch tasks.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) {
-    case .waits(let waiting):
-      waiting.resume(throwing: error.map(Failure.init) ?? URLError(.badServerResponse))
-    case .reads(let pieces): pieces.finish(throwing: error.map(Failure.init))
-    case nil: break
+    let failure: any Error = error.map(Failure.init) ?? URLError(.badServerResponse)
+    let progress = tasks.withLock { tasks -> Progress? in
+      if case .prepared? = tasks[task.taskIdentifier] {
+        tasks[task.taskIdentifier] = .ended(failure)
+        return nil
+      }
+      return tasks.removeValue(forKey: task.taskIdentifier)
     }
+    switch progress {
+    case .waits(let waiting): waiting.resume(throwing: failure)
+    case .reads(let pieces): pieces.finish(throwing: error == nil ? nil : failure)
+    case .prepared, .ended, nil: break
+    }
+  }
+
+  /// Of names and passwords nobody can be asked: the answer that wants them comes as it is.
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    let wantsPassword =
+      [
+        NSURLAuthenticationMethodHTTPBasic, NSURLAuthenticationMethodHTTPDigest,
+        NSURLAuthenticationMethodDefault,
+      ]
+      .contains(challenge.protectionSpace.authenticationMethod)
+    completionHandler(wantsPassword ? .rejectProtectionSpace : .performDefaultHandling, nil)
   }
 
   /// A secret is not sent to another place than the one that it was given for.

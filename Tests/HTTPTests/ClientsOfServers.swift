@@ -97,6 +97,29 @@ struct ClientsOfServers {
     await expect(.cancelled) { try await task.value }
   }
 
+  @Test("A call that the server refuses for a short time is sent again, and for a long time not")
+  func refusedForAWhile() async throws {
+    let sent = Mutex(0)
+    @Sendable func answer(_ seconds: Int, times: Int) -> HTTPAnswer {
+      let number = sent.withLock { sent in
+        sent += 1
+        return sent
+      }
+      var fields: HTTPFields = [.version: "1"]
+      if number > times {
+        return HTTPAnswer(head: HTTPResponse(status: .noContent, headerFields: fields), bytes: [])
+      }
+      (fields[.code], fields[.retryAfter]) = ("later", "\(seconds)")
+      return HTTPAnswer(head: HTTPResponse(status: .serviceUnavailable, headerFields: fields), bytes: [])
+    }
+    try await client { _ in answer(0, times: 3) }.deleteZone(zone, incarnation)
+    #expect(sent.withLock { $0 } == 4)
+    sent.withLock { $0 = 0 }
+    let busy = try client { _ in answer(3600, times: 1) }
+    await expect(.later) { try await busy.deleteZone(zone, incarnation) }
+    #expect(sent.withLock { $0 } == 1)
+  }
+
   @Test("What is no server of Tributary, or one of a later protocol, is told as that")
   func others() async throws {
     let page = try client { _ in HTTPAnswer(head: HTTPResponse(status: .ok), bytes: Array("<html>".utf8)) }

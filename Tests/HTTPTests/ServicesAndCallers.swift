@@ -120,7 +120,8 @@ struct ServicesAndCallers {
     let zoneField: HTTPFields = [.zone: "lists"]
     let cases: [(HTTPRequest.Method, String, HTTPFields, Int)] = [
       (.get, "/", [:], 404), (.get, "/v2/remote", [:], 404), (.get, "/v1/nothing", [:], 404),
-      (.get, "/v1/logs/", [:], 404), (.put, "/v1/zones", [:], 405), (.delete, "/v1/heads", [:], 405),
+      (.get, "/v1/logs/", [:], 404), (.put, "/v1/zones", [:], 400), (.patch, "/v1/zones", [:], 405),
+      (.delete, "/v1/heads", [:], 405),
       (.get, "/v1/zones?after=1", [:], 400), (.get, "/v1/zones?remote=x", [:], 400),
       (.get, "/v1/zones?after=%", [:], 400),
       (.get, "/v1/%FF", [:], 400), (.get, "\(log)?after=x", zoneField, 400),
@@ -128,10 +129,11 @@ struct ServicesAndCallers {
       (.get, "\(log)?after=1&hash=12", zoneField, 400), (.get, "\(log)?after=1&after=2", zoneField, 400),
       (.get, "\(log)?max=0", zoneField, 400), (.get, "\(log)?wait=56", zoneField, 400),
       (.get, "/v1/logs/x", zoneField, 400), (.get, log, [.zone: "%2"], 400), (.get, log, [.zone: ""], 400),
-      (.get, log, [:], 404), (.put, "\(log)/0", zoneField, 400), (.put, "\(log)/x", zoneField, 400),
+      (.get, log, [:], 404), (.put, "\(log)/0", zoneField, 400),
+      (.put, "\(log)/18446744073709551615", zoneField, 400), (.put, "\(log)/x", zoneField, 400),
       (.put, "\(log)/2", zoneField, 400), (.post, log, zoneField, 422), (.post, "/v1/heads", [:], 400),
-      (.put, "/v1/zones/lists", [:], 400),
-      (.put, "/v1/zones/\(String(repeating: "x", count: 129))", [:], 400),
+      (.put, "/v1/zones?name=lists", [:], 400),
+      (.put, "/v1/zones?name=\(String(repeating: "x", count: 129))", [:], 400),
       (.get, "\(log)/snapshots/0/\(ReplicaID(rawValue: 1))/manifest", zoneField, 400),
       (.get, "\(log)/snapshots/1/x/0", zoneField, 400),
       (.get, "\(log)/snapshots/1/\(ReplicaID(rawValue: 1))/65536", zoneField, 400),
@@ -147,21 +149,81 @@ struct ServicesAndCallers {
     }
   }
 
-  @Test("A body that is too large is refused before it is read whole")
+  @Test("A body that is too large is refused by its head, or once it has a byte too many")
   func largeBodies() async throws {
     let service = RemoteService(remote())
-    let head = request(.put, "/v1/zones/lists").head
-    #expect(service.bodyBytesMax(of: head) == 64)
-    #expect(service.bodyBytesMax(of: request(.get, "/v1/zones").head) == 0)
-    #expect(service.bodyBytesMax(of: request(.get, "/nothing").head) == 0)
-    #expect(service.refusal(ofBody: head).head.status == .contentTooLarge)
+    let path = "/v1/zones?name=lists"
+    guard case .refused(let stated) = await service.admit(request(.put, path, [.contentLength: "65"]).head)
+    else {
+      Issue.record("it was admitted")
+      return
+    }
+    #expect(stated.head.status == .contentTooLarge)
+    guard case .call(let call) = await service.admit(request(.put, path).head) else {
+      Issue.record("it was refused")
+      return
+    }
+    #expect(call.bodyBytesMax == 64)
+    #expect(await call.answer([UInt8](repeating: 0x30, count: 65)).head.status == .contentTooLarge)
+    #expect(await service.handle(request(.get, "/v1/zones", body: [1])).head.status == .contentTooLarge)
+  }
+
+  @Test("Nothing of a body is read of who is not known, or for which there is no room")
+  func roomForBodies() async throws {
+    var limits = ServiceLimits.unlimited
+    limits.bodyBytes = 100
+    let secret = "a secret of some length"
+    let service = RemoteService(remote(), limits: limits, admission: try #require(SharedSecret(secret)))
+    let path = "/v1/zones?name=lists"
+    guard case .refused(let unknown) = await service.admit(request(.put, path).head) else {
+      Issue.record("it was admitted")
+      return
+    }
+    #expect(unknown.head.status == .unauthorized && unknown.head.headerFields[.wwwAuthenticate] == "Bearer")
+    let known = request(.put, path, [.authorization: "Bearer \(secret)"]).head
+    do {
+      guard case .call = await service.admit(known) else {
+        Issue.record("it was refused")
+        return
+      }
+    }
+    // What was given up has no room any more.
+    guard case .call(let first) = await service.admit(known),
+      case .refused(let second) = await service.admit(known)
+    else {
+      Issue.record("there is room for two")
+      return
+    }
+    #expect(second.head.status == .serviceUnavailable)
+    _ = await first.answer([])
+    guard case .call = await service.admit(known) else {
+      Issue.record("its room was not given back")
+      return
+    }
+  }
+
+  @Test("A server without a secret takes nothing from web pages, by whatever name they call it")
+  func webPages() async throws {
+    let service = RemoteService(remote(), admission: OpenAdmission(hosts: ["localhost", "[::1]"]))
+    for (authority, origin, status) in [
+      ("localhost:80", nil, 200), ("[::1]:80", nil, 200), ("[::1]", nil, 200), ("evil.example", nil, 403),
+      ("localhost:80", "http://evil.example", 403), ("localhost", "null", 403),
+    ] as [(String, String?, Int)] {
+      var fields = HTTPFields()
+      fields.set(HTTPField.Name("Origin")!, origin)
+      let head = HTTPRequest(
+        method: .get, scheme: "http", authority: authority, path: "/v1/zones", headerFields: fields)
+      let response = await service.handle(ServiceRequest(head: head))
+      #expect(response.head.status.code == status, "\(authority) \(origin ?? "")")
+      #expect(response.head.headerFields[.cacheControl] == "no-store")
+    }
   }
 
   @Test("A log is found without its zone, and a page is read with curl alone")
   func withoutZone() async throws {
     let remote = remote()
     let service = RemoteService(remote)
-    let made = await service.handle(request(.put, "/v1/zones/lists", body: Array("\(incarnation)".utf8)))
+    let made = await service.handle(request(.put, "/v1/zones?name=lists", body: Array("\(incarnation)".utf8)))
     #expect(made.head.status == .created && text(made) == "\(incarnation)")
     var maker = SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: 5))
     let segment = try maker.next()
@@ -205,7 +267,7 @@ struct ServicesAndCallers {
     var limits = ServiceLimits.unlimited
     limits.streamsOfDevice = 2
     let service = RemoteService(remote(), limits: limits, clock: time.clock)
-    _ = await service.handle(request(.put, "/v1/zones/lists", body: Array("\(incarnation)".utf8)))
+    _ = await service.handle(request(.put, "/v1/zones?name=lists", body: Array("\(incarnation)".utf8)))
     var streams: [ServiceResponse] = []
     for _ in 0..<2 { streams.append(await service.handle(request(.get, "/v1/events"))) }
     #expect(streams.allSatisfy { $0.head.status == .ok } && service.streams == 2)
@@ -241,6 +303,11 @@ struct ServicesAndCallers {
     #expect(!isOver.withLock { $0 })
     var maker = SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: 5))
     _ = try await door.append(try maker.next(), after: .start(of: zone, incarnation))
+    // What comes at the same time comes in one answer.
+    try await until("the answer") {
+      time.move(.milliseconds(50))
+      return isOver.withLock { $0 }
+    }
     let response = await waiting.value
     #expect(response.head.status == .ok && response.head.headerFields[.offset] == "1")
   }

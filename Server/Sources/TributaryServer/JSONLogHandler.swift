@@ -24,6 +24,7 @@ struct JSONLogHandler: LogHandler {
         withJSONObject: fields, options: [.sortedKeys, .withoutEscapingSlashes])
     else { return }
     line.append(0x0A)
-    FileHandle.standardError.write(line)
+    // A log that cannot be written is no reason to stop.
+    try? FileHandle.standardError.write(contentsOf: line)
   }
 }

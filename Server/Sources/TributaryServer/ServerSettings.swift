@@ -7,7 +7,11 @@ struct ServerSettings: Sendable, Equatable {
   var listen = "127.0.0.1:8080"
   var data: String?
   var gateway: String?
+  /// The secret itself, from the environment alone.
+  var secret: String?
   var secretFile: String?
+  var readsPerSecond: Double?
+  var writesPerSecond: Double?
   var isOpen = false
   var certificate: String?
   var key: String?
@@ -40,10 +44,20 @@ struct ServerSettings: Sendable, Equatable {
     func value(_ name: String) -> String? {
       flags[name] ?? environment["TRIBUTARY_\(name.uppercased().replacing("-", with: "_"))"] ?? inFile[name]
     }
+    func rate(_ name: String) throws -> Double? {
+      guard let text = value(name) else { return nil }
+      guard let rate = Double(text), rate > 0, rate <= 1e9 else {
+        throw Problem(description: "“\(name)” is a number above 0, and not “\(text)”")
+      }
+      return rate
+    }
     listen = value("listen") ?? listen
     data = value("data")
     gateway = value("gateway")
+    secret = environment["TRIBUTARY_SECRET"]
     secretFile = value("secret-file")
+    readsPerSecond = try rate("reads-per-second")
+    writesPerSecond = try rate("writes-per-second")
     certificate = value("tls-certificate")
     key = value("tls-key")
     logLevel = value("log-level") ?? logLevel
@@ -62,7 +76,8 @@ struct ServerSettings: Sendable, Equatable {
   }
 
   static let names = [
-    "listen", "data", "gateway", "secret-file", "open", "tls-certificate", "tls-key", "log-level",
+    "listen", "data", "gateway", "secret-file", "reads-per-second", "writes-per-second", "open",
+    "tls-certificate", "tls-key", "log-level",
   ]
 
   /// The host and the port of `listen`.

@@ -33,20 +33,20 @@ struct ServiceResponder: HTTPResponder {
 
   private func answer(_ request: Request, _ context: ServiceContext) async throws -> (ServiceResponse, Int) {
     if let own = health.answer(request.head) { return (own, 0) }
-    let bytesMax = service.bodyBytesMax(of: request.head)
-    var body: [UInt8] = []
-    if let stated = request.headers[.contentLength].flatMap({ Int($0) }) {
-      guard stated <= bytesMax else { return (service.refusal(ofBody: request.head), 0) }
-      body.reserveCapacity(stated)
-    }
-    for try await piece in request.body {
-      guard body.count + piece.readableBytes <= bytesMax else {
-        return (service.refusal(ofBody: request.head), body.count)
+    switch await service.admit(request.head, from: context.peer) {
+    case .refused(let response): return (response, 0)
+    case .call(let call):
+      var body: [UInt8] = []
+      for try await piece in request.body {
+        body.append(contentsOf: piece.readableBytesView)
+        if body.count > call.bodyBytesMax { break }
       }
-      body.append(contentsOf: piece.readableBytesView)
+      // A connection that closes ends the body of a stream of HTTP/2 as if it were whole.
+      try Task.checkCancellation()
+      let stated = request.headers[.contentLength].flatMap { Int($0) }
+      if let stated, body.count < stated, body.count <= call.bodyBytesMax { throw CancellationError() }
+      return (await call.answer(body), body.count)
     }
-    let asked = ServiceRequest(head: request.head, body: body, peer: context.peer)
-    return (await service.handle(asked), body.count)
   }
 
   /// One line a request: no names, tokens or bodies.
@@ -66,21 +66,19 @@ struct ServiceResponder: HTTPResponder {
       ])
   }
 
-  /// The path without what names a zone, an asset or a maker.
+  private static let words: Set<Substring> = [
+    "", "v1", "remote", "zones", "logs", "heads", "events", "announce", "snapshots", "assets", "manifest",
+    "purge", "reset", "reopen", "begin", "trim", "healthz", "readyz",
+  ]
+
+  /// The path without what a client may name; of a log its first digits.
   static func route(_ path: String) -> String {
-    var parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-    for index in parts.indices.dropFirst(3) where !["snapshots", "assets", "manifest"].contains(parts[index])
-    {
-      let isLog = index == 3 && parts[2] == "logs"
-      if isLog {
-        parts[index] = String(parts[index].prefix(8))
-      } else if !["purge", "reset", "reopen", "begin", "trim"].contains(parts[index]),
-        Int(parts[index]) == nil
-      {
-        parts[index] = "*"
-      }
+    let parts = path.split(separator: "/", maxSplits: 9, omittingEmptySubsequences: false)
+    let shown = parts.map { part in
+      if words.contains(part) { return String(part) }
+      return part.utf8.count == 32 && part.allSatisfy(\.isHexDigit) ? String(part.prefix(8)) : "*"
     }
-    return parts.joined(separator: "/")
+    return shown.joined(separator: "/")
   }
 }
 

@@ -24,8 +24,9 @@ struct TributaryServer: AsyncParsableCommand {
       Each option may also come from the environment (TRIBUTARY_LISTEN for --listen, and so on), or from a YAML file that \
       --config names. A flag counts before the environment, and that before the file.
 
-      The secret is a line of a file: at least 16 random characters, such as `openssl rand -base64 24` prints. Clients send \
-      it. Without a secret it serves only this machine, unless --open says that everybody may read and write.
+      The secret is the first line of a file, or the environment's TRIBUTARY_SECRET: at least 16 random characters, such as \
+      `openssl rand -base64 24` prints. Clients send it. Without a secret it listens only at addresses of this machine, and \
+      serves everybody who calls from there, also a proxy; --open lets it listen at others.
 
       It stops at SIGTERM and SIGINT: what is being answered is answered to its end.
 
@@ -51,6 +52,12 @@ struct TributaryServer: AsyncParsableCommand {
 
   @Option(help: ArgumentHelp("A file with the secret that clients send.", valueName: "file"))
   var secretFile: String?
+
+  @Option(help: ArgumentHelp("How many requests that read a device may send (50).", valueName: "count"))
+  var readsPerSecond: Double?
+
+  @Option(help: ArgumentHelp("How many requests that write a device may send (20).", valueName: "count"))
+  var writesPerSecond: Double?
 
   @Flag(help: "Serve everybody who reaches it, without a secret.")
   var open = false
@@ -85,6 +92,8 @@ struct TributaryServer: AsyncParsableCommand {
     let flags = [
       "listen": listen, "data": data, "gateway": gateway, "secret-file": secretFile,
       "open": open ? "true" : nil,
+      "reads-per-second": readsPerSecond.map { "\($0)" },
+      "writes-per-second": writesPerSecond.map { "\($0)" },
       "tls-certificate": tlsCertificate, "tls-key": tlsKey, "log-level": logLevel,
     ].compactMapValues { $0 }
     return try ServerSettings(flags: flags, environment: environment, file: config)
@@ -106,7 +115,6 @@ struct TributaryServer: AsyncParsableCommand {
     let application = Application(
       responder: ServiceResponder(service: service, health: health), server: try server(settings),
       configuration: ApplicationConfiguration(address: .hostname(host, port: port), serverName: nil),
-      services: [Stopping(service: service, health: health)],
       onServerRunning: { channel in
         let address = channel.localAddress
         logger.notice(
@@ -115,10 +123,17 @@ struct TributaryServer: AsyncParsableCommand {
             "remote": "\(remote.name)", "host": "\(address?.ipAddress ?? host)",
             "port": "\(address?.port ?? port)",
             "tls": "\(settings.certificate != nil)",
+            "secret": "\(settings.secret != nil || settings.secretFile != nil)",
           ])
       }, logger: logger)
     do {
-      try await application.runService()
+      var group = ServiceGroupConfiguration(
+        services: [application, Stopping(service: service, health: health)],
+        gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+      // A request that never ends keeps nobody longer.
+      group.maximumGracefulShutdownDuration = .seconds(10)
+      // The services end in the order from last to first: the streams before what waits for them.
+      try await ServiceGroup(configuration: group).run()
     } catch let error as IOError {
       throw ServerSettings.Problem(description: "it cannot listen at \(settings.listen): \(error)")
     }
@@ -126,11 +141,21 @@ struct TributaryServer: AsyncParsableCommand {
   }
 
   private func admission(_ settings: ServerSettings) throws -> any Admission {
+    if let text = settings.secret {
+      guard let secret = SharedSecret(text) else {
+        throw ServerSettings.Problem(
+          description: "the secret in TRIBUTARY_SECRET has fewer than \(SharedSecret.bytesMin) bytes")
+      }
+      return secret
+    }
     if let file = settings.secretFile {
       guard let text = try? String(contentsOfFile: file, encoding: .utf8) else {
         throw ServerSettings.Problem(description: "the secret's file \(file) cannot be read")
       }
-      guard let secret = SharedSecret(text.trimmingCharacters(in: .whitespacesAndNewlines)) else {
+      guard
+        let secret = SharedSecret(
+          (text.split(whereSeparator: \.isNewline).first ?? "").trimmingCharacters(in: .whitespaces))
+      else {
         throw ServerSettings.Problem(
           description:
             "the secret in \(file) has fewer than \(SharedSecret.bytesMin) bytes: `openssl rand -base64 24` makes one"
@@ -143,7 +168,7 @@ struct TributaryServer: AsyncParsableCommand {
         description:
           "at \(settings.listen) others may reach it: give --secret-file, or --open to serve everybody")
     }
-    return OpenAdmission()
+    return OpenAdmission(hosts: settings.isOpen ? nil : ["localhost", "127.0.0.1", "[::1]"])
   }
 
   /// The remote that it serves, and its data if that is its own.

@@ -52,7 +52,7 @@ final class ServerProcess: Sendable {
     #else
       directory = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
     #endif
-    return directory.appendingPathComponent("TributaryServer")
+    return directory.appendingPathComponent("tributary-server")
   }()
 
   private func take(_ data: Data) {

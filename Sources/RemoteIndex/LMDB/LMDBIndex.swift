@@ -189,8 +189,12 @@ public final class LMDBIndex: LogIndex {
     try await write { try $0.begin(zone, with: floor) }
   }
 
-  public func trim(_ zone: IndexedZone, to floor: IndexedFloor) async throws(RemoteError) -> UInt64 {
-    try await write { try $0.trim(zone, to: floor) }
+  public func raise(_ zone: IndexedZone, to floor: IndexedFloor) async throws(RemoteError) -> UInt64 {
+    try await write { try $0.raise(zone, to: floor) }
+  }
+
+  public func removeStep(of zone: IndexedZone) async throws(RemoteError) -> Bool {
+    try await write { try $0.removeStep(of: zone) }
   }
 
   public func heads(of logs: [IncarnationID], for account: String) async throws(RemoteError) -> [ZoneHead] {

@@ -163,14 +163,14 @@ final class LMDBRows: IndexRows {
   }
 
   func forEachEntry(
-    of log: IncarnationID, from offset: UInt64, _ body: (UInt64, EntryRow) throws -> Bool
+    of log: IncarnationID, from offset: UInt64, _ body: (UInt64, _ read: () throws -> EntryRow) throws -> Bool
   ) throws {
     let prefix = key(log)
     try transaction.forEachEntry(in: tables.entries, from: key(log, offset).span.bytes) { key, value in
       guard key.bytes.starts(with: prefix) else { return false }
       var reader = ByteReader(key, at: prefix.count)
       let offset: UInt64 = try reader.readBigEndian("index.offset")
-      return try body(offset, try Self.entry(value))
+      return try body(offset) { try Self.entry(value) }
     }
   }
 

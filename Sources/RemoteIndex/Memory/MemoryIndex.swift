@@ -79,8 +79,12 @@ public final class MemoryIndex: LogIndex {
     try perform { try $0.begin(zone, with: floor) }
   }
 
-  public func trim(_ zone: IndexedZone, to floor: IndexedFloor) async throws(RemoteError) -> UInt64 {
-    try perform { try $0.trim(zone, to: floor) }
+  public func raise(_ zone: IndexedZone, to floor: IndexedFloor) async throws(RemoteError) -> UInt64 {
+    try perform { try $0.raise(zone, to: floor) }
+  }
+
+  public func removeStep(of zone: IndexedZone) async throws(RemoteError) -> Bool {
+    try perform { try $0.removeStep(of: zone) }
   }
 
   public func heads(of logs: [IncarnationID], for account: String) async throws(RemoteError) -> [ZoneHead] {
@@ -136,11 +140,18 @@ private struct MemoryRows: IndexRows {
   func entry(_ offset: UInt64, of log: IncarnationID) -> EntryRow? { logs[log]?.entries[offset] }
 
   func forEachEntry(
-    of log: IncarnationID, from offset: UInt64, _ body: (UInt64, EntryRow) throws -> Bool
-  ) rethrows {
+    of log: IncarnationID, from offset: UInt64, _ body: (UInt64, _ read: () throws -> EntryRow) throws -> Bool
+  ) throws {
     guard let found = logs[log], offset <= found.last else { return }
+    // Between a floor and a passed end there may be very many offsets without an entry.
+    guard found.last - offset < 4 * UInt64(found.entries.count) + 64 else {
+      for offset in found.entries.keys.filter({ $0 >= offset }).sorted() {
+        if let entry = found.entries[offset], try !body(offset, { entry }) { return }
+      }
+      return
+    }
     for offset in offset...found.last {
-      if let entry = found.entries[offset], try !body(offset, entry) { return }
+      if let entry = found.entries[offset], try !body(offset, { entry }) { return }
     }
   }
 

@@ -22,7 +22,8 @@ package struct Append: RemoteVerb {
       throw WireProblem(status: .unprocessableContent, description: "the body is no segment: \(error)")
     }
     segment = PackedSegment(
-      header: header, bytes: request.body, formerReceivedMilliseconds: try request.number(.formerReceived))
+      header: header, bytes: request.body,
+      formerReceivedMilliseconds: try request.milliseconds(.formerReceived))
   }
 
   package var request: WireRequest {
@@ -158,7 +159,7 @@ package struct PutBack: RemoteVerb {
   package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
     token = try request.token(free[0])
     entry = StoredSegment(
-      offset: try request.offset(free[1]), receivedMilliseconds: try request.number(.received),
+      offset: try request.offset(free[1]), receivedMilliseconds: try request.milliseconds(.received),
       chain: try request.fields[.chain].map { text throws(WireProblem) in
         LogChain(
           hash: try request.parsed(text, "the chain", "a hash of 64 hexadecimal digits", ContentHash.init))

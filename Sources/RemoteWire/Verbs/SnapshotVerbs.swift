@@ -17,12 +17,18 @@ extension WireRequest {
     }
   }
 
-  fileprivate func manifest() throws(WireProblem) -> SnapshotManifest {
+  /// The manifest in the body, which must be that of the snapshot that the path names.
+  fileprivate func manifest(of snapshot: RemoteSnapshot) throws(WireProblem) -> SnapshotManifest {
+    let manifest: SnapshotManifest
     do throws(FormatError) {
-      return try SnapshotManifest.read(body.span.bytes)
+      manifest = try SnapshotManifest.read(body.span.bytes)
     } catch {
       throw .malformed("the body is no manifest of a snapshot: \(error)")
     }
+    guard manifest.incarnation == snapshot.incarnation, manifest.offset == snapshot.offset,
+      manifest.zone.name == snapshot.zone.name
+    else { throw .malformed("the body is the manifest of another snapshot than the path names") }
+    return manifest
   }
 }
 
@@ -105,7 +111,7 @@ package struct ReadSnapshotManifest: RemoteVerb {
 /// ``RemoteLog/snapshotPart(at:of:)``
 package struct ReadSnapshotPart: ObjectVerb {
   package static let route = Route(.get, "/v1/logs/*/snapshots/*/*/*")
-  package let answerBytesMax = 2 * Limits.snapshotPartBytesMax
+  package let answerBytesMax = Limits.snapshotPartBytesMax
   package let snapshot: RemoteSnapshot
   package let index: Int
 
@@ -123,7 +129,7 @@ package struct ReadSnapshotPart: ObjectVerb {
 /// ``RemoteLog/putSnapshotPart(_:at:of:)``
 package struct PutSnapshotPart: SilentVerb {
   package static let route = Route(.put, "/v1/logs/*/snapshots/*/*/*")
-  package static let bodyBytesMax = 2 * Limits.snapshotPartBytesMax
+  package static let bodyBytesMax = Limits.snapshotPartBytesMax
   package let bytes: [UInt8]
   package let snapshot: RemoteSnapshot
   package let index: Int
@@ -156,7 +162,8 @@ package struct FinishSnapshot: SilentVerb {
     (self.manifest, self.snapshot) = (manifest, snapshot)
   }
   package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
-    (snapshot, manifest) = (try request.snapshot(free), try request.manifest())
+    snapshot = try request.snapshot(free)
+    manifest = try request.manifest(of: snapshot)
   }
   package var request: WireRequest {
     var request = Self.route.request(snapshot)
@@ -221,7 +228,8 @@ package struct TrimLog: RemoteVerb {
     (self.snapshot, self.manifest) = (snapshot, manifest)
   }
   package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
-    (snapshot, manifest) = (try request.snapshot(free), try request.manifest())
+    snapshot = try request.snapshot(free)
+    manifest = try request.manifest(of: snapshot)
   }
   package var request: WireRequest {
     var request = Self.route.request(snapshot)

@@ -109,7 +109,8 @@ extension ByteReader {
 
 /// ``RemoteLog/createZone(_:proposing:)``
 package struct CreateZone: RemoteVerb {
-  package static let route = Route(.put, "/v1/zones/*")
+  /// The name is no part of the path: what is between may take parts such as `..` away.
+  package static let route = Route(.put, "/v1/zones")
   package static let bodyBytesMax = 64
   package let answerBytesMax = 64
   package let zone: ZoneID
@@ -120,18 +121,20 @@ package struct CreateZone: RemoteVerb {
   }
 
   package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
-    zone = ZoneID(owner: Name(request.query["owner"] ?? ""), name: Name(free[0]))
-    guard zone.owner.byteCount <= Limits.nameBytesMax, zone.name.byteCount <= Limits.nameBytesMax else {
-      throw .malformed("the name and the owner of a zone have at most \(Limits.nameBytesMax) bytes")
+    zone = ZoneID(owner: Name(request.query["owner"] ?? ""), name: Name(request.query["name"] ?? ""))
+    guard zone.owner.byteCount <= Limits.nameBytesMax, 1...Limits.nameBytesMax ~= zone.name.byteCount else {
+      throw .malformed(
+        "“name” is the zone's, of 1 to \(Limits.nameBytesMax) bytes, and “owner” has at most as many")
     }
     proposed = try request.parsed(
       String(decoding: request.body, as: UTF8.self), "the body",
-      "the 32 hexadecimal digits of an incarnation",
-      IncarnationID.init)
+      "the 32 hexadecimal digits of an incarnation, which is not 0"
+    ) { IncarnationID($0).flatMap { $0.rawValue == 0 ? nil : $0 } }
   }
 
   package var request: WireRequest {
-    var request = Self.route.request(zone.name.rawValue)
+    var request = Self.route.request()
+    request.query["name"] = zone.name.rawValue
     if zone.owner.byteCount > 0 { request.query["owner"] = zone.owner.rawValue }
     request.body = Array(proposed.description.utf8)
     return request

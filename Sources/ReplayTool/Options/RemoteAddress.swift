@@ -22,7 +22,7 @@ struct RemoteAddress: Hashable {
   let place: Place
 
   /// What the user may write.
-  static let forms = "folder:DIRECTORY, or http://HOST:PORT"
+  static let forms = "folder:DIRECTORY, http://HOST:PORT or https://HOST"
   /// Has the secret of a server. On the command line others of the machine could read it.
   private static let secretVariable = "TRIBUTARY_SECRET"
 
@@ -59,7 +59,9 @@ struct RemoteAddress: Hashable {
       case .server(let address):
         throw RemoteError(
           .unsupported, "a server shows no files, and this needs those of the remote: \(address)",
-          hint: "run it on the server's machine, with folder:DIRECTORY")
+          hint:
+            "if the server serves a folder (--gateway), run it on the server's machine, with folder:DIRECTORY"
+        )
       }
     }
   }
@@ -78,14 +80,19 @@ struct RemoteAddress: Hashable {
       return creates ? try await remote.make(console.makeRandom) : try await remote.checked()
     case .server(let address):
       let secret = ProcessInfo.processInfo.environment[Self.secretVariable]
-      let remote = try HTTPRemote(address, secret: secret, transport: URLSessionTransport())
+      let device = String(SystemEnvironment.makeRandom(), radix: 16)
+      let remote = try HTTPRemote(address, secret: secret, device: device, transport: URLSessionTransport())
       do throws(RemoteError) {
         try await remote.probe()
       } catch {
         guard error.code == .unauthenticated else { throw error }
         throw RemoteError(
-          error.code, error.message,
-          hint: "set the server's secret in the environment: \(Self.secretVariable)")
+          error.code,
+          secret == nil
+            ? "\(remote.name) wants a secret, and \(Self.secretVariable) is not set"
+            : "\(remote.name) refuses the secret in \(Self.secretVariable)",
+          hint:
+            "set \(Self.secretVariable) in the environment to the secret with which the server was started")
       }
       return remote
     }

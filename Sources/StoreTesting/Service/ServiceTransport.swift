@@ -51,10 +51,7 @@ package final class ServiceTransport: HTTPTransport {
       throw CancellationError()
     default: break
     }
-    let response =
-      body.count > service.bodyBytesMax(of: head)
-      ? service.refusal(ofBody: head)
-      : await service.handle(ServiceRequest(head: head, body: body, peer: "test"))
+    let response = await service.handle(ServiceRequest(head: head, body: body, peer: "test"))
     if case .answerLost = fault { throw NetworkError(description: "the connection was closed") }
     switch response.body {
     case .bytes(let bytes):

@@ -82,6 +82,7 @@ struct LogAppender: Sendable {
     guard entry.offset == token.offset + 1, !zones.isReadOnly,
       try await zones.fate(of: zone, incarnation, checkedAt: token.offset) == nil
     else { return false }
+    try entry.checkMayBePutBack(after: token)
     try await entries.checkBegins(by: entry.offset, of: incarnation)
     try await pages.check(token)
     if FrameKind(of: entry.bytes.span.bytes) == .tombstone {

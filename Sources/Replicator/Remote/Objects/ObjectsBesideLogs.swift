@@ -87,6 +87,15 @@ package struct ObjectsBesideLogs: Sendable {
     try await snapshots.remove(snapshot, parts: parts)
   }
 
+  /// Whether a snapshot has its manifest and all its parts. What they have is not read.
+  package func isWhole(_ snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool {
+    guard let manifest = try await snapshots.manifest(of: snapshot) else { return false }
+    for index in manifest.parts.indices {
+      guard try await objects.exists(.snapshotPart(index, of: snapshot)) else { return false }
+    }
+    return true
+  }
+
   /// Removes all that is beside a log that is closed.
   package func removeAll(of incarnation: IncarnationID) async throws(RemoteError) {
     try await objects.removeAssets(of: incarnation)
