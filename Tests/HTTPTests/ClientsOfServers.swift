@@ -24,9 +24,10 @@ struct ClientsOfServers {
   private let incarnation = IncarnationID(rawValue: 5)
 
   private func client(
-    patience: Duration = .seconds(60), _ answer: @escaping @Sendable (HTTPRequest) async throws -> HTTPAnswer
+    patience: Duration = .seconds(36_000), clock: NetworkClock = .system,
+    _ answer: @escaping @Sendable (HTTPRequest) async throws -> HTTPAnswer
   ) throws -> HTTPRemote {
-    try HTTPRemote("http://x", patience: patience, transport: FixedTransport(answer))
+    try HTTPRemote("http://x", patience: patience, transport: FixedTransport(answer), clock: clock)
   }
 
   private func expect(
@@ -69,16 +70,16 @@ struct ClientsOfServers {
     }
     await expect(.unreachable, "no answer") { try await stops.probe() }
     // One that is slow, and goes on, is waited for.
-    let slow = try client(patience: .seconds(2)) { _ in
+    let time = TestClock()
+    let pieces = Mutex(20)
+    let slow = try client(patience: .seconds(10), clock: time.clock) { _ in
       HTTPAnswer(
         head: HTTPResponse(status: .ok, headerFields: [.version: "1"]),
-        body: HTTPAnswer.Body { continuation in
-          Task {
-            for _ in 0..<20 {
-              continuation.yield([0x20])
-              try? await Task.sleep(for: .milliseconds(150))
-            }
-            continuation.finish()
+        body: HTTPAnswer.Body {
+          time.move(.seconds(9))
+          return pieces.withLock { pieces in
+            pieces -= 1
+            return pieces < 0 ? nil : [0x20]
           }
         })
     }
