@@ -11,6 +11,7 @@ import RemoteIndex
 import RemoteService
 import Replicator
 import ServiceLifecycle
+import UnixSignals
 
 @main
 struct TributaryServer: AsyncParsableCommand {
