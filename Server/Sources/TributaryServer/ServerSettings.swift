@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import RemoteService
 import Yams
 
 /// What the server is told: by flags, by the environment, by a file; the first that says it counts.
@@ -10,8 +11,7 @@ struct ServerSettings: Sendable, Equatable {
   /// The secret itself, from the environment alone.
   var secret: String?
   var secretFile: String?
-  var readsPerSecond: Double?
-  var writesPerSecond: Double?
+  var limits = ServiceLimits()
   var isOpen = false
   var certificate: String?
   var key: String?
@@ -44,20 +44,20 @@ struct ServerSettings: Sendable, Equatable {
     func value(_ name: String) -> String? {
       flags[name] ?? environment["TRIBUTARY_\(name.uppercased().replacing("-", with: "_"))"] ?? inFile[name]
     }
-    func rate(_ name: String) throws -> Double? {
-      guard let text = value(name) else { return nil }
+    func rate(_ name: String, else standard: ServiceLimits.Rate) throws -> ServiceLimits.Rate {
+      guard let text = value(name) else { return standard }
       guard let rate = Double(text), rate > 0, rate <= 1e9 else {
         throw Problem(description: "“\(name)” is a number above 0, and not “\(text)”")
       }
-      return rate
+      return ServiceLimits.Rate(perSecond: rate, burst: max(1, 20 * rate))
     }
     listen = value("listen") ?? listen
     data = value("data")
     gateway = value("gateway")
     secret = environment["TRIBUTARY_SECRET"]
     secretFile = value("secret-file")
-    readsPerSecond = try rate("reads-per-second")
-    writesPerSecond = try rate("writes-per-second")
+    limits.reads = try rate("reads-per-second", else: limits.reads)
+    limits.writes = try rate("writes-per-second", else: limits.writes)
     certificate = value("tls-certificate")
     key = value("tls-key")
     logLevel = value("log-level") ?? logLevel

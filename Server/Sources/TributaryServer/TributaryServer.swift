@@ -29,7 +29,7 @@ struct TributaryServer: AsyncParsableCommand {
       `openssl rand -base64 24` prints. Clients send it. Without a secret it listens only at addresses of this machine, and \
       serves everybody who calls from there, also a proxy; --open lets it listen at others.
 
-      It stops at SIGTERM and SIGINT: what is being answered is answered to its end.
+      It stops at SIGTERM and SIGINT: requests that have begun are finished, for at most ten seconds.
 
       Examples:
         tributary-server --data /srv/tributary --secret-file /etc/tributary/secret
@@ -108,9 +108,9 @@ struct TributaryServer: AsyncParsableCommand {
     let admission = try admission(settings)
     let (remote, data) = try await remote(settings)
     defer { data?.close() }
-    let service = RemoteService(admission: admission, isGateway: data == nil) { _ throws(RemoteError) in
-      remote
-    }
+    let service = RemoteService(
+      admission: admission, limits: settings.limits, isGateway: data == nil
+    ) { _ throws(RemoteError) in remote }
     let health = Health()
     let (host, port) = try settings.address
     let application = Application(

@@ -105,6 +105,28 @@ struct ServersAsProcesses {
     try await server.client().probe()
   }
 
+  @Test("refuses calls beyond the rates that it is given", arguments: ["flag", "environment", "file"])
+  func rates(_ place: String) async throws {
+    // The second call comes long before the next is free, however busy the machine is.
+    let rates = ["reads-per-second": "0.0001", "writes-per-second": "0.0002"]
+    let server =
+      switch place {
+      case "flag": try await ServerProcess(gateway + rates.flatMap { ["--\($0)", $1] })
+      case "environment":
+        try await ServerProcess(
+          gateway,
+          environment: ["TRIBUTARY_READS_PER_SECOND": "0.0001", "TRIBUTARY_WRITES_PER_SECOND": "0.0002"])
+      default:
+        try await ServerProcess(
+          gateway + ["--config", file("config", rates.map { "\($0): \($1)\n" }.joined())])
+      }
+    let client = try server.client()
+    _ = try await client.zones()
+    await expect(.later) { _ = try await client.zones() }
+    _ = try await client.createZone("lists", proposing: IncarnationID(rawValue: 5))
+    await expect(.later) { _ = try await client.createZone("more", proposing: IncarnationID(rawValue: 6)) }
+  }
+
   @Test(
     "serves over TLS with HTTP/2, to who trusts its certificate",
     .enabled(if: ServerProcess.has("openssl") && ServerProcess.has("curl"), "it needs openssl and curl"))
@@ -125,7 +147,8 @@ struct ServersAsProcesses {
   }
 
   @Test(
-    "answers what is no request of it, and goes on", .enabled(if: ServerProcess.has("curl"), "it needs curl"))
+    "answers what is no request of it, and keeps serving",
+    .enabled(if: ServerProcess.has("curl"), "it needs curl"))
   func garbage() async throws {
     let server = try await ServerProcess(gateway)
     let url = server.address
