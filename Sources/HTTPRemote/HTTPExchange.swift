@@ -47,7 +47,7 @@ final class HTTPExchange: Sendable {
 
   /// Throws unless a server of the same protocol is there, which knows the caller.
   func checkServer() async throws(RemoteError) {
-    _ = try await send(WireRequest(.get, ["v1", "remote"]), answerBytesMax: 1 << 16, patience: patience)
+    _ = try await sendWhenTaken(Route.service.request(), answerBytesMax: 1 << 16, patience: patience)
   }
 
   /// Opens a stream.

@@ -96,7 +96,7 @@ public final class HTTPRemote: RemoteLog {
   }
 
   public func beginLog(with snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool {
-    try await exchange.call(BeginLog(with: snapshot))
+    try await exchange.call(BeginLog(of: snapshot))
   }
 
   // MARK: Assets
@@ -126,7 +126,7 @@ public final class HTTPRemote: RemoteLog {
   public func snapshots(
     of zone: ZoneID, _ incarnation: IncarnationID
   ) async throws(RemoteError) -> [RemoteSnapshot]? {
-    try await exchange.call(ReadSnapshots(of: LogName(zone, incarnation)))
+    try await exchange.call(ReadSnapshots(LogName(zone, incarnation)))
   }
 
   public func snapshotManifest(of snapshot: RemoteSnapshot) async throws(RemoteError) -> SnapshotManifest? {
@@ -158,7 +158,7 @@ public final class HTTPRemote: RemoteLog {
   public func trim(
     to snapshot: RemoteSnapshot, _ manifest: SnapshotManifest
   ) async throws(RemoteError) -> UInt64? {
-    try await exchange.call(TrimLog(to: snapshot, manifest))
+    try await exchange.call(TrimLog(manifest, of: snapshot))
   }
 
   // MARK: Hints

@@ -39,7 +39,7 @@ struct HintListener: Sendable {
     var isFirst = true
     while !Task.isCancelled {
       // What came while nobody listened.
-      if !isFirst { tell(.logs([:]), continuation) }
+      if !isFirst { continuation.tell(.logs([:])) }
       isFirst = false
       let end = await follow(continuation)
       guard !Task.isCancelled, end.isWorthRepeating else { return }
@@ -73,7 +73,7 @@ struct HintListener: Sendable {
   private func follow(_ continuation: AsyncStream<RemoteHint>.Continuation) async -> End {
     var end = End()
     do throws(RemoteError) {
-      let answer = try await exchange.open(WireRequest(.get, ["v1", "events"]))
+      let answer = try await exchange.open(Route.events.request())
       let found = try await exchange.withProgress(Self.mute) { progress in
         var (parser, found) = (EventParser(), End())
         for try await piece in answer.body {
@@ -81,7 +81,7 @@ struct HintListener: Sendable {
           found.hasSaidSomething = true
           for event in try parser.take(piece) {
             if let retry = event.retry { found.retry = retry }
-            if let hint = event.hint { tell(hint, continuation) }
+            if let hint = event.hint { continuation.tell(hint) }
           }
         }
         return found
@@ -106,14 +106,10 @@ struct HintListener: Sendable {
         let heads = try? await exchange.call(call, waiting: .seconds(Int64(call.waitSeconds)))
         news = heads.flatMap { $0 }.map(call.hasNews) ?? false
       }
-      if news { tell(.logs([:]), continuation) }
+      if news { continuation.tell(.logs([:])) }
       // The replicator asks for what is new, and then the tokens are others.
       try? await exchange.clock.sleep(.seconds(news ? 2 : 5))
     }
-  }
-
-  private func tell(_ hint: RemoteHint, _ continuation: AsyncStream<RemoteHint>.Continuation) {
-    if case .dropped = continuation.yield(hint) { continuation.yield(.anything) }
   }
 }
 

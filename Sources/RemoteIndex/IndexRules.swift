@@ -17,7 +17,7 @@ package struct IndexRules<Rows: IndexRows> {
 
   package mutating func list(of account: String) throws -> ListRow {
     if let known = try rows.list(of: account) { return known }
-    let row = ListRow(remote: RemoteID(rawValue: UInt128(random()) << 64 | UInt128(random())))
+    let row = ListRow(remote: .random(random))
     try rows.set(row, of: account)
     return row
   }
@@ -72,7 +72,7 @@ package struct IndexRules<Rows: IndexRows> {
         .nameTaken, "\(index) has another zone “\(zone.zone)”, which was made since",
         hint: "keep this one as a local zone, or move its records to a zone of another name")
     }
-    if row.fate?.discardsLog ?? false, try hasEntry(of: zone.log, before: .max) {
+    if row.fate?.discardsLog ?? false, try hasEntries(zone.log) {
       throw RemoteError(
         .later, "zone “\(zone.zone)” is still being discarded", hint: "it is tried again by itself")
     }
@@ -347,10 +347,10 @@ package struct IndexRules<Rows: IndexRows> {
   /// The most entries of a step.
   private static var removedMax: Int { 256 }
 
-  private func hasEntry(of log: IncarnationID, before end: UInt64) throws -> Bool {
+  private func hasEntries(_ log: IncarnationID) throws -> Bool {
     var isThere = false
-    try rows.forEachEntry(of: log, from: 1) { offset, _ in
-      isThere = offset < end
+    try rows.forEachEntry(of: log, from: 1) { _, _ in
+      isThere = true
       return false
     }
     return isThere

@@ -2,7 +2,7 @@ public import OperationFormat
 public import Replicator
 
 /// The remote of one account at a server: logs and the list of zones in an index, snapshots and assets as objects.
-public struct IndexedRemote: RemoteLog {
+public struct IndexedRemote: RemoteLog, RemoteWithObjects {
   /// A page of the list of zones has no more events.
   private static let eventsMax = 1000
 
@@ -10,7 +10,7 @@ public struct IndexedRemote: RemoteLog {
   private let account: String
   private let index: any LogIndex
   private let logs: AccountLogs
-  private let beside: ObjectsBesideLogs
+  package let beside: ObjectsBesideLogs
 
   package init(_ account: String, _ index: any LogIndex, _ objects: any ObjectStore) {
     (self.account, self.index) = (account, index)
@@ -143,66 +143,12 @@ public struct IndexedRemote: RemoteLog {
 
   public func beginLog(with snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool {
     let zone = logs.zone(snapshot.zone, snapshot.incarnation)
-    guard try await index.state(of: zone).fate == nil, let manifest = try await beside.manifest(of: snapshot)
+    guard try await index.state(of: zone).fate == nil, let manifest = try await snapshotManifest(of: snapshot)
     else { return false }
     return try await index.begin(zone, with: IndexedFloor(manifest, by: snapshot.maker, hasEntry: false))
   }
 
-  // MARK: Assets
-
-  public func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
-    try await beside.assetState(asset)
-  }
-
-  public func putAssetChunk(
-    _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
-  ) async throws(RemoteError) {
-    try await beside.putAssetChunk(bytes, at: index, of: asset)
-  }
-
-  public func finishAsset(
-    _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
-  ) async throws(RemoteError) -> RemoteAssetState {
-    try await beside.finishAsset(manifest, of: zone, incarnation)
-  }
-
-  public func assetChunk(at index: UInt64, of asset: RemoteAsset) async throws(RemoteError) -> [UInt8]? {
-    try await beside.assetChunk(at: index, of: asset)
-  }
-
   // MARK: Snapshots
-
-  public func snapshots(
-    of zone: ZoneID, _ incarnation: IncarnationID
-  ) async throws(RemoteError) -> [RemoteSnapshot]? {
-    try await beside.snapshots(of: zone, incarnation)
-  }
-
-  public func snapshotManifest(of snapshot: RemoteSnapshot) async throws(RemoteError) -> SnapshotManifest? {
-    try await beside.manifest(of: snapshot)
-  }
-
-  public func snapshotPart(
-    at index: Int, of snapshot: RemoteSnapshot
-  ) async throws(RemoteError) -> [UInt8]? {
-    try await beside.part(at: index, of: snapshot)
-  }
-
-  public func putSnapshotPart(
-    _ bytes: [UInt8], at index: Int, of snapshot: RemoteSnapshot
-  ) async throws(RemoteError) {
-    try await beside.put(bytes, at: index, of: snapshot)
-  }
-
-  public func finishSnapshot(
-    _ manifest: SnapshotManifest, of snapshot: RemoteSnapshot
-  ) async throws(RemoteError) {
-    try await beside.finish(manifest, of: snapshot)
-  }
-
-  public func removeSnapshot(_ snapshot: RemoteSnapshot, parts: Int) async throws(RemoteError) {
-    try await beside.remove(snapshot, parts: parts)
-  }
 
   public func trim(
     to snapshot: RemoteSnapshot, _ manifest: SnapshotManifest
@@ -219,9 +165,7 @@ public struct IndexedRemote: RemoteLog {
       try await beside.isWhole(floor)
     else { return begin }
     while try await index.removeStep(of: zone) {}
-    for old in try await beside.snapshots(of: snapshot.zone, snapshot.incarnation) where old.offset < begin {
-      try await beside.remove(old, parts: nil)
-    }
+    try await beside.removeSnapshots(of: snapshot.zone, snapshot.incarnation, before: begin)
     return begin
   }
 

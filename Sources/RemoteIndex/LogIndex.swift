@@ -3,7 +3,7 @@ public import Replicator
 
 /// A zone in an account's list, by its log.
 public struct IndexedZone: Hashable, Sendable {
-  /// The account, as the server names it: whoever calls for another one does not find the zone.
+  /// The account, as the server names it: a call for another one does not find the zone.
   public var account: String
   /// The zone, as the account's stores name it.
   public var zone: ZoneID

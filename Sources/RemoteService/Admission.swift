@@ -19,7 +19,7 @@ public protocol Admission: Sendable {
   func caller(_ request: HTTPRequest) async throws(RemoteError) -> Caller
 }
 
-/// Whoever knows a secret calls for the one account that there is.
+/// All who know a secret call for the one account that there is.
 ///
 /// The secret comes as `Authorization: Bearer SECRET`. Use it over TLS only, or where nobody else can listen.
 public struct SharedSecret: Admission {

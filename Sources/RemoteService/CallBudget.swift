@@ -59,7 +59,7 @@ final class CallBudget: Sendable {
     var writes: Bucket
     var reads: Bucket
     var streams = 0
-    /// How often in a row something was refused: who goes on is to wait longer.
+    /// How often in a row something was refused: each time the wait is longer.
     var refusals = 0
   }
 

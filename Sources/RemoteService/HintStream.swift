@@ -1,6 +1,7 @@
 internal import HTTPTypes
 internal import OperationFormat
 internal import Replicator
+internal import Synchronization
 
 /// Server-sent events that say what has changed: only hints. A client asks for the rest.
 ///
@@ -17,6 +18,7 @@ final class HintStream: Sendable {
   private let mailbox: HintMailbox
   private let clock: NetworkClock
   private let didEnd: @Sendable () -> Void
+  private let last = Mutex(Last.nothing)
 
   /// - Parameter didEnd: called once nobody reads it any more.
   init(_ bus: HintBus, _ clock: NetworkClock, didEnd: @escaping @Sendable () -> Void) {
@@ -31,29 +33,29 @@ final class HintStream: Sendable {
 
   /// The events. What changes while nobody reads comes as one.
   var bytes: AsyncStream<[UInt8]> {
-    let pieces = Pieces()
-    return AsyncStream { [self] in
-      await next(pieces)
+    AsyncStream { [self] in
+      await next()
     } onCancel: { [mailbox] in
       mailbox.close()
     }
   }
 
-  /// Where a stream is.
-  private final class Pieces: @unchecked Sendable {
-    var hasBegun = false
-    var hasEnded = false
-    var isAfterEvent = false
+  /// What was said last.
+  private enum Last {
+    /// A comment shows at once whether what is between the two ends lets a stream through.
+    case nothing
+    case comment
+    case event
+    case end
   }
 
-  private func next(_ pieces: Pieces) async -> [UInt8]? {
-    if !pieces.hasBegun {
-      // Whatever is between the two ends shows that it lets a stream through.
-      pieces.hasBegun = true
-      return Array(": hints\n\n".utf8)
+  private func next() async -> [UInt8]? {
+    switch last.withLock({ $0 }) {
+    case .nothing: return say(": hints\n\n", .comment)
+    case .comment: break
+    case .event: try? await clock.sleep(Self.pause)
+    case .end: return nil
     }
-    if pieces.hasEnded { return nil }
-    if pieces.isAfterEvent { try? await clock.sleep(Self.pause) }
     let timer = Task { [clock, mailbox] in
       try? await clock.sleep(Self.beat)
       if !Task.isCancelled { mailbox.wake() }
@@ -61,12 +63,14 @@ final class HintStream: Sendable {
     defer { timer.cancel() }
     guard let hints = await mailbox.next() else {
       // The server stops: its clients are not to come back all at one time.
-      pieces.hasEnded = true
-      return Array("retry: \(1000 + clock.makeRandom() % 29_000)\n\n".utf8)
+      return say("retry: \(1000 + clock.makeRandom() % 29_000)\n\n", .end)
     }
-    pieces.isAfterEvent = !hints.isEmpty
-    if hints.isEmpty { return Array(":\n\n".utf8) }
-    return Array(hints.map(Self.event).joined().utf8)
+    return hints.isEmpty ? say(":\n\n", .comment) : say(hints.map(Self.event).joined(), .event)
+  }
+
+  private func say(_ text: String, _ what: Last) -> [UInt8] {
+    last.withLock { $0 = what }
+    return Array(text.utf8)
   }
 
   private static func event(_ hint: RemoteHint) -> String {

@@ -95,7 +95,7 @@ public final class RemoteService: Sendable {
   func answer(_ call: ServiceCall, _ body: [UInt8]) async throws -> ServiceResponse {
     guard body.count <= call.bodyBytesMax else { throw WireProblem.bodyTooLarge(call.bodyBytesMax) }
     switch call.target {
-    case .remote: return finished(description())
+    case .service: return finished(description())
     case .events: return try events(call.place, call.key)
     case .verb(let verb, let free):
       var request = call.request

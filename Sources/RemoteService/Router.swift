@@ -5,7 +5,7 @@ internal import RemoteWire
 struct Router: Sendable {
   enum Target: Sendable {
     /// What the service says about itself.
-    case remote
+    case service
     /// The stream of hints.
     case events
     /// A call of a remote, and the free parts of the path.
@@ -27,8 +27,8 @@ struct Router: Sendable {
 
   /// - Throws: ``WireProblem`` with the status 404, or 405 if another method is right.
   func target(of request: WireRequest) throws(WireProblem) -> Target {
-    if request.path == ["v1", "remote"], request.method == .get { return .remote }
-    if request.path == ["v1", "events"], request.method == .get { return .events }
+    if Route.service.matches(request) { return .service }
+    if Route.events.matches(request) { return .events }
     var others: [String] = []
     for verb in verbs[request.path.count] ?? [] {
       guard let free = verb.route.parameters(of: request.path) else { continue }

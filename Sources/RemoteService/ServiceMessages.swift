@@ -1,4 +1,5 @@
 public import HTTPTypes
+internal import RemoteWire
 
 /// A request as a server has read it.
 public struct ServiceRequest: Sendable {
@@ -25,7 +26,7 @@ public struct ServiceResponse: Sendable {
   public var head: HTTPResponse
   public var body: Body
   /// The code of an error, or of an outcome that is no success, for a server's log; nil for a success.
-  public var code: String? { head.headerFields[HTTPField.Name("Tributary-Code")!] }
+  public var code: String? { head.headerFields[.code] }
 
   public init(head: HTTPResponse, body: Body) { (self.head, self.body) = (head, body) }
 }

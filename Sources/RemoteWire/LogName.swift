@@ -16,3 +16,17 @@ package struct LogName: Hashable, Sendable {
 
   package var text: String { incarnation.description }
 }
+
+/// A call about a log that says nothing else.
+protocol LogVerb: RemoteVerb {
+  var log: LogName { get }
+  init(_ log: LogName)
+}
+
+extension LogVerb {
+  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
+    self.init(try LogName(request, free))
+  }
+
+  package var request: WireRequest { Self.route.request(log.text).naming(log.zone) }
+}

@@ -1,4 +1,4 @@
-package import HTTPTypes
+internal import HTTPTypes
 package import Replicator
 
 /// Errors of a remote as answers: the status says the kind, the fields say which error, and the body says what happened and
@@ -18,7 +18,6 @@ extension WireResponse {
     )
     fields[.code] = error.code.rawValue
     fields[.contentType] = "text/plain; charset=utf-8"
-    fields[.cacheControl] = "no-store"
     fields.set(.offset, error.offset)
     fields.set(.newAddress, error.newAddress.map(PercentCoding.encode))
     if let wait = error.retryAfterMilliseconds { fields[.retryAfter] = "\((max(0, wait) + 999) / 1000)" }
@@ -28,7 +27,6 @@ extension WireResponse {
     self.init(problem.status, body: Array("\(Self.line(problem.description))\n".utf8))
     fields[.code] = "malformed"
     fields[.contentType] = "text/plain; charset=utf-8"
-    fields[.cacheControl] = "no-store"
   }
 
   private static func line(_ text: String) -> String {

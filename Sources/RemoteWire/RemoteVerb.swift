@@ -47,7 +47,7 @@ package protocol ObjectVerb: RemoteVerb where Answer == [UInt8]? {}
 
 extension ObjectVerb {
   package func response(_ answer: [UInt8]?) -> WireResponse {
-    guard let answer else { return WireResponse(.notFound, [.code: "notThere"]) }
+    guard let answer else { return .notThere }
     return WireResponse(.ok, [.contentType: "application/octet-stream"], body: answer)
   }
 
@@ -196,10 +196,13 @@ extension WireResponse {
     guard let offset = try number(.offset), 1...Limits.placeMax ~= offset else {
       throw .malformed("it names no offset")
     }
-    guard try number(.received) != .max else { throw .malformed("it names a time that is none") }
-    return SegmentPlace(
-      offset: offset, receivedMilliseconds: try number(.received), chain: try chain())
+    let received = try number(.received)
+    guard received != .max else { throw .malformed("it names a time that is none") }
+    return SegmentPlace(offset: offset, receivedMilliseconds: received, chain: try chain())
   }
+
+  /// Nothing has the name that was asked for.
+  package static let notThere = WireResponse(.notFound, [.code: "notThere"])
 
   package static func isDone(_ done: Bool) -> WireResponse {
     WireResponse(.ok, [.done: done ? "1" : "0"])
@@ -221,13 +224,10 @@ extension ZoneFate {
   }
 
   init?(wire: String) {
-    switch wire {
-    case "deleted": self = .deleted
-    case "purged": self = .purged
-    case "revoked": self = .revoked
-    case "reset": self = .reset
-    default: return nil
+    guard let fate = [Self.deleted, .purged, .revoked, .reset].first(where: { $0.wire == wire }) else {
+      return nil
     }
+    self = fate
   }
 }
 

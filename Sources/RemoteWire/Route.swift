@@ -13,6 +13,16 @@ package struct Route: Sendable, Hashable, Comparable {
     parts = path.dropFirst().split(separator: "/")
   }
 
+  /// What a server says about itself.
+  package static let service = Route(.get, "/v1/remote")
+  /// The stream of hints.
+  package static let events = Route(.get, "/v1/events")
+
+  /// Whether a request is of it.
+  package func matches(_ request: WireRequest) -> Bool {
+    request.method == method && parameters(of: request.path) != nil
+  }
+
   /// The free parts of a path; nil if the path is another.
   package func parameters(of path: [String]) -> [String]? {
     guard path.count == parts.count else { return nil }

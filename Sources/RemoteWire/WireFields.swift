@@ -18,7 +18,7 @@ extension HTTPField.Name {
   package static let fate = Self("Tributary-Fate")!
   /// The zone that a log is of, as the text of a `ZoneID`, percent-encoded. Without it the server looks it up.
   package static let zone = Self("Tributary-Zone")!
-  /// A token: where the next call is to go on.
+  /// A token: where the next call is to continue.
   package static let token = Self("Tributary-Token")!
   /// `1` if there is more after a page.
   package static let more = Self("Tributary-More")!

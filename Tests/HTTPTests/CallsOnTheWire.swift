@@ -51,10 +51,10 @@ enum SampleCalls {
       PutBack(StoredSegment(offset: 13, receivedMilliseconds: nil, bytes: []), after: token), heads,
       ReadHeads(of: [bare], list: .start(of: list.remote)), Announce(),
       ReadAssetState(asset), ReadAssetChunk(1, of: asset),
-      PutAssetChunk([1, 2, 3], at: 1, of: asset), FinishAsset(assetManifest, of: log), ReadSnapshots(of: log),
+      PutAssetChunk([1, 2, 3], at: 1, of: asset), FinishAsset(assetManifest, of: log), ReadSnapshots(log),
       ReadSnapshotManifest(of: snapshot), ReadSnapshotPart(3, of: snapshot),
       PutSnapshotPart([9], at: 3, of: snapshot), FinishSnapshot(manifest, of: snapshot),
-      RemoveSnapshot(snapshot, parts: 7), BeginLog(with: snapshot), TrimLog(to: snapshot, manifest),
+      RemoveSnapshot(snapshot, parts: 7), BeginLog(of: snapshot), TrimLog(manifest, of: snapshot),
     ]
   }
 }
@@ -140,10 +140,10 @@ struct CallsOnTheWire {
     try check(FinishAsset(SampleCalls.assetManifest, of: SampleCalls.log), states)
     try check(ReadAssetChunk(0, of: SampleCalls.asset), [nil, [], [1, 2]])
     try check(ReadSnapshotPart(0, of: SampleCalls.snapshot), [nil, [], [1, 2]])
-    try check(ReadSnapshots(of: SampleCalls.log), [nil, [], [SampleCalls.snapshot]])
+    try check(ReadSnapshots(SampleCalls.log), [nil, [], [SampleCalls.snapshot]])
     try check(ReadSnapshotManifest(of: SampleCalls.snapshot), [nil, SampleCalls.manifest])
-    try check(TrimLog(to: SampleCalls.snapshot, SampleCalls.manifest), [nil, 12])
-    try check(BeginLog(with: SampleCalls.snapshot), [true, false])
+    try check(TrimLog(SampleCalls.manifest, of: SampleCalls.snapshot), [nil, 12])
+    try check(BeginLog(of: SampleCalls.snapshot), [true, false])
     try check(
       PutBack(StoredSegment(offset: 13, receivedMilliseconds: nil, bytes: []), after: SampleCalls.token),
       [true, false])

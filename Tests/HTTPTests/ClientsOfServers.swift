@@ -69,7 +69,7 @@ struct ClientsOfServers {
         body: HTTPAnswer.Body { $0.yield([1]) })
     }
     await expect(.unreachable, "no answer") { try await stops.probe() }
-    // One that is slow, and goes on, is waited for.
+    // One that is slow, and makes progress, is waited for.
     let time = TestClock()
     let pieces = Mutex(20)
     let slow = try client(patience: .seconds(10), clock: time.clock) { _ in
@@ -175,7 +175,7 @@ struct ClientsOfServers {
       Append(try SampleCalls.segment, after: SampleCalls.token).response(.overlaps(place)),
       ReadHeads(of: [], list: SampleCalls.list).response(
         RemoteHeads(zones: [ZoneHead(incarnation, offset: 4)])),
-      ReadSnapshots(of: SampleCalls.log).response([SampleCalls.snapshot]),
+      ReadSnapshots(SampleCalls.log).response([SampleCalls.snapshot]),
       ReadSnapshotManifest(of: SampleCalls.snapshot).response(SampleCalls.manifest),
       ReadAssetState(SampleCalls.asset).response(.whole(SampleCalls.assetManifest)),
       WireResponse(RemoteError(.expired, "a", hint: "b", offset: 3)), .gone(.purged), .isDone(true),

@@ -6,7 +6,7 @@
 
 /// The lock of a directory, held as long as this object exists. It excludes other openings in this process
 /// and in others.
-final class DirectoryLock: Sendable {
+package final class DirectoryLock: Sendable {
   private let descriptor: Int32
 
   /// Waits until the lock is free, and takes it (open, flock).
@@ -27,7 +27,7 @@ final class DirectoryLock: Sendable {
   }
 
   /// Takes the lock if it is free; nil if it is not, or there is no such directory or lock.
-  init?(ifFree path: String) {
+  package init?(ifFree path: String) {
     descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return nil }
   }

@@ -1,12 +1,12 @@
 import Synchronization
 
 /// A value behind a lock.
-final class Shared<Value: Sendable>: Sendable {
+package final class Shared<Value: Sendable>: Sendable {
   private let mutex: Mutex<Value>
 
-  init(_ value: Value) { mutex = Mutex(value) }
+  package init(_ value: Value) { mutex = Mutex(value) }
 
-  var value: Value {
+  package var value: Value {
     get { mutex.withLock { $0 } }
     set { mutex.withLock { $0 = newValue } }
   }

@@ -1,4 +1,5 @@
 internal import Dispatch
+internal import EventStore
 internal import LMDB
 public import OperationFormat
 public import Replicator
@@ -75,7 +76,7 @@ public final class LMDBIndex: LogIndex {
   ) async throws(RemoteError) -> Result {
     let outcome = await withCheckedContinuation {
       (continuation: CheckedContinuation<Swift.Result<Result, any Error>, Never>) in
-      let found = HandedOver<Swift.Result<Result, any Error>?>(nil)
+      let found = Shared<Swift.Result<Result, any Error>?>(nil)
       let job = Job { rules in
         let result = Swift.Result { try body(&rules) }
         found.value = result
@@ -206,15 +207,3 @@ public final class LMDBIndex: LogIndex {
 }
 
 private struct LMDBIndexClosed: Error {}
-
-/// A value that one thread after the other uses.
-private final class HandedOver<Value: Sendable>: Sendable {
-  private let state: Mutex<Value>
-
-  init(_ value: Value) { state = Mutex(value) }
-
-  var value: Value {
-    get { state.withLock { $0 } }
-    set { state.withLock { $0 = newValue } }
-  }
-}

@@ -2,11 +2,6 @@ internal import EventStore
 internal import OperationFormat
 public import Replicator
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
 #if canImport(FoundationEssentials)
   internal import FoundationEssentials
 #else
@@ -22,7 +17,7 @@ public import Replicator
 ///
 /// One server uses it at one time.
 public final class ServerData: Sendable {
-  private let lock: Int32
+  private let lock: DirectoryLock
   private let index: LMDBIndex
   private let objects: FolderObjects
 
@@ -36,14 +31,14 @@ public final class ServerData: Sendable {
     lock = try Self.lock(directory)
     let makeRandom = SystemEnvironment.makeRandom
     objects = FolderObjects(directory: "\(directory)/objects", makeRandom: makeRandom)
-    try await objects.create(RemoteID(rawValue: Self.random(makeRandom)))
+    try await objects.create(.random(makeRandom))
     index = try LMDBIndex(
       directory: "\(directory)/index",
       milliseconds: { UInt64(max(0, SystemEnvironment.wallMilliseconds())) }, makeRandom: makeRandom)
   }
 
   /// Makes the directory, and keeps other servers out of it.
-  private static func lock(_ directory: String) throws(RemoteError) -> Int32 {
+  private static func lock(_ directory: String) throws(RemoteError) -> DirectoryLock {
     func unusable(_ why: String, _ hint: String, _ error: (any Error)? = nil) -> RemoteError {
       RemoteError(
         .system, "the server cannot keep its data in \(directory): \(why)", hint: hint, underlying: error)
@@ -62,31 +57,15 @@ public final class ServerData: Sendable {
     } catch {
       throw unusable("\(error)", "give a directory that the server may write", error)
     }
-    let file = open("\(directory)/index/server.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-    guard file >= 0 else {
-      throw unusable("it may not write there", "give a directory that the server may write")
-    }
-    guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
-      systemClose(file)
+    guard let lock = DirectoryLock(ifFree: "\(directory)/index") else {
       throw unusable("another server uses it", "stop that, or give another directory")
     }
-    return file
-  }
-
-  // Not in an asynchronous function: a UInt128 on the stack of one breaks its calls in Swift 6.3.
-  private static func random(_ makeRandom: () -> UInt64) -> UInt128 {
-    UInt128(makeRandom()) << 64 | UInt128(makeRandom())
+    return lock
   }
 
   /// The remote of an account.
   public func remote(of account: String) -> IndexedRemote { IndexedRemote(account, index, objects) }
 
   /// Closes it, once nothing is being written.
-  public func close() {
-    index.close()
-    systemClose(lock)
-  }
+  public func close() { index.close() }
 }
-
-/// Closes a file. A method of the same name hides the system's.
-private func systemClose(_ file: Int32) { _ = close(file) }

@@ -1,5 +1,5 @@
-package import HTTPTypes
-package import OperationFormat
+internal import HTTPTypes
+internal import OperationFormat
 package import Replicator
 
 extension WireRequest {

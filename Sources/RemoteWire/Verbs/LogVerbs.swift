@@ -1,4 +1,4 @@
-package import HTTPTypes
+internal import HTTPTypes
 package import OperationFormat
 package import Replicator
 

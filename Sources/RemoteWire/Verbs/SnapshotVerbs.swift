@@ -1,4 +1,4 @@
-package import HTTPTypes
+internal import HTTPTypes
 package import OperationFormat
 package import Replicator
 
@@ -39,17 +39,49 @@ extension Route {
   }
 }
 
+/// A call about a snapshot that says nothing else.
+protocol SnapshotVerb: RemoteVerb {
+  var snapshot: RemoteSnapshot { get }
+  init(of snapshot: RemoteSnapshot)
+}
+
+extension SnapshotVerb {
+  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
+    self.init(of: try request.snapshot(free))
+  }
+
+  package var request: WireRequest { Self.route.request(snapshot) }
+}
+
+/// A call that gives a snapshot its manifest.
+protocol ManifestVerb: RemoteVerb {
+  var manifest: SnapshotManifest { get }
+  var snapshot: RemoteSnapshot { get }
+  init(_ manifest: SnapshotManifest, of snapshot: RemoteSnapshot)
+}
+
+extension ManifestVerb {
+  package static var bodyBytesMax: Int { SnapshotManifest.bytesMax }
+
+  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
+    let snapshot = try request.snapshot(free)
+    self.init(try request.manifest(of: snapshot), of: snapshot)
+  }
+
+  package var request: WireRequest {
+    var request = Self.route.request(snapshot)
+    request.body = manifest.encode()
+    return request
+  }
+}
+
 /// ``RemoteLog/snapshots(of:_:)``
-package struct ReadSnapshots: RemoteVerb {
+package struct ReadSnapshots: LogVerb {
   package static let route = Route(.get, "/v1/logs/*/snapshots")
   package let answerBytesMax = 1 << 16
   package let log: LogName
 
-  package init(of log: LogName) { self.log = log }
-  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
-    log = try LogName(request, free)
-  }
-  package var request: WireRequest { Self.route.request(log.text).naming(log.zone) }
+  package init(_ log: LogName) { self.log = log }
 
   package func call(_ remote: any RemoteLog) async throws(RemoteError) -> [RemoteSnapshot]? {
     try await remote.snapshots(of: log.zone, log.incarnation)
@@ -57,7 +89,7 @@ package struct ReadSnapshots: RemoteVerb {
 
   /// A line each: the offset, a space, the maker.
   package func response(_ answer: [RemoteSnapshot]?) -> WireResponse {
-    guard let answer else { return WireResponse(.notFound, [.code: "notThere"]) }
+    guard let answer else { return .notThere }
     return WireResponse(
       .ok, [.contentType: "text/plain; charset=utf-8"],
       body: Array(answer.map { "\($0.offset) \($0.maker)\n" }.joined().utf8))
@@ -78,23 +110,19 @@ package struct ReadSnapshots: RemoteVerb {
 }
 
 /// ``RemoteLog/snapshotManifest(of:)``
-package struct ReadSnapshotManifest: RemoteVerb {
+package struct ReadSnapshotManifest: SnapshotVerb {
   package static let route = Route(.get, "/v1/logs/*/snapshots/*/*/manifest")
   package let answerBytesMax = SnapshotManifest.bytesMax
   package let snapshot: RemoteSnapshot
 
   package init(of snapshot: RemoteSnapshot) { self.snapshot = snapshot }
-  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
-    snapshot = try request.snapshot(free)
-  }
-  package var request: WireRequest { Self.route.request(snapshot) }
 
   package func call(_ remote: any RemoteLog) async throws(RemoteError) -> SnapshotManifest? {
     try await remote.snapshotManifest(of: snapshot)
   }
 
   package func response(_ answer: SnapshotManifest?) -> WireResponse {
-    guard let answer else { return WireResponse(.notFound, [.code: "notThere"]) }
+    guard let answer else { return .notThere }
     return WireResponse(.ok, [.contentType: "application/octet-stream"], body: answer.encode())
   }
 
@@ -152,23 +180,13 @@ package struct PutSnapshotPart: SilentVerb {
 }
 
 /// ``RemoteLog/finishSnapshot(_:of:)``
-package struct FinishSnapshot: SilentVerb {
+package struct FinishSnapshot: ManifestVerb, SilentVerb {
   package static let route = Route(.put, "/v1/logs/*/snapshots/*/*/manifest")
-  package static let bodyBytesMax = SnapshotManifest.bytesMax
   package let manifest: SnapshotManifest
   package let snapshot: RemoteSnapshot
 
   package init(_ manifest: SnapshotManifest, of snapshot: RemoteSnapshot) {
     (self.manifest, self.snapshot) = (manifest, snapshot)
-  }
-  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
-    snapshot = try request.snapshot(free)
-    manifest = try request.manifest(of: snapshot)
-  }
-  package var request: WireRequest {
-    var request = Self.route.request(snapshot)
-    request.body = manifest.encode()
-    return request
   }
 
   package func call(_ remote: any RemoteLog) async throws(RemoteError) {
@@ -199,15 +217,11 @@ package struct RemoveSnapshot: SilentVerb {
 }
 
 /// ``RemoteLog/beginLog(with:)``
-package struct BeginLog: RemoteVerb {
+package struct BeginLog: SnapshotVerb {
   package static let route = Route(.post, "/v1/logs/*/snapshots/*/*/begin")
   package let snapshot: RemoteSnapshot
 
-  package init(with snapshot: RemoteSnapshot) { self.snapshot = snapshot }
-  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
-    snapshot = try request.snapshot(free)
-  }
-  package var request: WireRequest { Self.route.request(snapshot) }
+  package init(of snapshot: RemoteSnapshot) { self.snapshot = snapshot }
 
   package func call(_ remote: any RemoteLog) async throws(RemoteError) -> Bool {
     try await remote.beginLog(with: snapshot)
@@ -218,23 +232,13 @@ package struct BeginLog: RemoteVerb {
 }
 
 /// ``RemoteLog/trim(to:_:)``
-package struct TrimLog: RemoteVerb {
+package struct TrimLog: ManifestVerb {
   package static let route = Route(.post, "/v1/logs/*/snapshots/*/*/trim")
-  package static let bodyBytesMax = SnapshotManifest.bytesMax
   package let snapshot: RemoteSnapshot
   package let manifest: SnapshotManifest
 
-  package init(to snapshot: RemoteSnapshot, _ manifest: SnapshotManifest) {
+  package init(_ manifest: SnapshotManifest, of snapshot: RemoteSnapshot) {
     (self.snapshot, self.manifest) = (snapshot, manifest)
-  }
-  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
-    snapshot = try request.snapshot(free)
-    manifest = try request.manifest(of: snapshot)
-  }
-  package var request: WireRequest {
-    var request = Self.route.request(snapshot)
-    request.body = manifest.encode()
-    return request
   }
 
   package func call(_ remote: any RemoteLog) async throws(RemoteError) -> UInt64? {

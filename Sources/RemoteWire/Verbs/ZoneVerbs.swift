@@ -1,4 +1,4 @@
-package import HTTPTypes
+internal import HTTPTypes
 package import OperationFormat
 package import Replicator
 
@@ -159,15 +159,11 @@ package struct CreateZone: RemoteVerb {
 }
 
 /// ``RemoteLog/deleteZone(_:_:)``
-package struct DeleteZone: SilentVerb {
+package struct DeleteZone: LogVerb, SilentVerb {
   package static let route = Route(.delete, "/v1/logs/*")
   package let log: LogName
 
   package init(_ log: LogName) { self.log = log }
-  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
-    log = try LogName(request, free)
-  }
-  package var request: WireRequest { Self.route.request(log.text).naming(log.zone) }
 
   package func call(_ remote: any RemoteLog) async throws(RemoteError) {
     try await remote.deleteZone(log.zone, log.incarnation)
@@ -175,15 +171,11 @@ package struct DeleteZone: SilentVerb {
 }
 
 /// ``RemoteLog/purgeZone(_:_:)``
-package struct PurgeZone: SilentVerb {
+package struct PurgeZone: LogVerb, SilentVerb {
   package static let route = Route(.post, "/v1/logs/*/purge")
   package let log: LogName
 
   package init(_ log: LogName) { self.log = log }
-  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
-    log = try LogName(request, free)
-  }
-  package var request: WireRequest { Self.route.request(log.text).naming(log.zone) }
 
   package func call(_ remote: any RemoteLog) async throws(RemoteError) {
     try await remote.purgeZone(log.zone, log.incarnation)
@@ -191,15 +183,11 @@ package struct PurgeZone: SilentVerb {
 }
 
 /// ``RemoteLog/resetZone(_:_:)``
-package struct ResetZone: SilentVerb {
+package struct ResetZone: LogVerb, SilentVerb {
   package static let route = Route(.post, "/v1/logs/*/reset")
   package let log: LogName
 
   package init(_ log: LogName) { self.log = log }
-  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
-    log = try LogName(request, free)
-  }
-  package var request: WireRequest { Self.route.request(log.text).naming(log.zone) }
 
   package func call(_ remote: any RemoteLog) async throws(RemoteError) {
     try await remote.resetZone(log.zone, log.incarnation)
@@ -207,15 +195,11 @@ package struct ResetZone: SilentVerb {
 }
 
 /// ``RemoteLog/reopenZone(_:_:)``
-package struct ReopenZone: SilentVerb {
+package struct ReopenZone: LogVerb, SilentVerb {
   package static let route = Route(.post, "/v1/logs/*/reopen")
   package let log: LogName
 
   package init(_ log: LogName) { self.log = log }
-  package init(_ request: WireRequest, _ free: [String]) throws(WireProblem) {
-    log = try LogName(request, free)
-  }
-  package var request: WireRequest { Self.route.request(log.text).naming(log.zone) }
 
   package func call(_ remote: any RemoteLog) async throws(RemoteError) {
     try await remote.reopenZone(log.zone, log.incarnation)

@@ -1,8 +1,10 @@
-internal import OperationFormat
+package import OperationFormat
 
 extension RemoteID {
   /// A random identity.
-  static func random(_ makeRandom: () -> UInt64) -> RemoteID { RemoteID(rawValue: random128(makeRandom)) }
+  package static func random(_ makeRandom: () -> UInt64) -> RemoteID {
+    RemoteID(rawValue: random128(makeRandom))
+  }
 }
 
 extension IncarnationID {

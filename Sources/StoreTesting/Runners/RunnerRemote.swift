@@ -49,7 +49,7 @@ public enum RunnerRemote: Sendable, Hashable {
     let random = DeviceRandom(random)
     switch self {
     case .memory:
-      let remote = MemoryRemote(identity: Self.identity(random))
+      let remote = MemoryRemote(identity: .random { random.next() })
       return { remote.reopened() }
     case .folder(let directory):
       _ = try await FolderRemote.create(directory: directory, makeRandom: { random.next() })
@@ -66,11 +66,6 @@ public enum RunnerRemote: Sendable, Hashable {
       }
       return remote.open
     }
-  }
-
-  // Not in an asynchronous function: a UInt128 on the stack of one breaks its calls in Swift 6.3.
-  private static func identity(_ random: DeviceRandom) -> RemoteID {
-    RemoteID(rawValue: UInt128(random.next()) << 64 | UInt128(random.next()))
   }
 
   /// Makes the directory of a folder's remotes, so that an error is thrown before anything runs.

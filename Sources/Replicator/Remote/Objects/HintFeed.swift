@@ -51,7 +51,7 @@ extension AsyncStream<RemoteHint>.Continuation {
   ///
   /// - Returns: whether anybody still listens.
   @discardableResult
-  func tell(_ hint: RemoteHint) -> Bool {
+  package func tell(_ hint: RemoteHint) -> Bool {
     switch yield(hint) {
     case .terminated: return false
     case .dropped: yield(.anything)

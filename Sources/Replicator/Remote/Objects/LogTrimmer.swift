@@ -29,11 +29,8 @@ struct LogTrimmer: Sendable {
     try await snapshots.putManifest(manifest, of: snapshot)
     let floor = try await raise(to: LogFloor(manifest, by: snapshot.maker))
     // One that was not the floor yet, others may have removed meanwhile. Then nothing stands for the entries.
-    guard try await hasParts(floor.snapshot(of: snapshot.zone)) else { return floor.offset }
-    for old in try await snapshots.all(of: snapshot.zone, snapshot.incarnation)
-    where old.offset < floor.offset {
-      try await snapshots.remove(old)
-    }
+    guard try await snapshots.isWhole(floor.snapshot(of: snapshot.zone)) else { return floor.offset }
+    try await snapshots.removeAll(of: snapshot.zone, snapshot.incarnation, before: floor.offset)
     try await removeFormer(of: snapshot.zone, snapshot.incarnation, before: floor.offset)
     // From the first on: an entry that is there has all that follow it.
     var next = try await objects.firstEntry(of: snapshot.incarnation)
@@ -43,15 +40,6 @@ struct LogTrimmer: Sendable {
       next = offset + 1
     }
     return floor.offset
-  }
-
-  /// Whether a snapshot has its manifest and all its parts. What they have is not read.
-  private func hasParts(_ snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool {
-    guard let manifest = try await snapshots.manifest(of: snapshot) else { return false }
-    for index in manifest.parts.indices {
-      guard try await objects.exists(.snapshotPart(index, of: snapshot)) else { return false }
-    }
-    return true
   }
 
   /// Removes the snapshots with which a log has begun before: the list of snapshots may not name them any more.

@@ -18,10 +18,9 @@ package final class ObjectRemote: LogOfObjects {
   /// Amends entries that cannot be read.
   package let amendments: EntryAmendments
   fileprivate let appender: LogAppender
-  fileprivate let assets: ObjectAssets
-  fileprivate let snapshots: ObjectSnapshots
+  package let beside: ObjectsBesideLogs
   var snapshotNames: SnapshotNames { SnapshotNames(objects: objects) }
-  var trimmer: LogTrimmer { LogTrimmer(objects: objects, zones: zones, snapshots: snapshots) }
+  var trimmer: LogTrimmer { LogTrimmer(objects: objects, zones: zones, snapshots: beside.snapshots) }
   var discarder: LogDiscarder { LogDiscarder(objects: objects, zones: zones, appender: appender) }
 
   /// - Parameters:
@@ -47,8 +46,7 @@ package final class ObjectRemote: LogOfObjects {
     amendments = EntryAmendments(objects)
     appender = LogAppender(
       objects: objects, zones: zones, entries: entries, hints: hints, clock: clock)
-    assets = ObjectAssets(objects: objects, zones: zones)
-    snapshots = ObjectSnapshots(objects: objects, zones: zones)
+    beside = ObjectsBesideLogs(objects, zones)
   }
 
   package var log: ObjectRemote { self }
@@ -103,7 +101,7 @@ package final class ObjectRemote: LogOfObjects {
   package func beginLog(with snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool {
     let (zone, incarnation) = (snapshot.zone, snapshot.incarnation)
     guard !zones.isReadOnly, try await zones.fate(of: zone, incarnation, checkedAt: 0) == nil,
-      let manifest = try await snapshots.manifest(of: snapshot)
+      let manifest = try await beside.snapshots.manifest(of: snapshot)
     else { return false }
     let floor = LogFloor(manifest, by: snapshot.maker, hasEntry: false)
     if try await entries.floors.floor(of: incarnation) == floor { return true }
@@ -143,11 +141,13 @@ package final class ObjectRemote: LogOfObjects {
 
 /// A remote that keeps its log by the algorithm over objects. It deletes, purges and resets zones itself: the log does not
 /// remove their assets.
-package protocol LogOfObjects: RemoteLog {
+package protocol LogOfObjects: RemoteWithObjects {
   var log: ObjectRemote { get }
 }
 
 extension LogOfObjects {
+  package var beside: ObjectsBesideLogs { log.beside }
+
   public var name: String { log.objects.name }
 
   public func changes() -> AsyncStream<RemoteHint> { log.objects.changes() }
@@ -206,65 +206,7 @@ extension LogOfObjects {
     try await log.pages.segments(after: token, bytesMax: bytesMax)
   }
 
-  // MARK: Assets
-
-  public func assetState(_ asset: RemoteAsset) async throws(RemoteError) -> RemoteAssetState {
-    try await log.assets.state(of: asset)
-  }
-
-  public func putAssetChunk(
-    _ bytes: [UInt8], at index: UInt64, of asset: RemoteAsset
-  ) async throws(RemoteError) {
-    try await log.assets.putChunk(bytes, at: index, of: asset)
-  }
-
-  public func finishAsset(
-    _ manifest: AssetManifest, of zone: ZoneID, _ incarnation: IncarnationID
-  ) async throws(RemoteError) -> RemoteAssetState {
-    try await log.assets.finish(manifest, of: zone, incarnation)
-  }
-
-  public func assetChunk(
-    at index: UInt64, of asset: RemoteAsset
-  ) async throws(RemoteError) -> [UInt8]? {
-    try await log.assets.chunk(at: index, of: asset)
-  }
-
   // MARK: Snapshots
-
-  public func snapshots(
-    of zone: ZoneID, _ incarnation: IncarnationID
-  ) async throws(RemoteError) -> [RemoteSnapshot]? {
-    try await log.snapshots.all(of: zone, incarnation)
-  }
-
-  public func snapshotManifest(
-    of snapshot: RemoteSnapshot
-  ) async throws(RemoteError) -> SnapshotManifest? {
-    try await log.snapshots.manifest(of: snapshot)
-  }
-
-  public func snapshotPart(
-    at index: Int, of snapshot: RemoteSnapshot
-  ) async throws(RemoteError) -> [UInt8]? {
-    try await log.snapshots.part(at: index, of: snapshot)
-  }
-
-  public func putSnapshotPart(
-    _ bytes: [UInt8], at index: Int, of snapshot: RemoteSnapshot
-  ) async throws(RemoteError) {
-    try await log.snapshots.put(bytes, at: index, of: snapshot)
-  }
-
-  public func removeSnapshot(_ snapshot: RemoteSnapshot, parts: Int) async throws(RemoteError) {
-    try await log.snapshots.remove(snapshot, parts: parts)
-  }
-
-  public func finishSnapshot(
-    _ manifest: SnapshotManifest, of snapshot: RemoteSnapshot
-  ) async throws(RemoteError) {
-    try await log.snapshots.finish(manifest, of: snapshot)
-  }
 
   public func trim(
     to snapshot: RemoteSnapshot, _ manifest: SnapshotManifest

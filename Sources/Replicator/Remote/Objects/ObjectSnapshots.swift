@@ -41,6 +41,22 @@ struct ObjectSnapshots: Sendable {
     try await names.remove(snapshot, parts: parts)
   }
 
+  /// Removes those that are named and before an offset.
+  func removeAll(
+    of zone: ZoneID, _ incarnation: IncarnationID, before offset: UInt64
+  ) async throws(RemoteError) {
+    for old in try await all(of: zone, incarnation) where old.offset < offset { try await remove(old) }
+  }
+
+  /// Whether one has its manifest and all its parts. What they have is not read.
+  func isWhole(_ snapshot: RemoteSnapshot) async throws(RemoteError) -> Bool {
+    guard let manifest = try await manifest(of: snapshot) else { return false }
+    for index in manifest.parts.indices {
+      guard try await objects.exists(.snapshotPart(index, of: snapshot)) else { return false }
+    }
+    return true
+  }
+
   func part(at index: Int, of snapshot: RemoteSnapshot) async throws(RemoteError) -> [UInt8]? {
     try await names.get(.snapshotPart(index, of: snapshot), bytesMax: Limits.snapshotPartBytesMax)
   }
