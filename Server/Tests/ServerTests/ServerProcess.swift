@@ -102,8 +102,13 @@ final class ServerProcess: Sendable {
     let pipe = Pipe()
     (process.standardOutput, process.standardError) = (pipe, pipe)
     try process.run()
-    let data = pipe.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    return String(decoding: data, as: UTF8.self)
+    // On a thread of its own: the few of the tests have other things to do meanwhile.
+    return await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        let data = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        continuation.resume(returning: String(decoding: data, as: UTF8.self))
+      }
+    }
   }
 }

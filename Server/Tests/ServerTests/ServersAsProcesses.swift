@@ -121,8 +121,8 @@ struct ServersAsProcesses {
           gateway + ["--config", file("config", rates.map { "\($0): \($1)\n" }.joined())])
       }
     let client = try server.client()
-    _ = try await client.zones()
-    await expect(.later) { _ = try await client.zones() }
+    _ = try await client.zoneEvents(after: nil)
+    await expect(.later) { _ = try await client.zoneEvents(after: nil) }
     _ = try await client.createZone("lists", proposing: IncarnationID(rawValue: 5))
     await expect(.later) { _ = try await client.createZone("more", proposing: IncarnationID(rawValue: 6)) }
   }
@@ -182,8 +182,12 @@ struct ServersAsProcesses {
     let client = try server.client()
     let incarnation = IncarnationID(rawValue: 5)
     _ = try await client.createZone("lists", proposing: incarnation)
-    let streams = (0..<20).map { _ in
-      Task { try await ServerProcess.output(of: "curl", ["-sN", server.address + "/v1/events"]) }
+    // Of one device, eight may be open.
+    let streams = (0..<20).map { number in
+      Task {
+        try await ServerProcess.output(
+          of: "curl", ["-sN", "-H", "Tributary-Device: \(number)", server.address + "/v1/events"])
+      }
     }
     let waiting = Task {
       try await ServerProcess.output(
