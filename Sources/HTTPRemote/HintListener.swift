@@ -74,7 +74,7 @@ struct HintListener: Sendable {
     var end = End()
     do throws(RemoteError) {
       let answer = try await exchange.open(Route.events.request())
-      let found = try await exchange.withProgress(Self.mute) { progress in
+      let found = try await exchange.transport.withProgress(Self.mute) { progress in
         var (parser, found) = (EventParser(), End())
         for try await piece in answer.body {
           progress()

@@ -1,4 +1,5 @@
 import Replicator
+import S3Remote
 import StoreTesting
 import Testing
 
@@ -8,12 +9,14 @@ import Testing
 struct RemoteAddresses {
   @Test("are parsed")
   func areRead() throws {
-    #expect(try RemoteAddress("folder:/a:b").directory == "/a:b")
+    #expect(try RemoteAddress("folder:/a:b").place == .folder("/a:b"))
+    #expect(try RemoteAddress("HTTPS://a/b").place == .server("HTTPS://a/b"))
+    #expect(try RemoteAddress("s3://lists/a").place == .bucket(S3Address("s3://lists/a")))
   }
 
   @Test(
     "of unknown kinds are refused",
-    arguments: ["", "folder", "folder:", "memory", "memory:", "ftp://x", "/mnt/x"])
+    arguments: ["", "folder", "folder:", "memory", "memory:", "ftp://x", "/mnt/x", "s4://lists"])
   func areRefused(_ text: String) {
     let error = #expect(throws: RemoteError.self) { try RemoteAddress(text) }
     #expect(error?.code == .schemeUnknown)

@@ -22,7 +22,9 @@ struct AssetDownloadCommand: StoreCommand {
   @Argument(help: "The hash of one asset, or its first digits.")
   var hash: String?
 
-  @Option(help: ArgumentHelp("The remote: folder:DIR, or http://HOST:PORT.", valueName: "remote"))
+  @Option(
+    help: ArgumentHelp("The remote: folder:DIR, s3://BUCKET/PREFIX or http://HOST:PORT.", valueName: "remote")
+  )
   var remote: String
 
   var places: HintPlaces { HintPlaces(store: store.directory, remote: remote) }
@@ -74,7 +76,9 @@ struct AssetUploadCommand: StoreCommand {
   @Argument(help: "The hash of the asset, or its first digits.")
   var hash: String
 
-  @Option(help: ArgumentHelp("The remote: folder:DIR, or http://HOST:PORT.", valueName: "remote"))
+  @Option(
+    help: ArgumentHelp("The remote: folder:DIR, s3://BUCKET/PREFIX or http://HOST:PORT.", valueName: "remote")
+  )
   var remote: String
 
   var places: HintPlaces { HintPlaces(store: store.directory, remote: remote) }

@@ -14,13 +14,12 @@ struct DiscardOfRemote {
   private var option: String { isReset ? "--reset" : "--purge" }
   private var word: String { isReset ? "reset" : "purged" }
 
-  func run(_ directory: String, json: Bool, _ console: Console) async throws {
+  func run(_ address: RemoteAddress, json: Bool, _ console: Console) async throws {
     let zone = try Inputs.zone(name)
-    let objects = FolderObjects(directory: directory, makeRandom: console.makeRandom)
-    let remote = FolderRemote(objects, isReadOnly: !writes)
-    _ = try await remote.identity()
+    let remote = try address.withObjects(isReadOnly: !writes, console)
+    try await remote.log.check()
     let discard = RemoteDiscard(remote, isReset: isReset)
-    guard let log = try await plan(discard, zone, try await objects.list()) else {
+    guard let log = try await plan(discard, zone, try await remote.log.objects.list()) else {
       throw ToolError(
         "zoneUnknown", "the remote has no open or \(word) log of the zone “\(Display.zone(zone))”",
         hint: "run the command without \(option) to see the remote's zones", exit: .input)

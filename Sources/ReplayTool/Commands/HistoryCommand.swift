@@ -40,7 +40,7 @@ struct HistoryCommand: ReplayCommand {
 
   @Option(
     help: ArgumentHelp(
-      "memory, folder:DIR with a new or empty directory, or http://HOST:PORT of an empty remote.",
+      "memory, folder:DIR with a new or empty directory, s3://BUCKET/PREFIX with nothing there, or http://HOST:PORT of an empty remote.",
       valueName: "remote"))
   var remote = "memory"
 

@@ -29,7 +29,8 @@ struct LockHoldsCommand: ReplayCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Fold the segments of this remote instead: folder:DIR, or http://HOST:PORT.", valueName: "remote"))
+      "Fold the segments of this remote instead: folder:DIR, s3://BUCKET/PREFIX or http://HOST:PORT.",
+      valueName: "remote"))
   var remote: String?
 
   @Option(help: "How many of the longest holds to print.")

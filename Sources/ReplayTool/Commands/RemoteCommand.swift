@@ -54,7 +54,8 @@ struct RemoteCommand: ReplayCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "The remote: folder:DIRECTORY, or http://HOST:PORT to check what a server shows.", valueName: "remote"))
+      "The remote: folder:DIRECTORY, s3://BUCKET/PREFIX, or http://HOST:PORT to check what a server shows.",
+      valueName: "remote"))
   var address: String
 
   @Option(name: .long, help: "Check only this zone.")
@@ -105,7 +106,7 @@ struct RemoteCommand: ReplayCommand {
     }
     if let name = purge ?? reset {
       try await DiscardOfRemote(name: name, isReset: reset != nil, writes: write)
-        .run(try remoteAddress.directory, json: json, console)
+        .run(remoteAddress, json: json, console)
       return nil
     }
     if write {
@@ -115,23 +116,21 @@ struct RemoteCommand: ReplayCommand {
     if case .server = remoteAddress.place, repair == nil, quarantine == nil {
       return try await auditServer(remoteAddress, zone, console)
     }
-    let directory = try remoteAddress.directory
     let place = try quarantine.map { try EntryArgument($0) }
     let source = repair.map { RepairOfRemote(store: $0, zone: zone) }
-    let remote: FolderRemote
+    let remote: any LogOfObjects
     // The marker, folders and manifests that were put back.
     var made: [String] = []
     if let source {
       var isMarkerPutBack = false
-      (remote, isMarkerPutBack) = try await source.open(directory, console)
+      (remote, isMarkerPutBack) = try await source.open(remoteAddress, console)
       if isMarkerPutBack { made.append("remote") }
     } else if quarantine != nil {
-      remote = try await FolderRemote.open(directory: directory)
+      remote = try remoteAddress.withObjects(isReadOnly: false, console)
+      try await remote.log.check()
     } else {
       // If a folder is lost, the check still reports everything else.
-      let objects = FolderObjects(
-        directory: directory, readsWithoutFolders: true, makeRandom: SystemEnvironment.makeRandom)
-      remote = FolderRemote(objects, isReadOnly: true)
+      remote = try remoteAddress.withObjects(isReadOnly: true, readsWithoutFolders: true, console)
     }
     let identity = try await remote.identity()
     var repaired: RepairedRemote?
@@ -146,11 +145,11 @@ struct RemoteCommand: ReplayCommand {
     let progress = Progress(console)
     // The objects are listed first, so that an object that is written meanwhile is not reported as
     // unreferenced.
-    let objects = try await remote.objects.list()
+    let objects = try await remote.log.objects.list()
     var audit = try await RemoteAudit(of: remote, zone: zone, objects: objects) {
       try progress.update("segments", done: $0)
     }
-    let lost = try await remote.objects.missingFolders()
+    let lost = try await (remote as? FolderRemote)?.objects.missingFolders() ?? []
     audit.note(missingFolders: lost)
     let foreign = objects.filter { $0.name == nil && !$0.path.hasPrefix("tmp/") }.map(\.path)
     progress.end()

@@ -10,22 +10,26 @@ struct RepairOfRemote {
   /// Opens the remote. First restores the marker, which identifies the remote, if it is missing or damaged.
   ///
   /// - Returns: the remote, and whether the marker was restored.
-  func open(_ directory: String, _ console: Console) async throws -> (FolderRemote, isMarkerPutBack: Bool) {
+  func open(
+    _ address: RemoteAddress, _ console: Console
+  ) async throws -> (any LogOfObjects, isMarkerPutBack: Bool) {
+    let remote = try address.withObjects(isReadOnly: false, console)
     do throws(RemoteError) {
-      return (try await FolderRemote.open(directory: directory), false)
+      try await remote.log.check()
+      return (remote, false)
     } catch {
       guard error.code == .notARemote || error.code == .damaged else { throw error }
       let opened = try StoreOptions.parse([store]).openForReading(console)
       defer { opened.close() }
       guard let token = try opened.syncState().databaseToken else { throw error }
       let logs = try opened.read { try $0.remoteLogs().map(\.incarnation) }
-      let objects = FolderObjects(directory: directory, makeRandom: SystemEnvironment.makeRandom)
-      try await FolderRemote(objects).log.putMarkerBack(token.remote, logs: logs)
-      return (try await FolderRemote.open(directory: directory), true)
+      try await remote.log.putMarkerBack(token.remote, logs: logs)
+      try await remote.log.check()
+      return (remote, true)
     }
   }
 
-  func run(_ remote: FolderRemote, _ console: Console) async throws -> RepairedRemote {
+  func run(_ remote: any LogOfObjects, _ console: Console) async throws -> RepairedRemote {
     let opened = try StoreOptions.parse([store]).openForReading(console)
     defer { opened.close() }
     var made: [String] = []
@@ -35,18 +39,18 @@ struct RepairOfRemote {
           "remoteChanged", "“\(Display.plain(store))” is synced with another remote, \(token.remote)",
           hint: "give a store of this remote")
       }
-      made = try await remote.objects.makeMissingFolders(of: token.remote)
+      made = try await (remote as? FolderRemote)?.objects.makeMissingFolders(of: token.remote) ?? []
     }
     var repair = RemoteRepair(remote, from: opened, zone: zone)
     try await repair.addReadEvents()
-    var audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
+    var audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.log.objects.list())
     if !audit.unreadableEvents.isEmpty {
       try await repair.repairEvents(audit.unreadableEvents)
     }
     try await repair.addLostEvents()
     try await repair.repairSnapshots(audit)
     if !repair.steps.isEmpty || repair.snapshots.contains(where: { $0.outcome == .putBack }) {
-      audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.objects.list())
+      audit = try await RemoteAudit(of: remote, zone: zone, objects: try await remote.log.objects.list())
       // What was put back may say of which log the others are.
       try await repair.repairSnapshots(audit)
     }

@@ -20,8 +20,8 @@ struct ScenarioCommand: ReplayCommand {
 
   @Option(
     help: ArgumentHelp(
-      "memory; folder:DIR, a directory that gets a new folder for each scenario; or http://HOST:PORT of an empty remote, for one "
-        + "scenario.", valueName: "remote"))
+      "memory; folder:DIR, a directory that gets a new folder for each scenario; or, for one scenario, s3://BUCKET/PREFIX "
+        + "with nothing there, or http://HOST:PORT of an empty remote.", valueName: "remote"))
   var remote = "memory"
 
   @Option(help: ArgumentHelp("Only the scenario with this id.", valueName: "id"))
@@ -129,12 +129,12 @@ extension RunnerRemote {
   init(option text: String, _ console: Console) throws {
     if let remote = RunnerRemote(text) {
       self = remote
-    } else if case let address? = try? RemoteAddress(text), case .server = address.place {
-      self = .other(Elsewhere(text) { try await address.open(creates: false, console) })
+    } else if case let address? = try? RemoteAddress(text), !address.isFolder {
+      self = .other(Elsewhere(text) { try await address.open(creates: true, console) })
     } else {
       throw ToolError.input(
         "schemeUnknown", "“\(Display.plain(text))” names no remote",
-        hint: "use memory, folder:DIR or http://HOST:PORT")
+        hint: "use memory, folder:DIR, s3://BUCKET/PREFIX or http://HOST:PORT")
     }
   }
 }

@@ -42,7 +42,9 @@ struct SyncCommand: StoreCommand {
 
   @OptionGroup var store: StoreOptions
 
-  @Option(help: ArgumentHelp("The remote: folder:DIR, or http://HOST:PORT.", valueName: "remote"))
+  @Option(
+    help: ArgumentHelp("The remote: folder:DIR, s3://BUCKET/PREFIX or http://HOST:PORT.", valueName: "remote")
+  )
   var remote: String
 
   @Option(name: .long, help: ArgumentHelp("Only this zone; may be given more than once.", valueName: "zone"))

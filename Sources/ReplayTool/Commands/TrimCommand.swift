@@ -28,7 +28,7 @@ struct TrimCommand: ReplayCommand {
         replay trim folder:/mnt/team/lists --older-than 90d --write
       """)
 
-  @Argument(help: ArgumentHelp("The remote: folder:DIRECTORY.", valueName: "remote"))
+  @Argument(help: ArgumentHelp("The remote: folder:DIRECTORY or s3://BUCKET/PREFIX.", valueName: "remote"))
   var address: String
 
   @Option(name: .long, help: "Only this zone.")
@@ -54,12 +54,10 @@ struct TrimCommand: ReplayCommand {
   func run(_ console: Console) async throws -> ToolError.Exit? {
     let zone = try zone.map { try Inputs.zone($0) }
     let age = UInt64(try Inputs.age(olderThan))
-    let objects = FolderObjects(
-      directory: try RemoteAddress(address).directory, makeRandom: console.makeRandom)
-    let remote = FolderRemote(objects, isReadOnly: !write)
-    _ = try await remote.identity()
+    let remote = try RemoteAddress(address).withObjects(isReadOnly: !write, console)
+    try await remote.log.check()
     let progress = Progress(console)
-    let listed = try await objects.list()
+    let listed = try await remote.log.objects.list()
     let audit = try await RemoteAudit(of: remote, zone: zone, objects: listed) {
       try progress.update("segments", done: $0)
     }

@@ -23,7 +23,8 @@ struct UpgradeCommand: ReplayCommand {
       """)
 
   @Argument(
-    help: ArgumentHelp("The directory of a store, or a remote: folder:DIRECTORY.", valueName: "place"))
+    help: ArgumentHelp(
+      "The directory of a store, or a remote: folder:DIRECTORY or s3://BUCKET/PREFIX.", valueName: "place"))
   var place: String
 
   @Flag(name: .long, help: "Do it.")
@@ -33,7 +34,7 @@ struct UpgradeCommand: ReplayCommand {
   var json = false
 
   var printsJSON: Bool { json }
-  private var isRemote: Bool { place.hasPrefix("folder:") }
+  private var isRemote: Bool { place.hasPrefix("folder:") || place.hasPrefix("s3://") }
   var places: HintPlaces { isRemote ? HintPlaces(remote: place) : HintPlaces(store: place) }
   var hintIfInterrupted: String {
     write ? "what was rewritten is kept; the next run continues" : "nothing was changed; run it again"
@@ -105,9 +106,8 @@ struct UpgradeCommand: ReplayCommand {
   private func upgradeRemote(
     _ progress: Progress, _ console: Console
   ) async throws -> ([String], [Name: JSON], hasProblem: Bool) {
-    let objects = FolderObjects(directory: try RemoteAddress(place).directory, makeRandom: console.makeRandom)
-    let remote = FolderRemote(objects, isReadOnly: !write)
-    _ = try await remote.identity()
+    let remote = try RemoteAddress(place).withObjects(isReadOnly: !write, console)
+    try await remote.log.check()
     let report = try await RemoteUpgrade(remote, writes: write).run {
       try progress.update("entries", done: $0)
     }

@@ -28,8 +28,8 @@ struct EntryArgument {
   /// Gives the entry up.
   ///
   /// - Returns: its place.
-  func giveUp(_ remote: FolderRemote, note: String, _ console: Console) async throws -> EntryPlace {
-    let names = try await remote.objects.list().compactMap(\.name)
+  func giveUp(_ remote: any LogOfObjects, note: String, _ console: Console) async throws -> EntryPlace {
+    let names = try await remote.log.objects.list().compactMap(\.name)
     let place = try await place(in: remote, names)
     let last = Self.lastOffset(besides: place, names)
     let now = UInt64(max(0, console.wallMilliseconds()))
@@ -55,7 +55,7 @@ struct EntryArgument {
 
   /// Finds the named place. If the zone has several logs, it is in the log where nobody can read that offset.
   /// If all logs can be read there, it is in the open log, or else in the last one.
-  private func place(in remote: FolderRemote, _ names: [ObjectName]) async throws -> EntryPlace {
+  private func place(in remote: any LogOfObjects, _ names: [ObjectName]) async throws -> EntryPlace {
     guard let zone else { return EntryPlace(offset: offset) }
     let logs = try await Self.logs(of: remote)
     func place(_ log: AuditedLog) -> EntryPlace {
@@ -84,7 +84,7 @@ struct EntryArgument {
 
   /// Whether nobody can read an entry of a log, and no tombstone replaces it.
   private static func isLost(
-    _ place: EntryPlace, _ remote: FolderRemote, _ names: [ObjectName]
+    _ place: EntryPlace, _ remote: any LogOfObjects, _ names: [ObjectName]
   ) async throws(RemoteError) -> Bool {
     do throws(RemoteError) {
       switch try await remote.log.amendments.state(of: place) {
@@ -105,7 +105,7 @@ struct EntryArgument {
   }
 
   /// The logs in the list of zones.
-  private static func logs(of remote: FolderRemote) async throws(RemoteError) -> [AuditedLog] {
+  private static func logs(of remote: any LogOfObjects) async throws(RemoteError) -> [AuditedLog] {
     var listed = ListedLogs()
     try await remote.forEachZoneEventPage { page in
       listed.add(page)

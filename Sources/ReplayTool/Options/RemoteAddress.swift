@@ -1,6 +1,7 @@
 import EventStore
 import HTTPRemote
 import Replicator
+import S3Remote
 import URLSessionTransport
 
 #if canImport(FoundationEssentials)
@@ -9,20 +10,22 @@ import URLSessionTransport
   import Foundation
 #endif
 
-/// The address of a remote, as the user gives it: `folder:DIR`, `http://HOST:PORT` or `https://HOST`.
+/// The address of a remote, as the user gives it: `folder:DIR`, `s3://BUCKET/PREFIX`, `http://HOST:PORT` or `https://HOST`.
 ///
 /// A remote in memory has no address: it would be gone after the command, and the store on the disk would
 /// still belong to it.
 struct RemoteAddress: Hashable {
   enum Place: Hashable {
     case folder(String)
+    case bucket(S3Address)
     case server(String)
   }
 
   let place: Place
+  var isFolder: Bool { if case .folder = place { true } else { false } }
 
   /// What the user may write.
-  static let forms = "folder:DIRECTORY, http://HOST:PORT or https://HOST"
+  static let forms = "folder:DIRECTORY, s3://BUCKET/PREFIX, http://HOST:PORT or https://HOST"
   /// Has the secret of a server. On the command line others of the machine could read it.
   private static let secretVariable = "TRIBUTARY_SECRET"
 
@@ -33,6 +36,14 @@ struct RemoteAddress: Hashable {
     let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
     if parts.count == 2, ["http", "https"].contains(parts[0].lowercased()) {
       place = .server(text)
+      return
+    }
+    if parts.count == 2, parts[0].lowercased() == "s3" {
+      let environment = ProcessInfo.processInfo.environment
+      place = .bucket(
+        try S3Address(
+          text, endpoint: environment["AWS_ENDPOINT_URL_S3"] ?? environment["AWS_ENDPOINT_URL"],
+          region: environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"]))
       return
     }
     guard parts.count == 2, parts[0] == "folder", !parts[1].isEmpty else {
@@ -49,27 +60,32 @@ struct RemoteAddress: Hashable {
     place = .folder(String(parts[1]))
   }
 
-  /// The directory of the remote, for what needs its files.
+  /// The remote, for what needs its objects. It is not looked at.
   ///
+  /// - Parameter readsWithoutFolders: whether a folder is read too that has lost some of its folders.
   /// - Throws: ``RemoteError`` `unsupported` if it is a server's.
-  var directory: String {
-    get throws(RemoteError) {
-      switch place {
-      case .folder(let directory): return directory
-      case .server(let address):
-        throw RemoteError(
-          .unsupported, "a server shows no files, and this needs those of the remote: \(address)",
-          hint:
-            "if the server serves a folder (--gateway), run it on the server's machine, with folder:DIRECTORY"
-        )
-      }
+  func withObjects(
+    isReadOnly: Bool, readsWithoutFolders: Bool = false, _ console: Console
+  ) throws(RemoteError) -> any LogOfObjects {
+    switch place {
+    case .folder(let directory):
+      let objects = FolderObjects(
+        directory: directory, readsWithoutFolders: readsWithoutFolders, makeRandom: console.makeRandom)
+      return FolderRemote(objects, isReadOnly: isReadOnly)
+    case .bucket(let address):
+      return S3Remote(address, isReadOnly: isReadOnly, transport: URLSessionTransport())
+    case .server(let address):
+      throw RemoteError(
+        .unsupported, "a server shows no files, and this needs those of the remote: \(address)",
+        hint:
+          "if the server serves a folder (--gateway), run it on the server's machine, with folder:DIRECTORY")
     }
   }
 
   /// Opens the remote.
   ///
   /// - Parameter creates: whether to create it if it does not exist. A server's exists.
-  /// - Throws: ``RemoteError`` as ``FolderRemote`` and ``HTTPRemote``.
+  /// - Throws: ``RemoteError`` as ``FolderRemote``, `S3Remote` and ``HTTPRemote``.
   func open(creates: Bool, _ console: Console) async throws(RemoteError) -> any RemoteLog {
     switch place {
     case .folder(let directory):
@@ -78,6 +94,10 @@ struct RemoteAddress: Hashable {
         makeRandom: creates ? console.makeRandom : SystemEnvironment.makeRandom)
       let remote = FolderRemote(objects, wallMilliseconds: console.wallMilliseconds)
       return creates ? try await remote.make(console.makeRandom) : try await remote.checked()
+    case .bucket(let address):
+      let remote = S3Remote(
+        address, transport: URLSessionTransport(), wallMilliseconds: console.wallMilliseconds)
+      return creates ? try await remote.made() : try await remote.checked()
     case .server(let address):
       let secret = ProcessInfo.processInfo.environment[Self.secretVariable]
       let device = String(SystemEnvironment.makeRandom(), radix: 16)

@@ -75,11 +75,15 @@ extension RemoteTrial {
 
   /// All entries of a log, empty ones too.
   func entries(of incarnation: IncarnationID, door: Int) async throws -> [StoredSegment] {
-    var token = ChangeToken.start(of: Self.zone, incarnation)
+    try await entries(after: .start(of: Self.zone, incarnation), door: door)
+  }
+
+  /// The entries behind a place in a log, empty ones too.
+  func entries(after start: ChangeToken, door: Int) async throws -> [StoredSegment] {
+    var token = start
     var all: [StoredSegment] = []
     while true {
-      let last = token
-      let page = try await retrying { try await doors[door].segments(after: last, bytesMax: 1 << 20) }
+      let page = try await page(after: token, door: door)
       guard case .segments(let found, _) = page else { throw failure("the log is closed: \(page)") }
       guard let end = found.last else { return all }
       all += found
@@ -87,7 +91,7 @@ extension RemoteTrial {
       let hash =
         FrameKind(of: bytes) == .tombstone ? ContentHash(of: bytes) : try header(end).contentHash
       token = ChangeToken(
-        zone: Self.zone, incarnation: incarnation, offset: end.offset, hash: hash, chain: end.chain)
+        zone: Self.zone, incarnation: token.incarnation, offset: end.offset, hash: hash, chain: end.chain)
     }
   }
 }

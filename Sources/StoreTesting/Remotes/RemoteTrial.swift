@@ -108,19 +108,28 @@ struct RemoteTrial: Sendable {
     }
   }
 
-  /// Reads a page whose segments are whole.
+  /// Reads a page whose entries are whole.
   func page(after token: ChangeToken, bytesMax: Int = 1 << 20, door: Int = 0) async throws -> FetchOutcome {
     var tries = 0
     while true {
       let outcome = try await retrying { try await doors[door].segments(after: token, bytesMax: bytesMax) }
       guard case .segments(let page, _) = outcome else { return outcome }
       do {
-        for segment in page { _ = try SegmentPacker.unpack(segment.bytes) }
+        for entry in page { try Self.checkIsWhole(entry) }
         return outcome
       } catch {
         tries += 1
         if tries >= triesMax { throw failure("a segment was not whole: \(error)") }
       }
+    }
+  }
+
+  private static func checkIsWhole(_ entry: StoredSegment) throws {
+    let bytes = entry.bytes.span.bytes
+    if FrameKind(of: bytes) == .tombstone {
+      _ = try LogTombstone.read(bytes)
+    } else {
+      _ = try SegmentPacker.unpack(entry.bytes)
     }
   }
 

@@ -3,8 +3,7 @@ struct PublicFace {
   /// The targets whose public declarations an app sees.
   static let targets = [
     "OperationFormat", "EventStore", "Replicator", "HTTPRemote", "URLSessionTransport", "RemoteService",
-    "Models",
-    "LiveQueries", "Tributary", "StoreTesting",
+    "S3Remote", "Models", "LiveQueries", "Tributary", "StoreTesting",
   ]
 
   var lines: [String]

@@ -77,11 +77,6 @@ public struct FolderRemote: RemoteLog, LogOfObjects {
     return self
   }
 
-  /// Which remote it is.
-  ///
-  /// - Throws: ``RemoteError``, as ``open(directory:isReadOnly:counter:)``.
-  public func identity() async throws(RemoteError) -> RemoteID { try await log.zones.identity() }
-
   /// Puts two files under one name in the folder of temporary files, and removes them. Who may not write there, or has no
   /// room, reads without it.
   public func probe() async throws(RemoteError) {
@@ -91,32 +86,6 @@ public struct FolderRemote: RemoteLog, LogOfObjects {
       try await objects.probe()
     } catch {
       if error.code != .denied && error.code != .overQuota { throw error }
-    }
-  }
-
-  public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await log.deleteZone(zone, incarnation)
-    guard log.zones.isDeleted(incarnation) else { return }
-    do throws(RemoteError) {
-      try await objects.removeAssets(of: incarnation)
-    } catch {
-      // The zone is deleted nevertheless. The audit lists what is left, and the next deletion removes it.
-    }
-  }
-
-  public func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await discard(zone, incarnation, as: .purged)
-  }
-
-  public func resetZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await discard(zone, incarnation, as: .reset)
-  }
-
-  private func discard(
-    _ zone: ZoneID, _ incarnation: IncarnationID, as kind: LogSeal.Kind
-  ) async throws(RemoteError) {
-    try await log.discarder.discard(zone, incarnation, as: kind) { () throws(RemoteError) in
-      try await objects.removeAssets(of: incarnation)
     }
   }
 

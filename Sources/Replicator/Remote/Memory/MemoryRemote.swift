@@ -46,25 +46,4 @@ public struct MemoryRemote: RemoteLog, LogOfObjects {
     let isSame = try await log.zones.identity() == list.remote
     return RemoteHeads(zones: heads, isListUnchanged: isSame && ends.list == list.offset)
   }
-
-  public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await log.deleteZone(zone, incarnation)
-    if log.zones.isDeleted(incarnation) { try await objects.removeAssets(of: incarnation) }
-  }
-
-  public func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await discard(zone, incarnation, as: .purged)
-  }
-
-  public func resetZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
-    try await discard(zone, incarnation, as: .reset)
-  }
-
-  private func discard(
-    _ zone: ZoneID, _ incarnation: IncarnationID, as kind: LogSeal.Kind
-  ) async throws(RemoteError) {
-    try await log.discarder.discard(zone, incarnation, as: kind) { () throws(RemoteError) in
-      try await objects.removeAssets(of: incarnation)
-    }
-  }
 }

@@ -49,5 +49,9 @@ struct CountingObjects: ObjectStore {
     try await objects.delete(name)
   }
 
+  func removeAssets(of incarnation: IncarnationID) async throws(RemoteError) {
+    try await objects.removeAssets(of: incarnation)
+  }
+
   func changes() -> AsyncStream<RemoteHint> { objects.changes() }
 }

@@ -144,6 +144,7 @@ struct LogAppender: Sendable {
           segment, place.offset, place.receivedMilliseconds, place.chain, isOfferedAgain: found.isOfferedAgain
         ))
     }
+    hints?.didFindOwn(token.incarnation)
     return outcome
   }
 
@@ -178,7 +179,9 @@ struct LogAppender: Sendable {
     var offset = try await lastOffset(in: incarnation, zone)
     while true {
       switch try await entries.find(incarnation, zone, offset) {
-      case .seal(let fate, let seal): return (fate, seal)
+      case .seal(let fate, let seal):
+        hints?.didPut(incarnation, at: seal)
+        return (fate, seal)
       case .end:
         let name = ObjectName.entry(of: incarnation, offset)
         if try await objects.putIfAbsent(name, LogObject.seal(kind, offset)) {

@@ -33,10 +33,10 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   private static let amendments = "amendments"
 
   /// The prefix of the directories of a log's assets.
-  static let assetsPrefix = "assets-"
+  package static let assetsPrefix = "assets-"
 
   /// The prefix of the directories of a log's snapshots.
-  static let snapshotsPrefix = "snapshots"
+  package static let snapshotsPrefix = "snapshots"
 
   /// At least one, none of them empty.
   package let components: [String]
@@ -56,7 +56,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   package static let hint = ObjectName(["hint"])
 
   /// The directory of the list of zones.
-  static let zones = ObjectName(["zones"])
+  package static let zones = ObjectName(["zones"])
 
   /// The directory of the zones' logs.
   static let logs = ObjectName(["logs"])
@@ -149,7 +149,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// Parses a path below a remote's place; nil unless one of the functions above gives it for an object.
-  init?(path: String) {
+  package init?(path: String) {
     let components = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
     self.init(components)
     switch (components.first, components.count) {

@@ -5,7 +5,7 @@ internal import OperationFormat
 ///
 /// ``ObjectName`` lists the objects. Its parts do the work; it owns what they share.
 package final class ObjectRemote: LogOfObjects {
-  let objects: any ObjectStore
+  package let objects: any ObjectStore
   /// Gives entries their receive times.
   let clock: ReceiveClock
   /// What is known of the ends of logs; nil if the remote tells them otherwise.
@@ -50,9 +50,27 @@ package final class ObjectRemote: LogOfObjects {
   }
 
   package var log: ObjectRemote { self }
+  /// Whether this user must not write.
+  package var isReadOnly: Bool { zones.isReadOnly }
 
-  /// The segments stay, for readers that have not read to the end. Nobody needs the assets: the folder and
-  /// the memory remove them.
+  // MARK: Making
+
+  /// Whether the place is a remote.
+  package func isMade() async throws(RemoteError) -> Bool { try await objects.getPrefix(.marker, 1) != nil }
+
+  /// Makes a remote of the place, unless it is one.
+  package func make(_ remote: RemoteID) async throws(RemoteError) {
+    _ = try await objects.putIfAbsent(.marker, RemoteMarker(remote: remote).bytes)
+  }
+
+  /// Looks at the remote now.
+  ///
+  /// - Throws: ``RemoteError`` if it is none, or another than before.
+  package func check() async throws(RemoteError) { try await zones.checked() }
+
+  // MARK: Ends of zones
+
+  /// The segments stay, for readers that have not read to the end. The assets, which nobody needs, are not removed here.
   package func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await zones.read()
     var fate = try await zones.fate(of: zone, incarnation, checkedAt: 0)
@@ -67,7 +85,6 @@ package final class ObjectRemote: LogOfObjects {
     if fate?.discardsLog ?? false { throw .closed(zone) }
   }
 
-  /// As after ``deleteZone(_:_:)``, the folder and the memory remove the assets.
   package func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     try await discarder.discard(zone, incarnation, as: .purged) {}
   }
@@ -139,8 +156,7 @@ package final class ObjectRemote: LogOfObjects {
   }
 }
 
-/// A remote that keeps its log by the algorithm over objects. It deletes, purges and resets zones itself: the log does not
-/// remove their assets.
+/// A remote that keeps its log by the algorithm over objects.
 package protocol LogOfObjects: RemoteWithObjects {
   var log: ObjectRemote { get }
 }
@@ -166,7 +182,39 @@ extension LogOfObjects {
     }
   }
 
+  /// Which remote it is.
+  ///
+  /// - Throws: ``RemoteError`` if none is there, or it cannot be read.
+  public func identity() async throws(RemoteError) -> RemoteID { try await log.zones.identity() }
+
   // MARK: Zones
+
+  public func deleteZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await log.deleteZone(zone, incarnation)
+    guard log.zones.isDeleted(incarnation) else { return }
+    do throws(RemoteError) {
+      try await log.objects.removeAssets(of: incarnation)
+    } catch {
+      // The zone is deleted nevertheless. The audit lists what is left, and the next deletion removes it.
+    }
+  }
+
+  public func purgeZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await discard(zone, incarnation, as: .purged)
+  }
+
+  public func resetZone(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
+    try await discard(zone, incarnation, as: .reset)
+  }
+
+  private func discard(
+    _ zone: ZoneID, _ incarnation: IncarnationID, as kind: LogSeal.Kind
+  ) async throws(RemoteError) {
+    try await log.discarder.discard(zone, incarnation, as: kind) {
+      [objects = log.objects] () throws(RemoteError) in
+      try await objects.removeAssets(of: incarnation)
+    }
+  }
 
   public func zoneEvents(after token: DatabaseToken?) async throws(RemoteError) -> ZoneEventPage {
     try await log.zones.page(after: token)

@@ -139,7 +139,9 @@ extension ObjectStore {
 package struct ObjectPrefix: Hashable, Sendable {
   package var bytes: [UInt8]
   /// The object's size.
-  var totalBytes: UInt64
+  package var totalBytes: UInt64
+
+  package init(bytes: [UInt8], totalBytes: UInt64) { (self.bytes, self.totalBytes) = (bytes, totalBytes) }
 }
 
 /// A file or object in a remote's place.
@@ -151,7 +153,7 @@ package struct ObjectEntry: Hashable, Sendable {
   /// Its size; nil for something without a size, such as a directory.
   var bytes: UInt64?
 
-  init(path: String, bytes: UInt64?) {
+  package init(path: String, bytes: UInt64?) {
     self.path = path
     name = bytes == nil ? nil : ObjectName(path: path)
     self.bytes = bytes

@@ -56,7 +56,7 @@ extension RemoteError {
   }
 
   /// An object that is too large.
-  static func tooLarge(_ name: ObjectName, _ bytes: UInt64, _ bytesMax: Int) -> RemoteError {
+  package static func tooLarge(_ name: ObjectName, _ bytes: UInt64, _ bytesMax: Int) -> RemoteError {
     RemoteError(
       .damaged, "\(name) has \(bytes) bytes, and at most \(bytesMax) are allowed there",
       hint: name.isOfAsset ? "it is foreign: \(assetHint)" : foreignHint(name),

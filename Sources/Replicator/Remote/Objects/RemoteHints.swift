@@ -23,6 +23,9 @@ final class RemoteHints: Sendable {
     /// What this process has appended, and has not written into the object.
     var own: [IncarnationID: UInt64] = [:]
     var ownListOffset: UInt64 = 0
+    /// Logs that have something of this process which it may not have written into the object: the answer to its put was
+    /// lost. Where they end is not known yet.
+    var found: Set<IncarnationID> = []
     /// What its last write had. The next look shows whether another writer has overwritten it.
     var written: [IncarnationID: UInt64] = [:]
     /// Whether it was overwritten, so that it is to be written again.
@@ -46,16 +49,22 @@ final class RemoteHints: Sendable {
 
   /// A log was read to its end.
   func didSee(_ incarnation: IncarnationID, end offset: UInt64) {
-    state.withLock { $0.note(incarnation, offset, max: Self.endsMax) }
+    state.withLock { state in
+      state.note(incarnation, offset, max: Self.endsMax)
+      if state.found.remove(incarnation) != nil { state.announce(incarnation, offset) }
+    }
   }
 
-  /// An entry was put at the end of a log.
+  /// A log has an entry of this process already, which was to be put.
+  func didFindOwn(_ incarnation: IncarnationID) {
+    state.withLock { if $0.found.count < HintObject.logsMax { $0.found.insert(incarnation) } }
+  }
+
+  /// An entry was put at the end of a log, or is the seal there.
   func didPut(_ incarnation: IncarnationID, at offset: UInt64) {
     state.withLock { state in
       state.note(incarnation, offset, max: Self.endsMax)
-      // More have no room in the object, and then it says only that much has changed.
-      guard state.own.count <= HintObject.logsMax || state.own[incarnation] != nil else { return }
-      state.own[incarnation] = max(state.own[incarnation] ?? 0, offset)
+      state.announce(incarnation, offset)
     }
   }
 
@@ -69,7 +78,7 @@ final class RemoteHints: Sendable {
   /// The list of zones was not read to its end, or has to be read again.
   func forgetList() { state.withLock { $0.listOffset = nil } }
 
-  /// An event was put at the end of the list of zones.
+  /// An event was put at the end of the list of zones, or what was to be put is before that end.
   func didPutEvent(at offset: UInt64) {
     state.withLock { $0.ownListOffset = max($0.ownListOffset, offset) }
   }
@@ -169,6 +178,12 @@ extension RemoteHints.State {
     guard stamp != nil else { return }
     if ends.count >= most { ends = [:] }
     ends[incarnation] = Swift.max(ends[incarnation] ?? 0, offset)
+  }
+
+  fileprivate mutating func announce(_ incarnation: IncarnationID, _ offset: UInt64) {
+    // More have no room in the object, and then it says only that much has changed.
+    guard own.count <= HintObject.logsMax || own[incarnation] != nil else { return }
+    own[incarnation] = Swift.max(own[incarnation] ?? 0, offset)
   }
 
   /// Takes over an object. If it does not continue what was known, nothing is known any more.

@@ -201,6 +201,7 @@ final class RemoteZoneList: Sendable {
         return (found, list.offset, found == nil ? try NextEvent(event, list) : nil)
       }
       if let found {
+        if found == proposed { hints?.didPutEvent(at: last) }
         try await durable.wait(for: 1...last, of: .zones) { .zoneEvent($0) }
         return found
       }
@@ -215,11 +216,14 @@ final class RemoteZoneList: Sendable {
   ) async throws(RemoteError) {
     let event = ZoneEvent(kind: fate.event, zone: zone, incarnation: incarnation)
     while true {
-      let next = try await read().read { (list) throws(RemoteError) in
+      let (next, last) = try await read().read { (list) throws(RemoteError) in
         let isOpen = list.log(incarnation).map { $0.fate == nil } ?? list.hasGaps
-        return isOpen ? try NextEvent(event, list) : nil
+        return (isOpen ? try NextEvent(event, list) : nil, list.offset)
       }
-      guard let next, try await !entries.isAmended(incarnation, offset) else { return }
+      guard let next, try await !entries.isAmended(incarnation, offset) else {
+        hints?.didPutEvent(at: last)
+        return
+      }
       try await put(next)
     }
   }
