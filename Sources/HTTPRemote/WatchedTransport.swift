@@ -41,7 +41,7 @@ package struct WatchedTransport: Sendable {
     try await withProgress(patience) { progress in
       var body: [UInt8] = []
       for try await piece in answer.body {
-        progress()
+        if !piece.isEmpty { progress() }
         if body.count + piece.count > bytesMax {
           if let isTooLarge { throw isTooLarge() }
           return body + piece.prefix(bytesMax - body.count)
@@ -50,6 +50,13 @@ package struct WatchedTransport: Sendable {
       }
       return body
     }
+  }
+
+  /// Does something, and gives it up after a while.
+  package func withPatience<Result: Sendable>(
+    _ body: @escaping @Sendable () async throws -> Result
+  ) async throws(RemoteError) -> Result {
+    try await withProgress(patience) { _ in try await body() }
   }
 
   /// Waits.

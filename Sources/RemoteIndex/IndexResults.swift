@@ -2,26 +2,12 @@ internal import LMDB
 internal import OperationFormat
 internal import Replicator
 
-extension IndexRules {
-  package mutating func events(of account: String, after offset: UInt64, count: Int) throws -> [[UInt8]] {
-    let list = try list(of: account)
-    var found: [[UInt8]] = []
-    var next = offset
-    while next < list.events, found.count < count {
-      next += 1
-      guard let event = try rows.event(next, of: account) else { break }
-      found.append(event)
-    }
-    return found
-  }
-}
-
 extension IndexedList {
-  package init(_ row: ListRow) { self.init(remote: row.remote, events: row.events) }
+  init(_ row: ListRow) { self.init(remote: row.remote, events: row.events) }
 }
 
 extension IndexedState {
-  package init(_ row: LogRow) { self.init(fate: row.fate, floor: row.floor) }
+  init(_ row: LogRow) { self.init(fate: row.fate, floor: row.floor) }
 }
 
 extension RemoteError {

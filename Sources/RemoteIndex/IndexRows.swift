@@ -1,41 +1,41 @@
-package import OperationFormat
-package import Replicator
+public import OperationFormat
+public import Replicator
 
 /// What is kept of a log.
-package struct LogRow: Hashable, Sendable {
-  package var account: String
-  package var zone: ZoneID
+public struct LogRow: Hashable, Sendable {
+  public var account: String
+  public var zone: ZoneID
   /// The offset of the last entry; that of the floor's snapshot if there is none behind it.
-  package var head: UInt64 = 0
+  public var head: UInt64 = 0
   /// The chain there.
-  package var chain: LogChain
-  package var fate: ZoneFate?
+  public var chain: LogChain
+  public var fate: ZoneFate?
   /// The offset that the end of the log takes while it is closed.
-  package var seal: UInt64 = 0
-  package var floor: IndexedFloor?
+  public var seal: UInt64 = 0
+  public var floor: IndexedFloor?
 
-  package init(_ zone: IndexedZone) {
+  public init(_ zone: IndexedZone) {
     (account, self.zone, chain) = (zone.account, zone.zone, .start(of: zone.log))
   }
 }
 
 /// An account's list of zones.
-package struct ListRow: Hashable, Sendable {
-  package var remote: RemoteID
-  package var events: UInt64 = 0
+public struct ListRow: Hashable, Sendable {
+  public var remote: RemoteID
+  public var events: UInt64 = 0
   /// The hash of the last event.
-  package var hash = ContentHash.zero
+  public var hash = ContentHash.zero
 }
 
 /// An entry of a log: a segment, or a tombstone in the place of an end that was passed.
-package struct EntryRow: Hashable, Sendable {
-  package var receivedMilliseconds: UInt64?
-  package var chain: LogChain?
-  package var bytes: [UInt8]
+public struct EntryRow: Hashable, Sendable {
+  public var receivedMilliseconds: UInt64?
+  public var chain: LogChain?
+  public var bytes: [UInt8]
 }
 
 /// Rows of an index, within one transaction.
-package protocol IndexRows {
+public protocol IndexRows {
   func log(_ log: IncarnationID) throws -> LogRow?
   mutating func set(_ row: LogRow, _ log: IncarnationID) throws
 
@@ -64,9 +64,9 @@ package protocol IndexRows {
 }
 
 /// A writer's lane in a log.
-package struct LaneName: Hashable, Sendable {
-  package var replica: ReplicaID
-  package var epoch: UInt32
+public struct LaneName: Hashable, Sendable {
+  public var replica: ReplicaID
+  public var epoch: UInt32
 
-  package init(_ header: SegmentHeader) { (replica, epoch) = (header.replica, header.epoch) }
+  public init(_ header: SegmentHeader) { (replica, epoch) = (header.replica, header.epoch) }
 }

@@ -1,28 +1,32 @@
-package import OperationFormat
-package import Replicator
+public import OperationFormat
+public import Replicator
 
-/// What the calls of a ``LogIndex`` do, over rows: the rules are the same wherever the rows are.
-package struct IndexRules<Rows: IndexRows> {
-  package private(set) var rows: Rows
+/// What the calls of a ``LogIndex`` do, over rows: the rules are the same wherever the rows are. A call is one transaction.
+public struct IndexRules<Rows: IndexRows> {
+  public private(set) var rows: Rows
   /// The server's clock, in milliseconds since 1970.
   private let milliseconds: UInt64
   private let random: () -> UInt64
   private let index: String
 
-  package init(_ rows: Rows, milliseconds: UInt64, random: @escaping () -> UInt64, index: String) {
+  /// - Parameters:
+  ///   - rows: those of the transaction.
+  ///   - random: random bits, for the identity of a list.
+  ///   - index: the index's name, for messages.
+  public init(_ rows: Rows, milliseconds: UInt64, random: @escaping () -> UInt64, index: String) {
     (self.rows, self.milliseconds, self.random, self.index) = (rows, milliseconds, random, index)
   }
 
   // MARK: Zones
 
-  package mutating func list(of account: String) throws -> ListRow {
+  public mutating func list(of account: String) throws -> ListRow {
     if let known = try rows.list(of: account) { return known }
     let row = ListRow(remote: .random(random))
     try rows.set(row, of: account)
     return row
   }
 
-  package mutating func createZone(_ zone: IndexedZone) throws -> IncarnationID {
+  public mutating func createZone(_ zone: IndexedZone) throws -> IncarnationID {
     guard zone.log.rawValue != 0 else { throw badProposal(zone, "is 0") }
     if let open = try rows.openLog(of: zone.zone, of: zone.account) { return open }
     if let known = try rows.log(zone.log) {
@@ -38,7 +42,7 @@ package struct IndexRules<Rows: IndexRows> {
     return zone.log
   }
 
-  package func row(of zone: IndexedZone) throws -> LogRow {
+  public func row(of zone: IndexedZone) throws -> LogRow {
     guard let row = try rows.log(zone.log), row.account == zone.account, row.zone == zone.zone else {
       throw RemoteError(
         .zoneUnknown, "\(index) has no log \(zone.log) of zone “\(zone.zone)”",
@@ -47,7 +51,7 @@ package struct IndexRules<Rows: IndexRows> {
     return row
   }
 
-  package mutating func close(_ zone: IndexedZone, _ fate: ZoneFate) throws {
+  public mutating func close(_ zone: IndexedZone, _ fate: ZoneFate) throws {
     var row = try row(of: zone)
     if row.fate == fate { return }
     guard row.fate == nil else {
@@ -64,7 +68,7 @@ package struct IndexRules<Rows: IndexRows> {
     try note(fate.event, zone)
   }
 
-  package mutating func reopen(_ zone: IndexedZone) throws {
+  public mutating func reopen(_ zone: IndexedZone) throws {
     var row = try row(of: zone)
     guard row.fate != nil else { return }
     if try rows.openLog(of: zone.zone, of: zone.account) != nil {
@@ -106,7 +110,7 @@ package struct IndexRules<Rows: IndexRows> {
 
   // MARK: Entries
 
-  package mutating func append(
+  public mutating func append(
     _ segments: [PackedSegment], to zone: IndexedZone, after offset: UInt64
   ) throws -> [AppendOutcome] {
     var row = try row(of: zone)
@@ -185,7 +189,7 @@ package struct IndexRules<Rows: IndexRows> {
     }
   }
 
-  package func entries(of zone: IndexedZone, after token: ChangeToken, bytesMax: Int) throws -> FetchOutcome {
+  public func entries(of zone: IndexedZone, after token: ChangeToken, bytesMax: Int) throws -> FetchOutcome {
     let row = try row(of: zone)
     if let fate = row.fate, fate.discardsLog { return .gone(fate) }
     do {
@@ -263,7 +267,7 @@ package struct IndexRules<Rows: IndexRows> {
       ? ContentHash(of: bytes) : try SegmentFrame.readHeader(bytes).contentHash
   }
 
-  package mutating func putBack(
+  public mutating func putBack(
     _ entry: StoredSegment, to zone: IndexedZone, after token: ChangeToken
   ) throws -> Bool {
     var row = try row(of: zone)
@@ -297,7 +301,7 @@ package struct IndexRules<Rows: IndexRows> {
 
   // MARK: Floors
 
-  package mutating func begin(_ zone: IndexedZone, with floor: IndexedFloor) throws -> Bool {
+  public mutating func begin(_ zone: IndexedZone, with floor: IndexedFloor) throws -> Bool {
     var row = try row(of: zone)
     guard row.fate == nil else { return false }
     if row.floor == floor { return true }
@@ -308,7 +312,7 @@ package struct IndexRules<Rows: IndexRows> {
     return true
   }
 
-  package mutating func raise(_ zone: IndexedZone, to floor: IndexedFloor) throws -> UInt64 {
+  public mutating func raise(_ zone: IndexedZone, to floor: IndexedFloor) throws -> UInt64 {
     var row = try row(of: zone)
     guard row.fate == nil else {
       throw RemoteError(
@@ -331,7 +335,7 @@ package struct IndexRules<Rows: IndexRows> {
   /// Removes some entries that nobody needs: of a log that was discarded, or before its floor. The first ones go first.
   ///
   /// - Returns: whether there may be more.
-  package mutating func removeStep(of zone: IndexedZone) throws -> Bool {
+  public mutating func removeStep(of zone: IndexedZone) throws -> Bool {
     let row = try row(of: zone)
     let end: UInt64 = row.fate?.discardsLog ?? false ? .max : row.floor?.offset ?? 0
     var offsets: [UInt64] = []
@@ -358,7 +362,7 @@ package struct IndexRules<Rows: IndexRows> {
 
   // MARK: Heads
 
-  package func heads(of logs: [IncarnationID], for account: String) throws -> [ZoneHead] {
+  public func heads(of logs: [IncarnationID], for account: String) throws -> [ZoneHead] {
     try logs.compactMap { log in
       guard let row = try rows.log(log), row.account == account else { return nil }
       return ZoneHead(log, offset: row.head, isClosed: row.fate != nil)

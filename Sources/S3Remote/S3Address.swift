@@ -30,7 +30,8 @@ public struct S3Address: Hashable, Sendable, CustomStringConvertible {
     func bad(_ why: String) -> RemoteError {
       RemoteError(
         // It may have a secret in it.
-        .schemeUnknown, "“\(text.contains("@") ? "…" : text)” is no address of a bucket: \(why)",
+        .schemeUnknown,
+        "“\(text.contains("@") ? "…" : String(text.prefix { $0 != "?" }))” is no address of a bucket: \(why)",
         hint: "give it as s3://BUCKET/PREFIX, or as s3://BUCKET/PREFIX?endpoint=https://HOST&region=REGION")
     }
     let scheme = "s3://"

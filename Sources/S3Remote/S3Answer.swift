@@ -1,92 +1,42 @@
-internal import Foundation
 internal import HTTPTypes
-internal import RemoteWire
-internal import Replicator
-
-#if canImport(FoundationXML)
-  internal import FoundationXML
-#endif
 
 /// What an object store has answered.
 struct S3Answer: Sendable {
-  var status: HTTPResponse.Status
-  var fields: HTTPFields
-  var body: [UInt8]
-
+  let status: HTTPResponse.Status
+  let fields: HTTPFields
+  let body: [UInt8]
   /// The code of an error, such as `NoSuchKey`; empty if the body says none.
-  var code: String {
-    guard status.kind != .successful else { return "" }
-    return S3Elements(body)?.texts["Error/Code"]?.first ?? ""
+  let code: String
+  /// The region of the bucket, if an error says it.
+  let region: String?
+
+  init(_ head: HTTPResponse, _ body: [UInt8]) {
+    (status, fields, self.body) = (head.status, head.headerFields, body)
+    let texts = head.status.kind == .successful ? nil : S3Elements(body)?.texts
+    code = texts?["Error/Code"]?.first.flatMap(Self.word) ?? ""
+    region = (texts?["Error/Region"]?.first ?? fields[HTTPField.Name("x-amz-bucket-region")!])
+      .flatMap(Self.word)
   }
 
-  /// The object's size, of an answer with a part of it: `bytes 0-9/443`.
+  /// A word that messages may have; nil for other texts.
+  private static func word(_ text: String) -> String? {
+    let isWord = text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || Character(UnicodeScalar($0)).isASCIIWord }
+    return isWord && 1...64 ~= text.utf8.count ? text : nil
+  }
+
+  /// Whether it is an object, or says that one was written: all object stores give a tag then, and nothing else does.
+  var isOfObject: Bool { fields[.eTag] != nil }
+
+  /// The size of an object of which this is the beginning; nil if the answer does not say it.
   var totalBytes: UInt64? {
-    fields[.contentRange]?.split(separator: "/").last.flatMap { UInt64($0) }
+    if status == .partialContent {
+      guard let range = fields[.contentRange], range.hasPrefix("bytes 0-") else { return nil }
+      return range.split(separator: "/").last.flatMap { UInt64($0) }
+    }
+    return fields[.contentLength].flatMap { UInt64($0) }
   }
 }
 
-/// The texts of an XML document, in the order in which they come, by the names of the elements that they are in:
-/// `ListBucketResult/Contents/Key`.
-final class S3Elements: NSObject, XMLParserDelegate {
-  private(set) var texts: [String: [String]] = [:]
-  private var names: [String] = []
-  private var text = ""
-
-  /// Nil if it is no such document.
-  init?(_ bytes: [UInt8]) {
-    super.init()
-    let parser = XMLParser(data: Data(bytes))
-    parser.delegate = self
-    guard parser.parse() else { return nil }
-  }
-
-  func parser(
-    _ parser: XMLParser, didStartElement name: String, namespaceURI: String?, qualifiedName: String?,
-    attributes: [String: String]
-  ) {
-    names.append(name)
-    text = ""
-  }
-
-  func parser(_ parser: XMLParser, foundCharacters characters: String) { text += characters }
-
-  func parser(
-    _ parser: XMLParser, didEndElement name: String, namespaceURI: String?, qualifiedName: String?
-  ) {
-    texts[names.joined(separator: "/"), default: []].append(text)
-    names.removeLast()
-    text = ""
-  }
-}
-
-/// A page of a list of objects.
-struct S3Page: Sendable {
-  struct Object: Sendable {
-    var key: String
-    var bytes: UInt64
-  }
-
-  var objects: [Object]
-  /// With what the next page is asked for; nil if this is the last.
-  var next: String?
-
-  /// Nil if it is none.
-  init?(_ body: [UInt8]) {
-    guard let texts = S3Elements(body)?.texts, texts["ListBucketResult/IsTruncated"] != nil else {
-      return nil
-    }
-    let isCoded = texts["ListBucketResult/EncodingType"] == ["url"]
-    let keys = texts["ListBucketResult/Contents/Key"] ?? []
-    let sizes = texts["ListBucketResult/Contents/Size"] ?? []
-    guard keys.count == sizes.count else { return nil }
-    objects = []
-    for (key, size) in zip(keys, sizes) {
-      let decoded = isCoded ? PercentCoding.decode(key.replacing("+", with: " ")) : key
-      guard let decoded, let bytes = UInt64(size) else { return nil }
-      objects.append(Object(key: decoded, bytes: bytes))
-    }
-    guard texts["ListBucketResult/IsTruncated"] == ["true"] else { return }
-    next = texts["ListBucketResult/NextContinuationToken"]?.first
-    if next == nil { return nil }
-  }
+extension Character {
+  fileprivate var isASCIIWord: Bool { isASCII && (isLetter || isNumber) }
 }

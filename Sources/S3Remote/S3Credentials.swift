@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Replicator
 
-/// By what an object store knows who calls.
-public struct S3Credentials: Hashable, Sendable {
+/// The access key with which requests to an object store are signed.
+public struct S3Credentials: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   public var accessKey: String
   public var secretKey: String
   /// Of credentials that end after a while.
@@ -11,6 +11,11 @@ public struct S3Credentials: Hashable, Sendable {
   public init(accessKey: String, secretKey: String, sessionToken: String? = nil) {
     (self.accessKey, self.secretKey, self.sessionToken) = (accessKey, secretKey, sessionToken)
   }
+
+  /// Without the secrets.
+  public var description: String { "S3Credentials(accessKey: \(accessKey))" }
+  /// Without the secrets.
+  public var customMirror: Mirror { Mirror(self, children: ["accessKey": accessKey]) }
 
   /// Gives the credentials for a request: where they end after a while, it gives new ones in time.
   public typealias Source = @Sendable () async throws -> S3Credentials
@@ -21,7 +26,8 @@ public struct S3Credentials: Hashable, Sendable {
   public static let standard: Source = { try find(ProcessInfo.processInfo.environment) }
 
   /// - Throws: `RemoteError` `unauthenticated` if there are none.
-  static func find(_ environment: [String: String]) throws(RemoteError) -> S3Credentials {
+  static func find(_ variables: [String: String]) throws(RemoteError) -> S3Credentials {
+    let environment = variables.filter { !$0.value.isEmpty }
     if let accessKey = environment["AWS_ACCESS_KEY_ID"], let secretKey = environment["AWS_SECRET_ACCESS_KEY"]
     {
       return S3Credentials(

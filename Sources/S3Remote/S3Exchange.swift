@@ -24,11 +24,13 @@ final class S3Exchange: Sendable {
   /// How often a request is sent that the store is too busy for, or that lost against another.
   private static let triesMax = 7
   private static let firstWait = Duration.milliseconds(100)
+  /// The longest wait that a store may ask for.
+  private static let waitMaxSeconds: Int64 = 20
   /// What a store said of its time counts for so long.
   private static let timeLasts = Duration.seconds(60)
   private static let errorBytesMax = 1 << 16
 
-  /// What the store said of its time, in milliseconds since 1970, and when.
+  /// What the store said of its time, in milliseconds since 1970, and when it was asked.
   private struct Seen {
     var milliseconds: Int64
     var at: Int64
@@ -54,16 +56,21 @@ final class S3Exchange: Sendable {
   ///
   /// - Returns: the answer; never one that another try may change.
   func send(_ request: S3Request) async throws(RemoteError) -> S3Answer {
-    var (tries, wait, hasSetClock) = (0, Self.firstWait, false)
+    var (tries, wait) = (0, Self.firstWait)
+    var (hasSetClock, hasAskedAgain) = (false, false)
     while true {
       let answer = try await sendOnce(request)
       switch S3Failure(answer) {
       case .clock where !hasSetClock:
         hasSetClock = true
         setClock(by: answer)
+      // The credentials may have ended just now.
+      case .ended where !hasAskedAgain: hasAskedAgain = true
       case .busy where tries + 1 < Self.triesMax:
         tries += 1
-        try await transport.sleep(transport.clock.spread(wait))
+        let wanted = answer.fields[.retryAfter].flatMap { Int64($0) } ?? 0
+        let least = Duration.seconds(min(max(0, wanted), Self.waitMaxSeconds))
+        try await transport.sleep(transport.clock.spread(max(wait, least)))
         wait = wait * 2
       default: return answer
       }
@@ -71,46 +78,45 @@ final class S3Exchange: Sendable {
   }
 
   private func sendOnce(_ request: S3Request) async throws(RemoteError) -> S3Answer {
-    let target = "\(address.path)/\(Self.encode(request.key ?? "", keeping: "/"))"
+    let key = (request.key ?? "").split(separator: "/", omittingEmptySubsequences: false)
+    let target = "\(address.path)/\(key.map { PercentCoding.encode(String($0)) }.joined(separator: "/"))"
     let query = request.query.map { "\(PercentCoding.encode($0.0))=\(PercentCoding.encode($0.1))" }
     var head = HTTPRequest(
       method: request.method, scheme: address.scheme, authority: address.authority,
       path: query.isEmpty ? target : "\(target)?\(query.joined(separator: "&"))",
       headerFields: request.fields)
-    let signature = SignatureV4(credentials: try await found(), region: address.region)
+    let signature = SignatureV4(credentials: try await askForCredentials(), region: address.region)
     let seconds = wallMilliseconds() / 1000 + skew.withLock { $0 }
     signature.sign(&head, body: request.body, at: seconds)
+    let sentAt = transport.clock.now()
     let answer = try await transport.send(head, body: request.body)
-    note(answer.head)
     let isSuccess = answer.head.status.kind == .successful
     let body = try await transport.body(
       of: answer, bytesMax: isSuccess ? request.answerBytesMax : Self.errorBytesMax,
-      orElse: isSuccess && !request.wantsPrefix ? tooLarge(request) : nil)
-    return S3Answer(status: answer.head.status, fields: answer.head.headerFields, body: body)
+      orElse: isSuccess && !request.wantsPrefix ? tooLarge(request, answer.head) : nil)
+    let found = S3Answer(answer.head, body)
+    if found.isOfObject || !found.code.isEmpty { note(found, sentAt) }
+    return found
   }
 
-  private func tooLarge(_ request: S3Request) -> @Sendable () -> RemoteError {
-    let text = "\(request.key ?? "a list") of \(address) has more than \(request.answerBytesMax) bytes"
+  private func tooLarge(_ request: S3Request, _ head: HTTPResponse) -> @Sendable () -> RemoteError {
+    guard request.method == .get, let key = request.key else {
+      return { [address] in RemoteError(S3Answer(head, []), of: address) }
+    }
+    let text = "\(key) of \(address) has more than \(request.answerBytesMax) bytes"
     return { RemoteError(.damaged, text, hint: "it is foreign: move it away") }
   }
 
-  private func found() async throws(RemoteError) -> S3Credentials {
-    do {
-      return try await credentials()
-    } catch let error as RemoteError {
-      throw error
+  private func askForCredentials() async throws(RemoteError) -> S3Credentials {
+    do throws(RemoteError) {
+      return try await transport.withPatience { [credentials] in try await credentials() }
     } catch {
+      guard error.code == .unreachable else { throw error }
       throw RemoteError(
-        .unauthenticated, "there are no credentials for \(address): \(error)",
-        hint: "give the replicator a source of credentials that works", underlying: error)
+        .unreachable, "the credentials for \(address) cannot be had now",
+        hint: "it is tried again by itself; what their source says is the underlying error",
+        underlying: error.underlying)
     }
-  }
-
-  static func encode(_ text: String, keeping separator: Character) -> String {
-    text.split(separator: separator, omittingEmptySubsequences: false).map {
-      PercentCoding.encode(String($0))
-    }
-    .joined(separator: String(separator))
   }
 
   // MARK: Time
@@ -123,18 +129,16 @@ final class S3Exchange: Sendable {
     return milliseconds > 0 ? UInt64(milliseconds) : nil
   }
 
-  private func note(_ head: HTTPResponse) {
+  /// - Parameter sentAt: when the request was sent. If the answer was long on its way, the time is too late, which lowers no
+  ///   timestamp that is right.
+  private func note(_ answer: S3Answer, _ sentAt: Int64) {
     // What a cache has kept is of before.
-    guard head.headerFields[.age] == nil, let milliseconds = Self.date(head) else { return }
-    let at = transport.clock.now()
-    seen.withLock { $0 = Seen(milliseconds: milliseconds, at: at) }
+    guard answer.fields[.age] == nil, let milliseconds = Self.date(answer) else { return }
+    seen.withLock { $0 = Seen(milliseconds: milliseconds, at: sentAt) }
   }
 
   private func setClock(by answer: S3Answer) {
-    guard let milliseconds = Self.date(HTTPResponse(status: answer.status, headerFields: answer.fields))
-    else {
-      return
-    }
+    guard let milliseconds = Self.date(answer) else { return }
     let seconds = (milliseconds - wallMilliseconds()) / 1000
     skew.withLock { $0 = seconds }
   }
@@ -144,12 +148,11 @@ final class S3Exchange: Sendable {
   ]
 
   /// The date of an answer, in milliseconds since 1970: `Fri, 24 May 2013 00:00:00 GMT`, RFC 9110, 5.6.7.
-  private static func date(_ head: HTTPResponse) -> Int64? {
-    let parts = head.headerFields[.date]?.split(separator: " ") ?? []
-    guard parts.count == 6, let month = months.firstIndex(where: { $0 == parts[2] }),
-      let date = try? Date(
-        "\(parts[3])-\(month < 9 ? "0" : "")\(month + 1)-\(parts[1])T\(parts[4])Z", strategy: .iso8601)
-    else { return nil }
+  private static func date(_ answer: S3Answer) -> Int64? {
+    let parts = answer.fields[.date]?.split(separator: " ") ?? []
+    guard parts.count == 6, let month = months.firstIndex(where: { $0 == parts[2] }) else { return nil }
+    let text = "\(parts[3])-\(month < 9 ? "0" : "")\(month + 1)-\(parts[1])T\(parts[4])Z"
+    guard let date = try? Date(text, strategy: .iso8601) else { return nil }
     return Int64(exactly: date.timeIntervalSince1970 * 1000)
   }
 }

@@ -15,46 +15,45 @@ enum S3Failure: Hashable, Sendable {
   case noBucket
   /// Who calls is not known.
   case unknownCaller
+  /// The credentials have ended.
+  case ended
   case denied
   case full
   /// The bucket is in another region or at another endpoint.
   case elsewhere
   /// The store cannot do this.
   case unsupported
+  /// An object has no byte there.
+  case noSuchRange
   /// It comes from no object store, or says something that is not known.
   case other
 
   /// Nil for a success.
+  ///
+  /// Between a device and its store may be others that answer: a proxy, or a network that wants a login. What they say
+  /// means nothing for an object: so an error counts by the code in its body.
   init?(_ answer: S3Answer) {
-    if answer.status.kind == .successful { return nil }
     let code = answer.code
-    switch answer.status.code {
-    // A page of something else that says "not found" says nothing about an object.
-    case 404: self = code == "NoSuchKey" ? .absent : code == "NoSuchBucket" ? .noBucket : .other
-    case 412, 304: self = .exists
+    switch (answer.status.code, code) {
+    case (200, _), (204, _), (206, _): return nil
+    case (404, "NoSuchKey"): self = .absent
+    case (404, "NoSuchBucket"): self = .noBucket
+    case (412, "PreconditionFailed"), (304, _): self = .exists
     // Another put of the key is not over: nothing is known.
-    case 409: self = .busy
-    case 429, 500, 502, 503, 504: self = .busy
-    case 401: self = .unknownCaller
-    case 403:
-      switch code {
-      case "RequestTimeTooSkewed", "RequestExpired": self = .clock
-      case "InvalidAccessKeyId", "SignatureDoesNotMatch", "InvalidToken", "ExpiredToken":
-        self = .unknownCaller
-      case "QuotaExceeded": self = .full
-      default: self = .denied
-      }
-    case 507: self = .full
-    case 300..<400: self = .elsewhere
-    case 400:
-      switch code {
-      case "ExpiredToken", "InvalidToken", "TokenRefreshRequired": self = .unknownCaller
-      case "AuthorizationHeaderMalformed", "IllegalLocationConstraintException": self = .elsewhere
-      case "NotImplemented", "InvalidArgument", "InvalidRequest": self = .unsupported
-      default: self = .other
-      }
-    case 405, 501: self = .unsupported
-    default: self = code == "QuotaExceeded" || code == "XMinioStorageFull" ? .full : .other
+    case (409, _): self = .busy
+    case (429, _), (500, _), (502, _), (503, _), (504, _), (307, "TemporaryRedirect"): self = .busy
+    case (403, "RequestTimeTooSkewed"), (403, "RequestExpired"): self = .clock
+    case (_, "ExpiredToken"), (_, "TokenRefreshRequired"): self = .ended
+    case (_, "InvalidAccessKeyId"), (_, "SignatureDoesNotMatch"), (_, "InvalidToken"): self = .unknownCaller
+    case (507, _), (_, "QuotaExceeded"), (_, "XMinioStorageFull"): self = .full
+    case (_, "PermanentRedirect"), (_, "AuthorizationHeaderMalformed"),
+      (_, "IllegalLocationConstraintException"):
+      self = .elsewhere
+    case (_, "NotImplemented"), (405, "MethodNotAllowed"): self = .unsupported
+    case (416, "InvalidRange"): self = .noSuchRange
+    case (401, let code) where !code.isEmpty: self = .unknownCaller
+    case (403, let code) where !code.isEmpty: self = .denied
+    default: self = .other
     }
   }
 }
@@ -62,7 +61,7 @@ enum S3Failure: Hashable, Sendable {
 extension RemoteError {
   /// An answer of an object store that is not what was asked for.
   init(_ answer: S3Answer, of address: S3Address) {
-    let said = answer.code.isEmpty ? "status \(answer.status.code)" : String(answer.code.prefix(100))
+    let said = answer.code.isEmpty ? "status \(answer.status.code)" : answer.code
     let (code, message, hint): (Code, String, String) =
       switch S3Failure(answer) {
       case .busy:
@@ -76,6 +75,8 @@ extension RemoteError {
         (.notARemote, "is in a bucket that does not exist", "make the bucket, or check the address")
       case .unknownCaller:
         (.unauthenticated, "does not know the caller (\(said))", "check the access key and the secret key")
+      case .ended:
+        (.unauthenticated, "was called with credentials that have ended (\(said))", "sign in again")
       case .denied:
         (
           .denied, "does not permit this (\(said))",
@@ -85,26 +86,21 @@ extension RemoteError {
       case .elsewhere:
         (
           .moved, "is in another region (\(said))",
-          Self.region(answer).map { "add ?region=\($0) to the address" }
-            ?? "check the region and the endpoint"
+          answer.region.map { "add ?region=\($0) to the address" } ?? "check the region and the endpoint"
         )
       case .unsupported, .exists:
         (
-          .unsuitable, "cannot put an object only if there is none (\(said))",
-          "use an object store that honours If-None-Match: *"
+          .unsuitable, "does not take a request that a remote needs (\(said))",
+          "use an object store that honours If-None-Match: * of a put"
         )
-      case .absent, .other, nil:
+      case .absent, .noSuchRange, .other, nil:
         (
-          .notARemote, "is not at an object store that speaks S3: something else answers (\(said))",
-          "check the endpoint"
+          .notARemote,
+          "is not at an object store that speaks S3: \(address.authority) answers otherwise (\(said))",
+          "check the endpoint, and whether the network wants a login"
         )
       }
     self.init(
       code, "\(address) \(message)", hint: hint, retryAfterMilliseconds: code == .later ? 5000 : nil)
-  }
-
-  private static func region(_ answer: S3Answer) -> String? {
-    let region = answer.fields[HTTPField.Name("x-amz-bucket-region")!]
-    return region.flatMap { $0.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F } ? $0 : nil }
   }
 }

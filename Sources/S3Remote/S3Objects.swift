@@ -10,6 +10,7 @@ package struct S3Objects: ObjectStore {
   /// The most objects of one page of a list.
   private static let pageMax = 1000
   private static let pageBytesMax = 4 << 20
+  private static let emptyPagesMax = 100
   /// So many objects are removed at one time.
   private static let removalsAtOnce = 8
 
@@ -38,22 +39,30 @@ package struct S3Objects: ObjectStore {
       method: .get, key: key(name), fields: range, answerBytesMax: count, wantsPrefix: true)
     guard let answer = try await read(request) else { return nil }
     // A store that knows no ranges sends all of it, of which only the beginning was read.
-    let total = answer.totalBytes ?? answer.fields[.contentLength].flatMap { UInt64($0) }
-    return ObjectPrefix(bytes: answer.body, totalBytes: total ?? UInt64(answer.body.count))
+    guard let total = answer.totalBytes, total >= answer.body.count else { throw error(answer) }
+    return ObjectPrefix(bytes: answer.body, totalBytes: total)
   }
 
   /// Reads an object, or a part; nil if there is none.
   private func read(_ request: S3Request) async throws(RemoteError) -> S3Answer? {
     let answer = try await exchange.send(request)
     switch S3Failure(answer) {
-    case nil: return answer
+    case nil:
+      // All of it, or the part that was asked for.
+      let isWanted = answer.status == .ok || answer.status == .partialContent && request.wantsPrefix
+      let stated = answer.fields[.contentEncoding] == nil ? answer.totalBytes : nil
+      guard isWanted, answer.isOfObject,
+        request.wantsPrefix || answer.body.count == stated ?? UInt64(answer.body.count)
+      else { throw error(answer) }
+      return answer
     case .absent: return nil
     // The object has no first byte.
-    case .other where answer.status == .rangeNotSatisfiable:
-      return S3Answer(status: .ok, fields: HTTPFields(), body: [])
-    default: throw RemoteError(answer, of: exchange.address)
+    case .noSuchRange: return S3Answer(HTTPResponse(status: .ok, headerFields: [.contentLength: "0"]), [])
+    default: throw error(answer)
     }
   }
+
+  private func error(_ answer: S3Answer) -> RemoteError { RemoteError(answer, of: exchange.address) }
 
   // MARK: Writing
 
@@ -62,12 +71,21 @@ package struct S3Objects: ObjectStore {
   }
 
   func putIfAbsent(_ key: String, _ bytes: [UInt8]) async throws(RemoteError) -> Bool {
-    let answer = try await exchange.send(
-      S3Request(method: .put, key: key, fields: [.ifNoneMatch: "*"], body: bytes))
+    try await put(key, bytes, [.ifNoneMatch: "*"])
+  }
+
+  /// - Parameter condition: the field that says when it is written; none for always.
+  /// - Returns: whether it was written; false if the condition does not hold.
+  private func put(
+    _ key: String, _ bytes: [UInt8], _ condition: HTTPFields
+  ) async throws(RemoteError) -> Bool {
+    var fields = condition
+    fields[.contentType] = "application/octet-stream"
+    let answer = try await exchange.send(S3Request(method: .put, key: key, fields: fields, body: bytes))
     switch S3Failure(answer) {
-    case nil: return true
-    case .exists: return false
-    default: throw RemoteError(answer, of: exchange.address)
+    case nil where answer.status == .ok && answer.isOfObject: return true
+    case .exists where !condition.isEmpty: return false
+    default: throw error(answer)
     }
   }
 
@@ -81,7 +99,7 @@ package struct S3Objects: ObjectStore {
   }
 
   package func overwrite(_ name: ObjectName, _ bytes: [UInt8]) async throws(RemoteError) {
-    try await succeed(S3Request(method: .put, key: key(name), body: bytes))
+    _ = try await put(key(name), bytes, [:])
   }
 
   /// Does nothing: what can be seen in an object store is durable.
@@ -95,15 +113,11 @@ package struct S3Objects: ObjectStore {
     try check(answer)
   }
 
-  private func succeed(_ request: S3Request) async throws(RemoteError) {
-    try check(try await exchange.send(request))
-  }
-
   private func check(_ answer: S3Answer) throws(RemoteError) {
-    if S3Failure(answer) != nil { throw RemoteError(answer, of: exchange.address) }
+    if S3Failure(answer) != nil { throw error(answer) }
   }
 
-  func makeBucket() async throws(RemoteError) { try await succeed(S3Request(method: .put)) }
+  func makeBucket() async throws(RemoteError) { try check(await exchange.send(S3Request(method: .put))) }
 
   package func removeAssets(of incarnation: IncarnationID) async throws(RemoteError) {
     let folder = "\(ObjectName.log(of: incarnation))/"
@@ -144,21 +158,30 @@ package struct S3Objects: ObjectStore {
 
   package func nextEntry(after name: ObjectName) async throws(RemoteError) -> ObjectName? {
     guard let offset = name.offset else { return nil }
+    let log = name.incarnation
     let folder = name.incarnation.map { "\(ObjectName.log(of: $0))/" } ?? "\(ObjectName.zones)/"
     var next: ObjectName?
     // Directories of entries are hexadecimal numbers. What is beside a log begins with other letters, and there may be very
     // much of it: no entry that could ever be written comes behind that.
     try await forEachPage(below: folder + "0", after: name.description) { page throws(RemoteError) in
-      next = page.lazy.compactMap(\.name).first {
-        $0.offset ?? 0 > offset && $0.incarnation == name.incarnation
-      }
+      let offsets = page.compactMap { $0.name?.incarnation == log ? $0.name?.offset : nil }
+      // If one is passed over, all would take it for missing.
+      guard offsets == offsets.sorted() else { throw badList }
+      next = offsets.first { $0 > offset }.map { .entry($0, of: log) }
       return next == nil
     }
     return next
   }
 
   /// Something that is below the prefix of the address; nil if nothing is.
-  func first() async throws(RemoteError) -> String? { try await page(below: "").entries.first?.path }
+  func first() async throws(RemoteError) -> String? {
+    var found: String?
+    try await forEachPage(below: "") { page throws(RemoteError) in
+      found = page.first { !$0.path.hasPrefix(Self.probes) }?.path
+      return found == nil
+    }
+    return found
+  }
 
   /// Goes through the objects whose paths begin with something, in order, until the body says false.
   private func forEachPage(
@@ -166,12 +189,14 @@ package struct S3Objects: ObjectStore {
     _ body: (_ page: [ObjectEntry]) async throws(RemoteError) -> Bool
   ) async throws(RemoteError) {
     var next: String?
+    var (seen, emptyPages): (Set<String>, Int) = ([], 0)
     repeat {
       let page = try await page(below: prefix, after: after, from: next)
       guard try await body(page.entries) else { return }
-      // The same again would have no end.
-      if let next, page.next == next { throw badList }
       next = page.next
+      emptyPages = page.entries.isEmpty ? emptyPages + 1 : 0
+      // The same again, or nothing again and again, would have no end.
+      if let next, !seen.insert(next).inserted || emptyPages > Self.emptyPagesMax { throw badList }
     } while next != nil
   }
 
@@ -189,11 +214,13 @@ package struct S3Objects: ObjectStore {
       S3Request(method: .get, query: query.sorted { $0.0 < $1.0 }, answerBytesMax: Self.pageBytesMax))
     try check(answer)
     guard let page = S3Page(answer.body) else { throw badList }
-    let entries = page.objects.compactMap { object -> ObjectEntry? in
-      guard object.key.hasPrefix(place + prefix) else { return nil }
-      // Some tools put an object for each folder.
+    var entries: [ObjectEntry] = []
+    for object in page.objects {
+      // Not what was asked for, or coded in another way.
+      guard object.key.hasPrefix(place + prefix) else { throw badList }
       let path = String(object.key.dropFirst(place.count))
-      return path.isEmpty ? nil : ObjectEntry(path: path, bytes: object.bytes)
+      // Some tools put an object for each folder.
+      if !path.isEmpty { entries.append(ObjectEntry(path: path, bytes: object.bytes)) }
     }
     return (entries, page.next)
   }
@@ -226,11 +253,14 @@ extension S3Objects {
     let faults = await withTaskGroup(of: Result<String?, RemoteError>.self) { group in
       for (number, key) in keys.enumerated() {
         group.addTask {
+          let result: Result<String?, RemoteError>
           do throws(RemoteError) {
-            return .success(try await number == 0 ? fault(key) : faultOfRace(key))
+            result = .success(try await number == 0 ? fault(key) : faultOfRace(key))
           } catch {
-            return .failure(error)
+            result = .failure(error)
           }
+          await forget(key)
+          return result
         }
       }
       return await group.reduce(into: []) { $0.append($1) }
@@ -249,16 +279,15 @@ extension S3Objects {
   private func fault(_ key: String) async throws(RemoteError) -> String? {
     if try await get(key + "-absent", bytesMax: 64) != nil { return "has an object that nobody has put" }
     let bytes = ["first", "other"].map { Array("\($0) of \(key)".utf8) }
-    var fault: String?
-    if try await !putIfAbsent(key, bytes[0]) { fault = "says that a new key is taken" }
-    if fault == nil, try await putIfAbsent(key, bytes[1]) {
-      fault = "replaces an object that was to be put only if there was none"
+    // It may have been put although the store first said that it is too busy.
+    if try await !putIfAbsent(key, bytes[0]), try await get(key, bytesMax: 4096) != bytes[0] {
+      return "says that a new key is taken"
     }
-    if fault == nil, try await get(key, bytesMax: 4096) != bytes[0] {
-      fault = "gives something else than what was just put"
+    if try await putIfAbsent(key, bytes[1]) {
+      return "replaces an object that was to be put only if there was none"
     }
-    await forget(key)
-    return fault
+    return try await get(key, bytesMax: 4096) == bytes[0]
+      ? nil : "gives something else than what was just put"
   }
 
   private func faultOfRace(_ key: String) async throws(RemoteError) -> String? {
@@ -276,7 +305,6 @@ extension S3Objects {
     var winners: [Int] = []
     for (number, result) in results where try result.get() { winners.append(number) }
     let kept = try await get(key, bytesMax: 4096)
-    await forget(key)
     // One whose answer was lost may have won.
     if winners.isEmpty, kept.map(puts.contains) ?? false { return nil }
     guard winners.count == 1 else {
@@ -285,6 +313,7 @@ extension S3Objects {
     return kept == puts[winners[0]] ? nil : "keeps another object than the one it has taken"
   }
 
-  /// Removes what was put to probe. Who may not remove anything leaves it there.
-  private func forget(_ key: String) async { try? await delete(key) }
+  /// Removes what was put to probe, also if the caller's task was cancelled. What stays, for want of a right or of a
+  /// connection, does not count as a thing of the remote.
+  private func forget(_ key: String) async { await Task { try? await delete(key) }.value }
 }

@@ -63,7 +63,7 @@ public struct S3Remote: RemoteLog, LogOfObjects {
       // Another may have made it since, and put things there.
       if try await log.isMade() { return try await checked() }
       throw RemoteError(
-        .notARemote, "\(name) holds other things, such as `\(foreign)`",
+        .notARemote, "\(name) holds other things, such as \(String(reflecting: foreign))",
         hint: "make the remote at another prefix")
     }
     try await objects.probe(isThorough: true)

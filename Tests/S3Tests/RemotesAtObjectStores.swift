@@ -27,7 +27,7 @@ struct RemotesAtObjectStores {
       for (number, check) in RemoteLogConformance.checks.enumerated() {
         if number >= 4 { try await group.next() }
         group.addTask {
-          let prefix = "contract of \(number)"
+          let prefix = "ü+%/contract of \(number)"
           try await RemoteLogConformance { doors in
             _ = try await server.remote(prefix).made()
             return try (0..<doors).map { _ in try server.remote(prefix) }
@@ -102,6 +102,13 @@ struct RemotesAtObjectStores {
   }
 }
 
-func expect(_ code: RemoteError.Code, _ call: () async throws -> Void) async {
-  await #expect { try await call() } throws: { ($0 as? RemoteError)?.code == code }
+func expect(
+  _ code: RemoteError.Code, _ comment: Comment? = nil, at location: SourceLocation = #_sourceLocation,
+  _ call: () async throws -> Void
+) async {
+  await #expect(comment, sourceLocation: location) {
+    try await call()
+  } throws: {
+    ($0 as? RemoteError)?.code == code
+  }
 }

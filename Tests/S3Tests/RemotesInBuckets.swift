@@ -11,12 +11,15 @@ import Testing
 extension BucketTransport {
   /// A remote of another process.
   func remote(
-    _ address: String = "s3://lists/team", clock: NetworkClock = .system,
+    _ address: String = "s3://lists/team",
+    credentials: @escaping S3Credentials.Source = {
+      S3Credentials(accessKey: "key", secretKey: "secret")
+    }, clock: NetworkClock = .system,
     wallMilliseconds: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
   ) throws -> S3Remote {
     S3Remote(
       try S3Address(address, endpoint: "http://\(Self.host)"),
-      credentials: { S3Credentials(accessKey: "key", secretKey: "secret") }, transport: self, clock: clock,
+      credentials: credentials, transport: self, clock: clock,
       wallMilliseconds: wallMilliseconds)
   }
 }
@@ -100,18 +103,140 @@ struct RemotesInBuckets {
     await expect(.unsuitable) { try await bucket.remote().probe() }
   }
 
-  @Test("take a page of something else for no object's absence")
-  func foreign() async throws {
+  @Test(
+    "do not take what others answer for what the store says",
+    arguments: [HTTPResponse.Status.ok, .notFound, .found, .forbidden, .preconditionFailed, .noContent])
+  func foreign(_ status: HTTPResponse.Status) async throws {
     let isForeign = Mutex(false)
-    let bucket = BucketTransport(fault: { _ in isForeign.withLock { $0 } ? .foreignNotFound : nil })
+    let bucket = BucketTransport(fault: { _ in isForeign.withLock { $0 } ? .foreign(status) : nil })
     let remote = try await bucket.remote().made()
     let incarnation = try await remote.createZone("lists", proposing: IncarnationID(rawValue: 5))
-    isForeign.withLock { $0 = true }
-    await expect(.notARemote) {
-      _ = try await remote.segments(after: .start(of: "lists", incarnation), bytesMax: 1 << 20)
+    let start = ChangeToken.start(of: "lists", incarnation)
+    var maker = SegmentMaker("lists", incarnation, replica: ReplicaID(rawValue: 1), seed: 1)
+    let first = try maker.next()
+    guard case .appended(let place) = try await remote.append(first, after: start) else {
+      Issue.record("it was not appended")
+      return
     }
+    let token = ChangeToken(
+      zone: "lists", incarnation: incarnation, offset: 1, hash: first.header.contentHash, chain: place.chain)
+    let second = try maker.next()
+    isForeign.withLock { $0 = true }
+    await expect(.notARemote) { _ = try await remote.segments(after: start, bytesMax: 1 << 20) }
+    await expect(.notARemote) { _ = try await remote.append(second, after: token) }
     await expect(.notARemote) { _ = try await remote.zoneEvents(after: nil) }
     await expect(.notARemote) { _ = try await bucket.remote().made() }
+    isForeign.withLock { $0 = false }
+    guard case .appended(let place) = try await remote.append(second, after: token) else {
+      Issue.record("it was not appended")
+      return
+    }
+    #expect(place.offset == 2)
+  }
+
+  @Test(
+    "are made in the end, whichever request fails",
+    arguments: [.lost, .answerLost, .internalError] as [BucketTransport.Fault])
+  func makingFails(_ fault: BucketTransport.Fault) async throws {
+    for failing in 0..<24 {
+      let count = Mutex(0)
+      let bucket = BucketTransport(fault: { _ in
+        count.withLock { count in
+          count += 1
+          return count - 1 == failing * 9 ? fault : nil
+        }
+      })
+      let remote = try bucket.remote(clock: impatient())
+      do throws(RemoteError) { _ = try await remote.made() } catch { #expect(error.code == .unreachable) }
+      let identity = try await bucket.remote().made().identity()
+      #expect(try await bucket.remote().made().identity() == identity)
+      // The request that removes an object of a probe may be the one that is lost.
+      #expect(Set(bucket.objects.keys.filter { !$0.hasPrefix("team/probe/") }) == ["team/remote"])
+    }
+  }
+
+  @Test("are probed as sound, although the store is busy as it puts")
+  func probing() async throws {
+    for fault in [BucketTransport.Fault.internalError, .slowDown, .conflict] {
+      for failing in 0..<5 {
+        let count = Mutex(0)
+        let isOn = Mutex(false)
+        let bucket = BucketTransport(fault: { _ in
+          guard isOn.withLock({ $0 }) else { return nil }
+          return count.withLock { count in
+            count += 1
+            return count - 1 == failing ? fault : nil
+          }
+        })
+        _ = try await bucket.remote().made()
+        isOn.withLock { $0 = true }
+        try await bucket.remote(clock: impatient()).probe()
+        #expect(Set(bucket.objects.keys) == ["team/remote"])
+      }
+    }
+  }
+
+  @Test("refuse lists that have no end, have no order, or are of other places")
+  func lists() async throws {
+    func page(_ keys: [String], next: String? = nil) -> String {
+      let contents = keys.map { "<Contents><Key>\($0)</Key><Size>1</Size></Contents>" }.joined()
+      return "<ListBucketResult><IsTruncated>\(next != nil)</IsTruncated>\(contents)"
+        + (next.map { "<NextContinuationToken>\($0)</NextContinuationToken>" } ?? "") + "</ListBucketResult>"
+    }
+    let bucket = BucketTransport()
+    let remote = try await bucket.remote().made()
+    let log = "team/\(ObjectName.log(of: IncarnationID(rawValue: 5)))/0000000000000/"
+    let after = ObjectName.entry(of: IncarnationID(rawValue: 5), 1)
+    for pages in [
+      [page(["other/x"])],
+      [page(["team/a"], next: "A"), page(["team/b"], next: "B"), page(["team/a"], next: "A")],
+      (0..<200).map { page([], next: "\($0)") }, ["<html/>"], [""],
+      [String(page(["team/a"]).dropLast(20))],
+      ["<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"],
+      [
+        "<ListBucketResult><IsTruncated>false</IsTruncated><Contents><Key>team/x</Key><Size>-1</Size></Contents></ListBucketResult>"
+      ],
+    ] {
+      bucket.pages.withLock { $0 = pages }
+      await expect(.notARemote, "\(pages[0])") { _ = try await remote.log.objects.list() }
+    }
+    bucket.pages.withLock { $0 = [page([log + "0000000000000009", log + "0000000000000003"])] }
+    await expect(.notARemote) { _ = try await remote.log.objects.nextEntry(after: after) }
+    bucket.pages.withLock { $0 = [page([log + "0000000000000003", log + "0000000000000009"])] }
+    #expect(try await remote.log.objects.nextEntry(after: after)?.offset == 3)
+    // Elements within elements, without an end.
+    let deep = String(repeating: "<a>", count: 100_000)
+    bucket.pages.withLock { $0 = ["<ListBucketResult>\(deep)"] }
+    await expect(.notARemote) { _ = try await remote.log.objects.list() }
+  }
+
+  @Test("ask for credentials again if those they have have ended, and wait for a source that fails")
+  func credentials() async throws {
+    let left = Mutex(0)
+    let bucket = BucketTransport(fault: { _ in
+      left.withLock { left in
+        left -= 1
+        return left >= 0 ? .expired : nil
+      }
+    })
+    _ = try await bucket.remote().made()
+    let asked = Mutex(0)
+    let remote = try bucket.remote(credentials: {
+      asked.withLock { $0 += 1 }
+      return S3Credentials(accessKey: "key", secretKey: "secret")
+    })
+    left.withLock { $0 = 1 }
+    _ = try await remote.identity()
+    #expect(asked.withLock { $0 } == 2)
+    left.withLock { $0 = 2 }
+    await expect(.unauthenticated) { _ = try await remote.identity() }
+    let offline = try bucket.remote(credentials: {
+      throw BucketTransport.NetworkError(description: "offline: secret")
+    })
+    await #expect { _ = try await offline.identity() } throws: {
+      ($0 as? RemoteError)?.code == .unreachable && !"\($0)".contains("secret")
+    }
+    #expect(!"\(S3Credentials(accessKey: "key", secretKey: "hidden"))".contains("hidden"))
   }
 
   @Test("follow the store's clock if that of the device is wrong", arguments: [-86_400, 86_400] as [Int64])
@@ -199,6 +324,14 @@ struct RemotesInBuckets {
     }
     let digests = try stores.map { try $0.read { try $0.digest(of: zone) } }
     #expect(digests[0] == digests[1])
+    // As the page says what they cost.
+    try await stores[0].write { try $0.create(RecordID(zone: zone, name: "more"), type: "note") }
+    bucket.forget()
+    _ = try await LogReplicator(store: stores[0], remote: remotes[0]).syncOnce()
+    #expect(bucket.sent.count <= 20 && bucket.sent.count { $0.hasPrefix("PUT") } == 2, "\(bucket.sent)")
+    bucket.forget()
+    _ = try await LogReplicator(store: stores[1], remote: remotes[1]).syncOnce()
+    #expect(bucket.sent.count <= 9, "\(bucket.sent)")
     var configuration = ReplicatorConfiguration()
     configuration.policy.pollMilliseconds = 5
     let rounds = Mutex(0)

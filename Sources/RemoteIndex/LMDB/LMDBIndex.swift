@@ -1,12 +1,12 @@
 internal import Dispatch
 internal import EventStore
 internal import LMDB
-public import OperationFormat
+internal import OperationFormat
 public import Replicator
 internal import Synchronization
 
 /// An index in a file of this machine, for a server by itself: LMDB, with one commit for all calls that wait.
-public final class LMDBIndex: LogIndex {
+public final class LMDBIndex: IndexOfRows {
   private typealias Rules = IndexRules<LMDBRows>
 
   /// A call that waits for a commit.
@@ -62,7 +62,9 @@ public final class LMDBIndex: LogIndex {
 
   // MARK: Transactions
 
-  private func read<Result: Sendable>(_ body: (inout Rules) throws -> Result) throws(RemoteError) -> Result {
+  public func read<Result: Sendable>(
+    _ body: @escaping @Sendable (inout IndexRules<LMDBRows>) throws -> Result
+  ) async throws(RemoteError) -> Result {
     try RemoteError.ofIndex(
       Swift.Result {
         let transaction = try environment.beginRead()
@@ -71,8 +73,9 @@ public final class LMDBIndex: LogIndex {
       }, name)
   }
 
-  private func write<Result: Sendable>(
-    _ body: @escaping @Sendable (inout IndexRules<LMDBRows>) throws -> Result
+  /// One thread writes, whatever the scope is.
+  public func write<Result: Sendable>(
+    _ scope: IndexScope, _ body: @escaping @Sendable (inout IndexRules<LMDBRows>) throws -> Result
   ) async throws(RemoteError) -> Result {
     let outcome = await withCheckedContinuation {
       (continuation: CheckedContinuation<Swift.Result<Result, any Error>, Never>) in
@@ -137,73 +140,6 @@ public final class LMDBIndex: LogIndex {
     IndexRules(
       LMDBRows(transaction.alias(), tables), milliseconds: milliseconds(), random: makeRandom, index: name)
   }
-
-  // MARK: Calls
-
-  public func list(of account: String) async throws(RemoteError) -> IndexedList {
-    if let known = try read({ try $0.rows.list(of: account) }) { return IndexedList(known) }
-    return try await write { try IndexedList($0.list(of: account)) }
-  }
-
-  public func events(
-    of account: String, after offset: UInt64, count: Int
-  ) async throws(RemoteError) -> [[UInt8]] {
-    guard try await list(of: account).events > offset else { return [] }
-    return try read { try $0.events(of: account, after: offset, count: count) }
-  }
-
-  public func createZone(_ zone: IndexedZone) async throws(RemoteError) -> IncarnationID {
-    try await write { try $0.createZone(zone) }
-  }
-
-  public func state(of zone: IndexedZone) async throws(RemoteError) -> IndexedState {
-    try read { try IndexedState($0.row(of: zone)) }
-  }
-
-  public func close(_ zone: IndexedZone, _ fate: ZoneFate) async throws(RemoteError) {
-    try await write { try $0.close(zone, fate) }
-  }
-
-  public func reopen(_ zone: IndexedZone) async throws(RemoteError) {
-    try await write { try $0.reopen(zone) }
-  }
-
-  public func append(
-    _ segments: [PackedSegment], to zone: IndexedZone, after offset: UInt64
-  ) async throws(RemoteError) -> [AppendOutcome] {
-    try await write { try $0.append(segments, to: zone, after: offset) }
-  }
-
-  public func entries(
-    of zone: IndexedZone, after token: ChangeToken, bytesMax: Int
-  ) async throws(RemoteError) -> FetchOutcome {
-    try read { try $0.entries(of: zone, after: token, bytesMax: bytesMax) }
-  }
-
-  public func putBack(
-    _ entry: StoredSegment, to zone: IndexedZone, after token: ChangeToken
-  ) async throws(RemoteError) -> Bool {
-    try await write { try $0.putBack(entry, to: zone, after: token) }
-  }
-
-  public func begin(_ zone: IndexedZone, with floor: IndexedFloor) async throws(RemoteError) -> Bool {
-    try await write { try $0.begin(zone, with: floor) }
-  }
-
-  public func raise(_ zone: IndexedZone, to floor: IndexedFloor) async throws(RemoteError) -> UInt64 {
-    try await write { try $0.raise(zone, to: floor) }
-  }
-
-  public func removeStep(of zone: IndexedZone) async throws(RemoteError) -> Bool {
-    try await write { try $0.removeStep(of: zone) }
-  }
-
-  public func heads(of logs: [IncarnationID], for account: String) async throws(RemoteError) -> [ZoneHead] {
-    try read { try $0.heads(of: logs, for: account) }
-  }
-
-  /// Another process does not write to it.
-  public func changes() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
 }
 
 private struct LMDBIndexClosed: Error {}

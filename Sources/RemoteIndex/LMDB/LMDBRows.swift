@@ -1,5 +1,5 @@
 internal import LMDB
-internal import OperationFormat
+public import OperationFormat
 internal import Replicator
 
 /// The tables of an index.
@@ -49,7 +49,7 @@ struct IndexTables: Sendable {
 }
 
 /// Rows in tables of LMDB, within a transaction.
-final class LMDBRows: IndexRows {
+public final class LMDBRows: IndexRows {
   private let transaction: Transaction
   private let tables: IndexTables
 
@@ -73,7 +73,7 @@ final class LMDBRows: IndexRows {
 
   // MARK: Logs
 
-  func log(_ log: IncarnationID) throws -> LogRow? {
+  public func log(_ log: IncarnationID) throws -> LogRow? {
     guard let bytes = try get(key(log), tables.logs) else { return nil }
     var reader = ByteReader(bytes.span.bytes)
     let account = try reader.text("index.account")
@@ -98,7 +98,7 @@ final class LMDBRows: IndexRows {
     return row
   }
 
-  func set(_ row: LogRow, _ log: IncarnationID) throws {
+  public func set(_ row: LogRow, _ log: IncarnationID) throws {
     var writer = ByteWriter()
     writer.append(text: row.account)
     writer.append(text: row.zone.owner.rawValue)
@@ -118,20 +118,20 @@ final class LMDBRows: IndexRows {
     try put(writer.bytes, key(log), tables.logs)
   }
 
-  func openLog(of zone: ZoneID, of account: String) throws -> IncarnationID? {
+  public func openLog(of zone: ZoneID, of account: String) throws -> IncarnationID? {
     guard let bytes = try get(key(account, zone), tables.open) else { return nil }
     var reader = ByteReader(bytes.span.bytes)
     return IncarnationID(rawValue: try reader.readBigEndian("index.open"))
   }
 
-  func setOpenLog(_ log: IncarnationID?, of zone: ZoneID, of account: String) throws {
+  public func setOpenLog(_ log: IncarnationID?, of zone: ZoneID, of account: String) throws {
     let key = key(account, zone)
     if let log { try put(self.key(log), key, tables.open) } else { try delete(key, tables.open) }
   }
 
   // MARK: Lists
 
-  func list(of account: String) throws -> ListRow? {
+  public func list(of account: String) throws -> ListRow? {
     guard let bytes = try get(key(account), tables.lists) else { return nil }
     var reader = ByteReader(bytes.span.bytes)
     var row = ListRow(remote: RemoteID(rawValue: try reader.readBigEndian("index.list")))
@@ -140,7 +140,7 @@ final class LMDBRows: IndexRows {
     return row
   }
 
-  func set(_ row: ListRow, of account: String) throws {
+  public func set(_ row: ListRow, of account: String) throws {
     var writer = ByteWriter()
     writer.append(bigEndian: row.remote.rawValue)
     writer.append(bigEndian: row.events)
@@ -148,21 +148,21 @@ final class LMDBRows: IndexRows {
     try put(writer.bytes, key(account), tables.lists)
   }
 
-  func event(_ offset: UInt64, of account: String) throws -> [UInt8]? {
+  public func event(_ offset: UInt64, of account: String) throws -> [UInt8]? {
     try get(key(account) + bigEndian(offset), tables.events)
   }
 
-  func put(_ event: [UInt8], at offset: UInt64, of account: String) throws {
+  public func put(_ event: [UInt8], at offset: UInt64, of account: String) throws {
     try put(event, key(account) + bigEndian(offset), tables.events)
   }
 
   // MARK: Entries
 
-  func entry(_ offset: UInt64, of log: IncarnationID) throws -> EntryRow? {
+  public func entry(_ offset: UInt64, of log: IncarnationID) throws -> EntryRow? {
     try transaction.withValue(of: key(log, offset).span.bytes, in: tables.entries) { try Self.entry($0) }
   }
 
-  func forEachEntry(
+  public func forEachEntry(
     of log: IncarnationID, from offset: UInt64, _ body: (UInt64, _ read: () throws -> EntryRow) throws -> Bool
   ) throws {
     let prefix = key(log)
@@ -184,7 +184,7 @@ final class LMDBRows: IndexRows {
       bytes: bytes.extracting(segment).bytes)
   }
 
-  func put(_ entry: EntryRow, at offset: UInt64, of log: IncarnationID) throws {
+  public func put(_ entry: EntryRow, at offset: UInt64, of log: IncarnationID) throws {
     let bytes = entry.bytes.span.bytes
     let value =
       FrameKind(of: bytes) == .tombstone
@@ -194,11 +194,13 @@ final class LMDBRows: IndexRows {
     try put(value, key(log, offset), tables.entries)
   }
 
-  func removeEntry(_ offset: UInt64, of log: IncarnationID) throws {
+  public func removeEntry(_ offset: UInt64, of log: IncarnationID) throws {
     try delete(key(log, offset), tables.entries)
   }
 
-  func offset(of lane: LaneName, endingAtOrAfter sequence: UInt64, in log: IncarnationID) throws -> UInt64? {
+  public func offset(of lane: LaneName, endingAtOrAfter sequence: UInt64, in log: IncarnationID) throws
+    -> UInt64?
+  {
     let prefix = key(lane, log)
     var cursor = try transaction.openCursor(tables.lanes)
     guard try cursor.seek(atOrAfter: (prefix + bigEndian(sequence)).span.bytes) else { return nil }
@@ -209,11 +211,13 @@ final class LMDBRows: IndexRows {
     }
   }
 
-  func put(_ offset: UInt64, of lane: LaneName, endingAt sequence: UInt64, in log: IncarnationID) throws {
+  public func put(_ offset: UInt64, of lane: LaneName, endingAt sequence: UInt64, in log: IncarnationID)
+    throws
+  {
     try put(bigEndian(offset), key(lane, log) + bigEndian(sequence), tables.lanes)
   }
 
-  func remove(_ lane: LaneName, endingAt sequence: UInt64, in log: IncarnationID) throws {
+  public func remove(_ lane: LaneName, endingAt sequence: UInt64, in log: IncarnationID) throws {
     try delete(key(lane, log) + bigEndian(sequence), tables.lanes)
   }
 

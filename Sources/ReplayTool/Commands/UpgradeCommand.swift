@@ -34,7 +34,7 @@ struct UpgradeCommand: ReplayCommand {
   var json = false
 
   var printsJSON: Bool { json }
-  private var isRemote: Bool { place.hasPrefix("folder:") || place.hasPrefix("s3://") }
+  private var isRemote: Bool { place.hasPrefix("folder:") || place.lowercased().hasPrefix("s3://") }
   var places: HintPlaces { isRemote ? HintPlaces(remote: place) : HintPlaces(store: place) }
   var hintIfInterrupted: String {
     write ? "what was rewritten is kept; the next run continues" : "nothing was changed; run it again"

@@ -39,7 +39,7 @@ struct RemoteAddress: Hashable {
       return
     }
     if parts.count == 2, parts[0].lowercased() == "s3" {
-      let environment = ProcessInfo.processInfo.environment
+      let environment = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }
       place = .bucket(
         try S3Address(
           text, endpoint: environment["AWS_ENDPOINT_URL_S3"] ?? environment["AWS_ENDPOINT_URL"],
@@ -73,7 +73,9 @@ struct RemoteAddress: Hashable {
         directory: directory, readsWithoutFolders: readsWithoutFolders, makeRandom: console.makeRandom)
       return FolderRemote(objects, isReadOnly: isReadOnly)
     case .bucket(let address):
-      return S3Remote(address, isReadOnly: isReadOnly, transport: URLSessionTransport())
+      return S3Remote(
+        address, isReadOnly: isReadOnly, transport: URLSessionTransport(),
+        wallMilliseconds: console.wallMilliseconds)
     case .server(let address):
       throw RemoteError(
         .unsupported, "a server shows no files, and this needs those of the remote: \(address)",

@@ -1,13 +1,16 @@
 import Foundation
 import HTTPRemote
 import HTTPTypes
+import Replicator
 import Synchronization
 import Testing
+
+@testable import S3Remote
 
 /// An object store in memory, which answers as SeaweedFS, MinIO and Amazon do.
 final class BucketTransport: HTTPTransport {
   /// What goes wrong with a request.
-  enum Fault: CaseIterable {
+  enum Fault: Equatable {
     /// The store does not get it.
     case lost
     /// It is done, and the answer does not come.
@@ -18,8 +21,10 @@ final class BucketTransport: HTTPTransport {
     case internalError
     /// Another put of the key is not over: nothing is done.
     case conflict
-    /// A proxy says that it is not there.
-    case foreignNotFound
+    /// The credentials have ended.
+    case expired
+    /// Something else answers: not the store.
+    case foreign(HTTPResponse.Status)
   }
 
   struct NetworkError: Error, CustomStringConvertible { var description: String }
@@ -52,6 +57,9 @@ final class BucketTransport: HTTPTransport {
     set { state.withLock { $0.objects = newValue } }
   }
 
+  /// The pages of lists that it gives instead of its own.
+  let pages = Mutex<[String]>([])
+
   /// The requests so far: a method and a key each.
   var sent: [String] { state.withLock { $0.sent } }
   func forget() { state.withLock { $0.sent = [] } }
@@ -66,11 +74,14 @@ final class BucketTransport: HTTPTransport {
     case .lost: throw NetworkError(description: "the connection was refused")
     case .slowDown: return error(503, "SlowDown")
     case .conflict where request.method == .put: return error(409, "ConditionalRequestConflict")
-    case .foreignNotFound:
-      return HTTPAnswer(head: HTTPResponse(status: .notFound), bytes: Array("<html>nothing</html>".utf8))
+    case .expired: return error(400, "ExpiredToken")
+    case .foreign(let status):
+      return HTTPAnswer(
+        head: HTTPResponse(status: status, headerFields: [.contentType: "text/html"]),
+        bytes: Array("<html><body>please log in</body></html>".utf8))
     default: break
     }
-    if let answer = refusal(request, path) { return answer }
+    if let answer = refusal(request, path, body) { return answer }
     let query = target.count == 2 ? URLComponents(string: "?\(target[1])")?.queryItems ?? [] : []
     let answer =
       key.isEmpty
@@ -84,7 +95,7 @@ final class BucketTransport: HTTPTransport {
   }
 
   /// Why a request is not served.
-  private func refusal(_ request: HTTPRequest, _ path: String) -> HTTPAnswer? {
+  private func refusal(_ request: HTTPRequest, _ path: String, _ body: [UInt8]) -> HTTPAnswer? {
     guard request.authority == Self.host, path.hasPrefix("/\(bucket)/") else {
       return error(404, "NoSuchBucket")
     }
@@ -96,11 +107,18 @@ final class BucketTransport: HTTPTransport {
     guard let sent, abs(sent.timeIntervalSince1970 - Double(seconds())) < 900 else {
       return error(403, "RequestTimeTooSkewed")
     }
-    return nil
+    var again = request
+    again.headerFields[.authorization] = nil
+    let key = S3Credentials(accessKey: "key", secretKey: "secret")
+    SignatureV4(credentials: key, region: "us-east-1").sign(
+      &again, body: body, at: Int64(sent.timeIntervalSince1970))
+    return again == request ? nil : error(403, "SignatureDoesNotMatch")
   }
 
   private static let time = Date.ISO8601FormatStyle.iso8601.year().month().day().dateSeparator(.omitted)
     .time(includingFractionalSeconds: false).timeSeparator(.omitted).timeZone(separator: .omitted)
+
+  private static let tag: HTTPFields = [.eTag: "\"tag\""]
 
   private func serve(_ request: HTTPRequest, _ key: String, _ body: [UInt8]) -> HTTPAnswer {
     let isConditional = request.headerFields[.ifNoneMatch] == "*" && honoursConditions
@@ -109,28 +127,32 @@ final class BucketTransport: HTTPTransport {
       case .put:
         if isConditional, state.objects[key] != nil { return error(412, "PreconditionFailed") }
         state.objects[key] = body
-        return answer(.ok)
+        return answer(.ok, [], Self.tag)
       case .delete:
         state.objects[key] = nil
         return answer(.noContent)
       default:
         guard let object = state.objects[key] else { return error(404, "NoSuchKey") }
         guard let range = request.headerFields[.range], let last = Int(range.split(separator: "-").last ?? "")
-        else { return answer(.ok, object) }
+        else { return answer(.ok, object, Self.tag) }
         guard !object.isEmpty else { return error(416, "InvalidRange") }
         let part = Array(object.prefix(last + 1))
-        return answer(.partialContent, part, [.contentRange: "bytes 0-\(part.count - 1)/\(object.count)"])
+        var fields = Self.tag
+        fields[.contentRange] = "bytes 0-\(part.count - 1)/\(object.count)"
+        return answer(.partialContent, part, fields)
       }
     }
   }
 
   private func list(_ query: [String: String]) -> HTTPAnswer {
+    let other = pages.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+    if let other { return answer(.ok, Array(other.utf8)) }
     let prefix = query["prefix"] ?? ""
     let after = query["continuation-token"] ?? query["start-after"] ?? ""
     let all = objects.filter { $0.key.hasPrefix(prefix) && $0.key > after }.sorted { $0.key < $1.key }
     let page = all.prefix(pageMax)
     let contents = page.map { key, bytes in
-      let key = key.addingPercentEncoding(withAllowedCharacters: .urlPathAllowed) ?? ""
+      let key = key.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
       return "<Contents><Key>\(key)</Key><Size>\(bytes.count)</Size></Contents>"
     }
     let next = all.count > page.count ? page.last?.key ?? "" : nil
@@ -146,6 +168,7 @@ final class BucketTransport: HTTPTransport {
     _ status: HTTPResponse.Status, _ bytes: [UInt8] = [], _ fields: HTTPFields = HTTPFields()
   ) -> HTTPAnswer {
     var head = HTTPResponse(status: status, headerFields: fields)
+    head.headerFields[.contentLength] = "\(bytes.count)"
     head.headerFields[.date] = Self.date(seconds())
     return HTTPAnswer(head: head, bytes: bytes)
   }

@@ -92,7 +92,7 @@ package struct RemoteTrim: Sendable {
         continue
       }
       plan.objects += 1
-      plan.bytes += object.bytes ?? 0
+      plan.bytes &+= object.bytes ?? 0
     }
     plan.entries.sort { ($0.offset ?? .max, $0.description) < ($1.offset ?? .max, $1.description) }
     // The manifest of each comes before its parts.

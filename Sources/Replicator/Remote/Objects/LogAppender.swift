@@ -87,10 +87,14 @@ struct LogAppender: Sendable {
     try await pages.check(token)
     if FrameKind(of: entry.bytes.span.bytes) == .tombstone {
       let name = ObjectName.entry(of: incarnation, entry.offset)
-      if try await objects.putIfAbsent(name, entry.bytes) { return true }
+      if try await objects.putIfAbsent(name, entry.bytes) {
+        hints?.didPut(incarnation, at: entry.offset)
+        return true
+      }
       guard case .tombstone(let hash) = try await entries.find(incarnation, zone, entry.offset) else {
         return false
       }
+      hints?.didFindOwn(incarnation)
       return hash == ContentHash(of: entry.bytes.span.bytes)
     }
     let lost = try LogObject.head(of: entry)
@@ -104,6 +108,7 @@ struct LogAppender: Sendable {
     guard case .segment(let found, _) = try await entries.find(incarnation, zone, entry.offset) else {
       return false
     }
+    hints?.didFindOwn(incarnation)
     return found.header.statement == lost.header.statement
   }
 

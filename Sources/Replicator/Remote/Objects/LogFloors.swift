@@ -68,6 +68,7 @@ struct LogFloors: Sendable {
       }
       let name = ObjectName.floor(last + 1, of: floor.incarnation)
       if try await objects.putIfAbsent(name, floor.encode()) { return floor }
+      guard try await objects.exists(name) else { throw .notShown(name) }
     }
   }
 

@@ -72,7 +72,7 @@ package struct ObjectName: Hashable, Sendable, CustomStringConvertible {
   }
 
   /// The entry at an offset of a zone's log, or of the list of zones for nil.
-  static func entry(_ offset: UInt64, of incarnation: IncarnationID?) -> ObjectName {
+  package static func entry(_ offset: UInt64, of incarnation: IncarnationID?) -> ObjectName {
     incarnation.map { entry(of: $0, offset) } ?? zoneEvent(offset)
   }
 

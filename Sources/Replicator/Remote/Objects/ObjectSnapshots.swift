@@ -77,9 +77,10 @@ struct ObjectSnapshots: Sendable {
     let known = try await all(of: snapshot.zone, snapshot.incarnation)
     if known.contains(snapshot) { return }
     var number = try await names.last(of: snapshot.incarnation) + 1
-    while try await !objects.putIfAbsent(
-      .snapshotName(number, of: snapshot.incarnation), SnapshotNames.encode(snapshot))
-    {
+    while true {
+      let name = ObjectName.snapshotName(number, of: snapshot.incarnation)
+      if try await objects.putIfAbsent(name, SnapshotNames.encode(snapshot)) { break }
+      guard try await objects.exists(name) else { throw .notShown(name) }
       number += 1
     }
     guard number > UInt64(RemoteSnapshot.countMax) else { return }

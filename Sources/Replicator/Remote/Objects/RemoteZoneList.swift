@@ -234,14 +234,17 @@ final class RemoteZoneList: Sendable {
   func recordReopened(_ zone: ZoneID, _ incarnation: IncarnationID) async throws(RemoteError) {
     let event = ZoneEvent(kind: .reopened, zone: zone, incarnation: incarnation)
     while true {
-      let next = try await read().read { (list) throws(RemoteError) in
+      let (next, last) = try await read().read { (list) throws(RemoteError) in
         switch list.openLog(of: zone) {
-        case incarnation?: return nil as NextEvent?
-        case nil: return try NextEvent(event, list)
+        case incarnation?: return (nil as NextEvent?, list.offset)
+        case nil: return (try NextEvent(event, list), list.offset)
         default: throw RemoteError.nameTaken(zone, name)
         }
       }
-      guard let next else { return }
+      guard let next else {
+        hints?.didPutEvent(at: last)
+        return
+      }
       try await put(next)
     }
   }
