@@ -113,13 +113,14 @@ planted: setup ## Plants known bugs one by one, and checks that the simulator fi
 	$(PLANTED)
 	$(HOUSE) find $(BUGS) --replay "$$($(PLANTED) --show-bin-path)/replay"
 
-server: setup ## Builds `tributary-server` for release, in .build/release. The first build takes minutes: it needs a network stack.
+server: ## Builds `tributary-server` for release, in .build/release. The first build takes minutes: it needs a network stack.
+	@Scripts/setup server
 	$(REPLAN)
 	$(SERVER) -c release --product tributary-server
 	$(REPLAN)
 
 server-test: ## Starts servers on this machine, and uses, stops and kills them: SERVER_KILLS=200
-	@Scripts/setup server
+	@Scripts/setup server-test
 	$(REPLAN)
 	$(SERVER) --build-tests
 	SERVER_KILLS=$(SERVER_KILLS) $(SWIFT) test --package-path Server --scratch-path .build --skip-build

@@ -25,9 +25,21 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.6.0"),
   ],
   targets: [
+    .systemLibrary(name: "CPQ", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
+    // The index of many servers.
+    .target(
+      name: "PostgresIndex",
+      dependencies: [
+        "CPQ", .product(name: "RemoteIndex", package: "tributary"),
+        .product(name: "Replicator", package: "tributary"),
+      ],
+      swiftSettings: settings),
     .executableTarget(
       name: "TributaryServer",
       dependencies: [
+        "PostgresIndex",
+        .product(name: "S3Remote", package: "tributary"),
+        .product(name: "URLSessionTransport", package: "tributary"),
         .product(name: "RemoteIndex", package: "tributary"),
         .product(name: "RemoteService", package: "tributary"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -48,7 +60,8 @@ let package = Package(
     .testTarget(
       name: "ServerTests",
       dependencies: [
-        "TributaryServer", .product(name: "HTTPRemote", package: "tributary"),
+        "PostgresIndex", "TributaryServer", .product(name: "HTTPRemote", package: "tributary"),
+        .product(name: "RemoteIndex", package: "tributary"),
         .product(name: "URLSessionTransport", package: "tributary"),
         .product(name: "StoreTesting", package: "tributary"),
         .product(name: "Tributary", package: "tributary"),

@@ -25,6 +25,10 @@ public struct ListRow: Hashable, Sendable {
   public var events: UInt64 = 0
   /// The hash of the last event.
   public var hash = ContentHash.zero
+
+  public init(remote: RemoteID, events: UInt64 = 0, hash: ContentHash = .zero) {
+    (self.remote, self.events, self.hash) = (remote, events, hash)
+  }
 }
 
 /// An entry of a log: a segment, or a tombstone in the place of an end that was passed.
@@ -32,6 +36,10 @@ public struct EntryRow: Hashable, Sendable {
   public var receivedMilliseconds: UInt64?
   public var chain: LogChain?
   public var bytes: [UInt8]
+
+  public init(receivedMilliseconds: UInt64?, chain: LogChain?, bytes: [UInt8]) {
+    (self.receivedMilliseconds, self.chain, self.bytes) = (receivedMilliseconds, chain, bytes)
+  }
 }
 
 /// Rows of an index, within one transaction.

@@ -12,6 +12,11 @@ public struct IndexedRemote: RemoteLog, RemoteWithObjects {
   private let logs: AccountLogs
   package let beside: ObjectsBesideLogs
 
+  /// - Parameter place: where snapshots and assets are.
+  public init(_ account: String, _ index: any LogIndex, in place: ObjectPlace) {
+    self.init(account, index, place.objects)
+  }
+
   package init(_ account: String, _ index: any LogIndex, _ objects: any ObjectStore) {
     (self.account, self.index) = (account, index)
     name = index.name

@@ -71,6 +71,9 @@ public struct S3Remote: RemoteLog, LogOfObjects {
     return try await checked()
   }
 
+  /// The same place, for the objects that a server keeps beside its logs. Make it as a remote before.
+  public var place: ObjectPlace { ObjectPlace(objects) }
+
   /// Makes the bucket; for tests.
   package func makeBucket() async throws(RemoteError) { try await objects.makeBucket() }
 

@@ -8,6 +8,8 @@ struct ServerSettings: Sendable, Equatable {
   var listen = "127.0.0.1:8080"
   var data: String?
   var gateway: String?
+  var index: String?
+  var objects: String?
   /// The secret itself, from the environment alone.
   var secret: String?
   var secretFile: String?
@@ -54,6 +56,7 @@ struct ServerSettings: Sendable, Equatable {
     listen = value("listen") ?? listen
     data = value("data")
     gateway = value("gateway")
+    (index, objects) = (value("index"), value("objects"))
     secret = environment["TRIBUTARY_SECRET"]
     secretFile = value("secret-file")
     limits.reads = try rate("reads-per-second", else: limits.reads)
@@ -66,9 +69,14 @@ struct ServerSettings: Sendable, Equatable {
     case "true": isOpen = true
     case let other?: throw Problem(description: "“open” is true or false, and not “\(other)”")
     }
-    guard (data == nil) != (gateway == nil) else {
+    guard [data, gateway, index].count(where: { $0 != nil }) == 1 else {
       throw Problem(
-        description: "say what to serve, one of the two: --data DIRECTORY, or --gateway folder:DIRECTORY")
+        description:
+          "say what to serve, one of the three: --data DIRECTORY, --gateway folder:DIRECTORY, or --index postgres://… with "
+          + "--objects")
+    }
+    guard (index == nil) == (objects == nil) else {
+      throw Problem(description: "--index and --objects go together")
     }
     guard (certificate == nil) == (key == nil) else {
       throw Problem(description: "--tls-certificate and --tls-key go together")
@@ -76,7 +84,8 @@ struct ServerSettings: Sendable, Equatable {
   }
 
   static let names = [
-    "listen", "data", "gateway", "secret-file", "reads-per-second", "writes-per-second", "open",
+    "listen", "data", "gateway", "index", "objects", "secret-file", "reads-per-second", "writes-per-second",
+    "open",
     "tls-certificate", "tls-key", "log-level",
   ]
 

@@ -7,10 +7,13 @@ import HummingbirdTLS
 import Logging
 import NIOCore
 import NIOSSL
+import PostgresIndex
 import RemoteIndex
 import RemoteService
 import Replicator
+import S3Remote
 import ServiceLifecycle
+import URLSessionTransport
 import UnixSignals
 
 @main
@@ -20,7 +23,8 @@ struct TributaryServer: AsyncParsableCommand {
     abstract: "Serves a remote of Tributary over HTTP.",
     discussion: """
       With --data it keeps all that it serves in a directory of its own. With --gateway it serves a remote in a folder, which \
-      others may use beside it.
+      others may use beside it. With --index and --objects any number of servers, behind a load balancer, keep it together \
+      in a database of PostgreSQL and an object store.
 
       Each option may also come from the environment (TRIBUTARY_LISTEN for --listen, and so on), or from a YAML file that \
       --config names. A flag counts before the environment, and that before the file.
@@ -34,6 +38,7 @@ struct TributaryServer: AsyncParsableCommand {
       Examples:
         tributary-server --data /srv/tributary --secret-file /etc/tributary/secret
         tributary-server --gateway folder:/srv/lists --secret-file /etc/tributary/secret
+        tributary-server --index postgres://tributary@db/tributary --objects s3://lists/objects --secret-file secret
         tributary-server --gateway folder:/srv/lists --listen 0.0.0.0:8443 --secret-file secret \\
           --tls-certificate fullchain.pem --tls-key privkey.pem
       """)
@@ -50,6 +55,18 @@ struct TributaryServer: AsyncParsableCommand {
     help: ArgumentHelp(
       "The remote to serve: folder:DIRECTORY. It is made if there is none.", valueName: "remote"))
   var gateway: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "The database in which many servers keep the logs, of PostgreSQL. Give one with a password in the environment, as "
+        + "TRIBUTARY_INDEX, or in a file.", valueName: "postgres://…"))
+  var index: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Where these servers keep snapshots and assets: folder:DIRECTORY that all of them have, or s3://BUCKET/PREFIX.",
+      valueName: "place"))
+  var objects: String?
 
   @Option(help: ArgumentHelp("A file with the secret that clients send.", valueName: "file"))
   var secretFile: String?
@@ -91,7 +108,8 @@ struct TributaryServer: AsyncParsableCommand {
 
   private func settings(_ environment: [String: String]) throws -> ServerSettings {
     let flags = [
-      "listen": listen, "data": data, "gateway": gateway, "secret-file": secretFile,
+      "listen": listen, "data": data, "gateway": gateway, "index": index, "objects": objects,
+      "secret-file": secretFile,
       "open": open ? "true" : nil,
       "reads-per-second": readsPerSecond.map { "\($0)" },
       "writes-per-second": writesPerSecond.map { "\($0)" },
@@ -106,10 +124,10 @@ struct TributaryServer: AsyncParsableCommand {
     }
     let logger = Logger(label: "tributary-server") { _ in JSONLogHandler(logLevel: level) }
     let admission = try admission(settings)
-    let (remote, data) = try await remote(settings)
-    defer { data?.close() }
+    let (remote, close) = try await remote(settings)
+    defer { close() }
     let service = RemoteService(
-      admission: admission, limits: settings.limits, isGateway: data == nil
+      admission: admission, limits: settings.limits, isGateway: settings.gateway != nil
     ) { _ throws(RemoteError) in remote }
     let health = Health()
     let (host, port) = try settings.address
@@ -172,18 +190,41 @@ struct TributaryServer: AsyncParsableCommand {
     return OpenAdmission(hosts: settings.isOpen ? nil : ["localhost", "127.0.0.1", "[::1]"])
   }
 
-  /// The remote that it serves, and its data if that is its own.
-  private func remote(_ settings: ServerSettings) async throws -> (any RemoteLog, ServerData?) {
+  /// The remote that it serves, and what closes it.
+  private func remote(_ settings: ServerSettings) async throws -> (any RemoteLog, () -> Void) {
     if let directory = settings.data {
       let data = try await ServerData(directory: directory)
-      return (data.remote(of: ""), data)
+      return (data.remote(of: ""), data.close)
+    }
+    if let address = settings.index {
+      let place = try await place(settings.objects ?? "")
+      let index = try await PostgresIndex(
+        address, milliseconds: { UInt64(max(0, SystemEnvironment.wallMilliseconds())) },
+        makeRandom: SystemEnvironment.makeRandom)
+      return (IndexedRemote("", index, in: place), index.close)
     }
     let gateway = settings.gateway ?? ""
     guard gateway.hasPrefix("folder:"), gateway.count > 7 else {
       throw ServerSettings.Problem(
         description: "“\(gateway)” is no remote that it can serve: give folder:DIRECTORY")
     }
-    return (try await FolderRemote.create(directory: String(gateway.dropFirst(7))), nil)
+    return (try await FolderRemote.create(directory: String(gateway.dropFirst(7))), {})
+  }
+
+  /// Where many servers keep snapshots and assets.
+  private func place(_ address: String) async throws -> ObjectPlace {
+    if address.hasPrefix("folder:"), address.count > 7 {
+      return try await .folder(String(address.dropFirst(7)))
+    }
+    guard address.lowercased().hasPrefix("s3://") else {
+      throw ServerSettings.Problem(
+        description: "“\(address)” is no place for objects: give folder:DIRECTORY or s3://BUCKET/PREFIX")
+    }
+    let environment = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }
+    let bucket = try S3Address(
+      address, endpoint: environment["AWS_ENDPOINT_URL_S3"] ?? environment["AWS_ENDPOINT_URL"],
+      region: environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"])
+    return try await S3Remote(bucket, transport: URLSessionTransport()).made().place
   }
 
   private func server(_ settings: ServerSettings) throws -> HTTPServerBuilder {

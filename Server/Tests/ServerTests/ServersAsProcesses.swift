@@ -87,7 +87,12 @@ struct ServersAsProcesses {
     let short = try file("short", "short")
     let config = try file("config", "listen: 127.0.0.1:0\nnothing: 5\n")
     for (arguments, word) in [
-      ([], "--gateway"), (gateway + ["--data", "x"], "one of the two"),
+      ([], "--gateway"), (gateway + ["--data", "x"], "one of the three"),
+      (["--index", "postgres://h/d"], "go together"),
+      (
+        ["--index", "postgres://127.0.0.1:1/d", "--objects", "folder:\(scratch.path)/o"], "cannot be reached"
+      ),
+      (["--index", "postgres://h/d", "--objects", "x"], "no place"),
       (["--data", "/dev/null/x"], "cannot keep its data"), (["--gateway", "memory"], "folder:DIRECTORY"),
       (gateway + ["--secret-file", short], "16 bytes"),
       (gateway + ["--secret-file", "/nothing"], "cannot be read"),
@@ -209,19 +214,24 @@ struct ServersAsProcesses {
     func set() { value.withLock { $0 = true } }
   }
 
-  /// Appends segments one after the other, and asks again until there is an answer, as a replicator does.
+  /// Appends segments one after the other, and asks again until there is an answer, as a replicator does; each time at the
+  /// next address, as one behind a load balancer.
   private static func write(
-    _ number: Int, to zone: ZoneID, _ incarnation: IncarnationID, _ address: String, until isOver: Flag
+    _ number: Int, to zone: ZoneID, _ incarnation: IncarnationID, _ addresses: [String], until isOver: Flag
   ) async throws -> [PackedSegment] {
-    let client = try HTTPRemote(address, patience: .seconds(5), transport: URLSessionTransport())
+    let transport = URLSessionTransport()
+    let clients = try addresses.map { try HTTPRemote($0, patience: .seconds(5), transport: transport) }
+    var turn = number
     var maker = SegmentMaker(zone, incarnation, replica: ReplicaID(rawValue: UInt128(number)), seed: 7)
     var acknowledged: [PackedSegment] = []
     while !isOver.isSet {
       let segment = try maker.next()
       var isThere = false
       while !isThere {
+        turn += 1
         do {
-          switch try await client.append(segment, after: .start(of: zone, incarnation)) {
+          switch try await clients[turn % clients.count].append(segment, after: .start(of: zone, incarnation))
+          {
           case .appended, .alreadyThere: isThere = true
           case let other: throw ServerProcess.Failure(description: "an append gave \(other)")
           }
@@ -234,25 +244,47 @@ struct ServersAsProcesses {
     return acknowledged
   }
 
+  private let kills = ProcessInfo.processInfo.environment["SERVER_KILLS"].flatMap { Int($0) } ?? 5
+
   @Test(
     "killed again and again under many writers, loses nothing that was acknowledged, and has nothing twice",
     arguments: Serving.allCases)
   func kills(_ serving: Serving) async throws {
-    let arguments = serving.arguments(scratch.path)
-    let kills = ProcessInfo.processInfo.environment["SERVER_KILLS"].flatMap { Int($0) } ?? 5
-    var server = try await ServerProcess(arguments)
+    let server = try await ServerProcess(serving.arguments(scratch.path))
+    try await kill([server], serving.arguments(scratch.path))
+  }
+
+  @Test("many, killed in turn while their database crashes too, lose nothing", .needsPostgres)
+  func killsOfMany() async throws {
+    let postgres = try await PostgresServer()
+    let arguments = [
+      "--index", try await postgres.makeDatabase(), "--objects", "folder:\(scratch.path)/objects",
+    ]
+    let servers = [try await ServerProcess(arguments), try await ServerProcess(arguments)]
+    try await kill(servers, arguments) { number in
+      if number % 5 == 4 { try await postgres.crash() }
+    }
+  }
+
+  /// Kills servers in turn under 16 writers, and compares what is there in the end.
+  private func kill(
+    _ started: [ServerProcess], _ arguments: [String], also: (Int) async throws -> Void = { _ in }
+  ) async throws {
+    var servers = started
     let (zone, incarnation): (ZoneID, _) = ("lists", IncarnationID(rawValue: 5))
-    let (port, address) = (server.port, server.address)
-    _ = try await server.client().createZone(zone, proposing: incarnation)
+    let (ports, addresses) = (servers.map(\.port), servers.map(\.address))
+    _ = try await servers[0].client().createZone(zone, proposing: incarnation)
     let isOver = Flag()
     let writers = (1...16).map { number in
-      Task { try await Self.write(number, to: zone, incarnation, address, until: isOver) }
+      Task { try await Self.write(number, to: zone, incarnation, addresses, until: isOver) }
     }
-    for _ in 0..<kills {
+    for number in 0..<kills {
       try await Task.sleep(for: .milliseconds(Int.random(in: 50...600)))
-      server.signal(SIGKILL)
-      #expect(try await server.end() == -SIGKILL)
-      server = try await ServerProcess(arguments, port: port)
+      let index = number % servers.count
+      servers[index].signal(SIGKILL)
+      #expect(try await servers[index].end() == -SIGKILL)
+      try await also(number)
+      servers[index] = try await ServerProcess(arguments, port: ports[index])
     }
     try await Task.sleep(for: .milliseconds(300))
     isOver.set()
@@ -263,22 +295,24 @@ struct ServersAsProcesses {
       if let replica = segments.first?.header.replica { expected[replica] = segments }
       for segment in segments { known[segment.bytes] = segment }
     }
-    var token = ChangeToken.start(of: zone, incarnation)
-    var found: [ReplicaID: [PackedSegment]] = [:]
-    let reader = try server.client()
-    while case .segments(let page, _) = try await reader.segments(after: token, bytesMax: 1 << 20),
-      !page.isEmpty
-    {
-      for stored in page {
-        let segment = try #require(known[stored.bytes], "nobody was told of offset \(stored.offset)")
-        #expect(stored.offset == token.offset + 1)
-        found[segment.header.replica, default: []].append(segment)
-        token = ChangeToken(
-          zone: zone, incarnation: incarnation, offset: stored.offset, hash: segment.header.contentHash,
-          chain: stored.chain)
+    for server in servers {
+      var token = ChangeToken.start(of: zone, incarnation)
+      var found: [ReplicaID: [PackedSegment]] = [:]
+      let reader = try server.client()
+      while case .segments(let page, _) = try await reader.segments(after: token, bytesMax: 1 << 20),
+        !page.isEmpty
+      {
+        for stored in page {
+          let segment = try #require(known[stored.bytes], "nobody was told of offset \(stored.offset)")
+          #expect(stored.offset == token.offset + 1)
+          found[segment.header.replica, default: []].append(segment)
+          token = ChangeToken(
+            zone: zone, incarnation: incarnation, offset: stored.offset, hash: segment.header.contentHash,
+            chain: stored.chain)
+        }
       }
+      #expect(found == expected, "each acknowledged segment once, in its writer's order")
     }
-    #expect(found == expected, "each acknowledged segment once, in its writer's order")
     #expect(expected.values.reduce(0) { $0 + $1.count } > 10 * kills)
   }
 

@@ -19,7 +19,7 @@ public import Replicator
 public final class ServerData: Sendable {
   private let lock: DirectoryLock
   private let index: LMDBIndex
-  private let objects: FolderObjects
+  private let objects: ObjectPlace
 
   /// For messages.
   public var name: String { index.name }
@@ -30,8 +30,7 @@ public final class ServerData: Sendable {
   public init(directory: String) async throws(RemoteError) {
     lock = try Self.lock(directory)
     let makeRandom = SystemEnvironment.makeRandom
-    objects = FolderObjects(directory: "\(directory)/objects", makeRandom: makeRandom)
-    try await objects.create(.random(makeRandom))
+    objects = try await .folder("\(directory)/objects", makeRandom: makeRandom)
     index = try LMDBIndex(
       directory: "\(directory)/index",
       milliseconds: { UInt64(max(0, SystemEnvironment.wallMilliseconds())) }, makeRandom: makeRandom)
@@ -64,7 +63,7 @@ public final class ServerData: Sendable {
   }
 
   /// The remote of an account.
-  public func remote(of account: String) -> IndexedRemote { IndexedRemote(account, index, objects) }
+  public func remote(of account: String) -> IndexedRemote { IndexedRemote(account, index, in: objects) }
 
   /// Closes it, once nothing is being written.
   public func close() { index.close() }

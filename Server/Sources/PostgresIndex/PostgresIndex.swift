@@ -1,0 +1,274 @@
+internal import Dispatch
+internal import OperationFormat
+public import RemoteIndex
+public import Replicator
+internal import Synchronization
+
+/// An index in a database of PostgreSQL, which many servers use at one time.
+///
+/// PostgreSQL orders each log: who appends holds the log's row until the commit. Appends to one log that wait are one
+/// transaction.
+public final class PostgresIndex: IndexOfRows {
+  /// The most calls of one transaction.
+  private static let jobsMax = 64
+  /// How often a transaction is made that met another, or lost its connection before it was to be committed.
+  private static let triesMax = 8
+
+  /// A call that waits for a connection.
+  fileprivate struct Job: Sendable {
+    /// What it changes; nil if it only reads.
+    var scope: IndexScope?
+    /// - Returns: why it is to be undone; nil if it is not.
+    var run: @Sendable (inout IndexRules<PostgresRows>) -> (any Error)?
+    var finish: @Sendable ((any Error)?) -> Void
+  }
+
+  /// A connection with its thread.
+  fileprivate final class Worker: @unchecked Sendable {
+    let queue: DispatchQueue
+    /// Only used on the queue.
+    var connection: PostgresConnection?
+
+    init(_ number: Int) { queue = DispatchQueue(label: "tributary.postgres.\(number)") }
+  }
+
+  fileprivate struct State {
+    var waiting: [Job] = []
+    var idle: [Worker] = []
+    /// What is being changed: another transaction of this process would only wait for it.
+    var busy: Set<IndexScope> = []
+  }
+
+  public let name: String
+  private let address: String
+  private let state: Mutex<State>
+  private let hints: PostgresHints
+  private let milliseconds: @Sendable () -> UInt64
+  private let makeRandom: @Sendable () -> UInt64
+
+  /// Connects, and makes the tables that are missing.
+  ///
+  /// - Parameters:
+  ///   - address: `postgres://USER@HOST/DATABASE`, or another connection string of libpq.
+  ///   - connections: how many it uses; one more listens.
+  ///   - milliseconds: the clock of the server, in milliseconds since 1970.
+  ///   - makeRandom: gives the identities of lists.
+  /// - Throws: `RemoteError` `unreachable`, `newerFormat`, `denied`.
+  public init(
+    _ address: String, connections: Int = 8, milliseconds: @escaping @Sendable () -> UInt64,
+    makeRandom: @escaping @Sendable () -> UInt64
+  ) async throws(RemoteError) {
+    self.address = address
+    (self.milliseconds, self.makeRandom) = (milliseconds, makeRandom)
+    state = Mutex(State(idle: (0..<max(1, connections)).map { Worker($0) }))
+    let made = await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        continuation.resume(
+          returning: Result<(String, Int64), any Error> {
+            let connection = try PostgresConnection(address)
+            return (connection.name, try PostgresSchema.make(connection))
+          })
+      }
+    }
+    let version: Int64
+    do {
+      (name, version) = try made.get()
+    } catch let error as PostgresError where error.state.isEmpty {
+      throw RemoteError(
+        .unreachable, "the database cannot be reached: \(error)",
+        hint: "check the address of --index, the user and the password, and that the database is there",
+        underlying: error)
+    } catch {
+      throw RemoteError(ofIndex: error, "the database")
+    }
+    guard version == PostgresSchema.version else {
+      throw RemoteError(
+        .newerFormat, "\(name) has version \(version), and this program knows \(PostgresSchema.version)",
+        hint: "use a newer version of the server")
+    }
+    hints = PostgresHints(address)
+  }
+
+  /// Ends it, once nothing is waiting.
+  public func close() { hints.stop() }
+
+  /// What other servers on the same database change, and this one.
+  public func changes() -> AsyncStream<RemoteHint> { hints.listen() }
+
+  // MARK: Calls
+
+  public func read<Result: Sendable>(
+    _ body: @escaping @Sendable (inout IndexRules<PostgresRows>) throws -> Result
+  ) async throws(RemoteError) -> Result { try await perform(nil, body) }
+
+  public func write<Result: Sendable>(
+    _ scope: IndexScope, _ body: @escaping @Sendable (inout IndexRules<PostgresRows>) throws -> Result
+  ) async throws(RemoteError) -> Result { try await perform(scope, body) }
+
+  private func perform<Value: Sendable>(
+    _ scope: IndexScope?, _ body: @escaping @Sendable (inout IndexRules<PostgresRows>) throws -> Value
+  ) async throws(RemoteError) -> Value {
+    let outcome = await withCheckedContinuation {
+      (continuation: CheckedContinuation<Result<Value, any Error>, Never>) in
+      let found = Mutex<Value?>(nil)
+      let job = Job(scope: scope) { rules in
+        do {
+          let value = try body(&rules)
+          found.withLock { $0 = value }
+          return nil
+        } catch {
+          return error
+        }
+      } finish: { error in
+        let value = found.withLock { $0 }
+        continuation.resume(returning: error.map { .failure($0) } ?? .success(value!))
+      }
+      state.withLock { $0.waiting.append(job) }
+      dispatch()
+    }
+    do {
+      return try outcome.get()
+    } catch {
+      throw RemoteError(ofIndex: error, name)
+    }
+  }
+
+  // MARK: Transactions
+
+  /// Gives connections that are idle what waits.
+  private func dispatch() {
+    while let (worker, jobs) = state.withLock({ $0.next(Self.jobsMax) }) {
+      worker.queue.async { [self] in
+        run(jobs, worker)
+        state.withLock { state in
+          if let scope = jobs[0].scope { state.busy.remove(scope) }
+          state.idle.append(worker)
+        }
+        dispatch()
+      }
+    }
+  }
+
+  /// Runs calls in one transaction; each by itself if together they do not succeed.
+  private func run(_ jobs: [Job], _ worker: Worker) {
+    do {
+      let errors = try transact(jobs, worker)
+      for (job, error) in zip(jobs, errors) { job.finish(error) }
+    } catch {
+      if jobs.count == 1 { return jobs[0].finish(error) }
+      for job in jobs { run([job], worker) }
+    }
+  }
+
+  /// - Returns: why each of the calls was undone; nil if it was not.
+  /// - Throws: if nothing was done, or if that is not known.
+  private func transact(_ jobs: [Job], _ worker: Worker) throws -> [(any Error)?] {
+    var tries = 0
+    while true {
+      tries += 1
+      var isCommitting = false
+      do {
+        return try transactOnce(jobs, worker, &isCommitting)
+      } catch let error as PostgresError {
+        if error.endsConnection {
+          worker.connection = nil
+        } else {
+          do { try worker.connection?.run("rollback") } catch { worker.connection = nil }
+        }
+        // Nothing was done yet, or it was undone.
+        let mayRepeat = error.isOfOthers || error.endsConnection && !isCommitting && tries == 1
+        guard mayRepeat, tries < Self.triesMax else { throw error }
+      }
+    }
+  }
+
+  private func transactOnce(
+    _ jobs: [Job], _ worker: Worker, _ isCommitting: inout Bool
+  ) throws -> [(any Error)?] {
+    let connection = try worker.connection ?? PostgresConnection(address)
+    worker.connection = connection
+    guard let scope = jobs[0].scope else {
+      // All rows as they were at one time.
+      try connection.run("begin isolation level repeatable read read only")
+      var rules = rules(PostgresRows(connection, writes: false))
+      let error = jobs[0].run(&rules)
+      if let error = error as? PostgresError { throw error }
+      try connection.run("commit")
+      return [error]
+    }
+    // Each statement sees what was committed before it, so also what was waited for.
+    try connection.run("begin isolation level read committed")
+    if case .list(let account) = scope {
+      // The list may not be there yet.
+      try connection.query(
+        "select pg_advisory_xact_lock(hashtextextended(encode($1::bytea, 'hex'), 7311420231))",
+        [.bytes(Array(account.utf8))])
+    }
+    let rows = PostgresRows(connection, writes: true)
+    var rules = rules(rows)
+    var errors: [(any Error)?] = []
+    for job in jobs {
+      let before = (rows.changedLogs, rows.hasChangedList)
+      try connection.run("savepoint call")
+      let error = job.run(&rules)
+      if let error = error as? PostgresError { throw error }
+      if error != nil {
+        try connection.run("rollback to savepoint call")
+        rows.forget(before)
+      }
+      errors.append(error)
+    }
+    isCommitting = true
+    try connection.run("commit")
+    hints.notify(rows.changedLogs, list: rows.hasChangedList)
+    return errors
+  }
+
+  private func rules(_ rows: PostgresRows) -> IndexRules<PostgresRows> {
+    IndexRules(rows, milliseconds: milliseconds(), random: makeRandom, index: name)
+  }
+}
+
+extension PostgresIndex.State {
+  /// Takes calls that may run now, and a connection for them: all that wait for one log go together.
+  fileprivate mutating func next(_ most: Int) -> (PostgresIndex.Worker, [PostgresIndex.Job])? {
+    guard !idle.isEmpty,
+      let first = waiting.firstIndex(where: { $0.scope.map { !busy.contains($0) } ?? true })
+    else { return nil }
+    let scope = waiting[first].scope
+    var jobs = [waiting.remove(at: first)]
+    if let scope {
+      busy.insert(scope)
+      var index = first
+      while index < waiting.count, jobs.count < most {
+        if waiting[index].scope == scope { jobs.append(waiting.remove(at: index)) } else { index += 1 }
+      }
+    }
+    return (idle.removeLast(), jobs)
+  }
+}
+
+extension RemoteError {
+  /// An error of a transaction, as one of a remote.
+  init(ofIndex error: any Error, _ index: String) {
+    switch error {
+    case let error as RemoteError: self = error
+    case let error as PostgresError where error.isTemporary:
+      self.init(
+        .later, "\(index) cannot be used now: \(error)", hint: "it is tried again by itself",
+        retryAfterMilliseconds: 1000, underlying: error)
+    case let error as PostgresError where error.isOfRoom:
+      self.init(
+        .overQuota, "\(index) has no room: \(error)", hint: "free space on the database's disk",
+        underlying: error)
+    case let error as PostgresError where ["28000", "28P01", "42501", "3D000"].contains(error.state):
+      self.init(
+        .denied, "\(index) does not let the server in: \(error)",
+        hint: "check the user, the password and the database of --index", underlying: error)
+    default:
+      self.init(
+        .system, "\(index) failed: \(error)", hint: "look at the database's log, and try again",
+        underlying: error)
+    }
+  }
+}
