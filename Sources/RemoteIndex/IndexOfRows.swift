@@ -34,7 +34,7 @@ extension IndexOfRows {
     of account: String, after offset: UInt64, count: Int
   ) async throws(RemoteError) -> [[UInt8]] {
     guard try await list(of: account).events > offset else { return [] }
-    return try await read { try $0.events(of: account, after: offset, count: count) }
+    return try await read { try $0.rows.events(of: account, after: offset, count: count) }
   }
 
   public func createZone(_ zone: IndexedZone) async throws(RemoteError) -> IncarnationID {
@@ -89,18 +89,4 @@ extension IndexOfRows {
 
   /// Ends at once: nothing tells what others change.
   public func changes() -> AsyncStream<RemoteHint> { AsyncStream { $0.finish() } }
-}
-
-extension IndexRules {
-  mutating func events(of account: String, after offset: UInt64, count: Int) throws -> [[UInt8]] {
-    let list = try list(of: account)
-    var found: [[UInt8]] = []
-    var next = offset
-    while next < list.events, found.count < count {
-      next += 1
-      guard let event = try rows.event(next, of: account) else { break }
-      found.append(event)
-    }
-    return found
-  }
 }

@@ -45,6 +45,8 @@ public struct EntryRow: Hashable, Sendable {
 /// Rows of an index, within one transaction.
 public protocol IndexRows {
   func log(_ log: IncarnationID) throws -> LogRow?
+  /// Those of some logs that there are.
+  func logs(_ logs: [IncarnationID]) throws -> [IncarnationID: LogRow]
   mutating func set(_ row: LogRow, _ log: IncarnationID) throws
 
   /// The open log of an account's zone.
@@ -53,7 +55,8 @@ public protocol IndexRows {
 
   func list(of account: String) throws -> ListRow?
   mutating func set(_ row: ListRow, of account: String) throws
-  func event(_ offset: UInt64, of account: String) throws -> [UInt8]?
+  /// Events of an account's list after an offset, in order; at most `count`.
+  func events(of account: String, after offset: UInt64, count: Int) throws -> [[UInt8]]
   mutating func put(_ event: [UInt8], at offset: UInt64, of account: String) throws
 
   func entry(_ offset: UInt64, of log: IncarnationID) throws -> EntryRow?
@@ -69,6 +72,14 @@ public protocol IndexRows {
   mutating func put(_ offset: UInt64, of lane: LaneName, endingAt sequence: UInt64, in log: IncarnationID)
     throws
   mutating func remove(_ lane: LaneName, endingAt sequence: UInt64, in log: IncarnationID) throws
+}
+
+extension IndexRows {
+  public func logs(_ logs: [IncarnationID]) throws -> [IncarnationID: LogRow] {
+    var found: [IncarnationID: LogRow] = [:]
+    for log in logs { found[log] = try self.log(log) }
+    return found
+  }
 }
 
 /// A writer's lane in a log.

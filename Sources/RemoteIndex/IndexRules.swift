@@ -305,7 +305,8 @@ public struct IndexRules<Rows: IndexRows> {
     var row = try row(of: zone)
     guard row.fate == nil else { return false }
     if row.floor == floor { return true }
-    guard row.head == 0, row.floor == nil else { return false }
+    // No log is that long: behind it, offsets would end.
+    guard row.head == 0, row.floor == nil, floor.offset <= SnapshotManifest.offsetMax else { return false }
     (row.floor, row.head, row.chain) = (floor, floor.offset, floor.chain)
     try passTombstones(&row, zone.log)
     try rows.set(row, zone.log)
@@ -363,8 +364,9 @@ public struct IndexRules<Rows: IndexRows> {
   // MARK: Heads
 
   public func heads(of logs: [IncarnationID], for account: String) throws -> [ZoneHead] {
-    try logs.compactMap { log in
-      guard let row = try rows.log(log), row.account == account else { return nil }
+    let found = try rows.logs(logs)
+    return logs.compactMap { log in
+      guard let row = found[log], row.account == account else { return nil }
       return ZoneHead(log, offset: row.head, isClosed: row.fate != nil)
     }
   }

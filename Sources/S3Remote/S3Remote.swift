@@ -71,8 +71,8 @@ public struct S3Remote: RemoteLog, LogOfObjects {
     return try await checked()
   }
 
-  /// The same place, for the objects that a server keeps beside its logs. Make it as a remote before.
-  public var place: ObjectPlace { ObjectPlace(objects) }
+  /// The same place, for the objects that a server keeps beside its logs.
+  public var place: ObjectPlace { ObjectPlace(objects) { () throws(RemoteError) in _ = try await made() } }
 
   /// Makes the bucket; for tests.
   package func makeBucket() async throws(RemoteError) { try await objects.makeBucket() }

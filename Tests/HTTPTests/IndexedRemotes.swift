@@ -49,6 +49,22 @@ struct IndexedRemotes {
     }.run(RemoteLogConformance.checks[check])
   }
 
+  @Test("let no log begin where offsets end", arguments: IndexKind.allCases)
+  func bounds(_ kind: IndexKind) async throws {
+    let directory = TemporaryDirectory()
+    let index = try kind.make(in: directory)
+    let zone = IndexedZone("lists", of: "ann", IncarnationID(rawValue: 5))
+    _ = try await index.createZone(zone)
+    for offset in [Limits.placeMax, Limits.placeMax - 1, 1 << 49] {
+      let floor = IndexedFloor(
+        offset: offset, hash: .zero, chain: .start(of: zone.log), maker: ReplicaID(rawValue: 1),
+        hasEntry: false)
+      #expect(try await !index.begin(zone, with: floor))
+    }
+    try await index.close(zone, .deleted)
+    #expect(try await index.heads(of: [zone.log], for: "ann").map(\.offset) == [0])
+  }
+
   @Test(
     "follow the contract through a server, on a bad network", arguments: IndexKind.allCases,
     WideTests.choose(1...3, otherwise: 1...1))

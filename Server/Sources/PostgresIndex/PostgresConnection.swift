@@ -5,14 +5,27 @@ internal import Foundation
 enum PostgresValue: Sendable {
   case bytes([UInt8])
   case number(Int64)
+  /// An array of `bytea`.
+  case list([[UInt8]])
   case null
 
   fileprivate var encoded: [UInt8]? {
     switch self {
     case .bytes(let bytes): bytes
     case .number(let number): withUnsafeBytes(of: number.bigEndian) { Array($0) }
+    case .list(let items): Self.encode(items)
     case .null: nil
     }
+  }
+
+  /// The binary form of an array of one dimension.
+  private static func encode(_ items: [[UInt8]]) -> [UInt8] {
+    func number(_ number: Int) -> [UInt8] { withUnsafeBytes(of: Int32(number).bigEndian) { Array($0) } }
+    let byteaType = 17
+    var bytes = number(items.isEmpty ? 0 : 1) + number(0) + number(byteaType)
+    if !items.isEmpty { bytes += number(items.count) + number(1) }
+    for item in items { bytes += number(item.count) + item }
+    return bytes
   }
 }
 
@@ -24,9 +37,12 @@ final class PostgresConnection {
 
   /// - Parameter address: a URI or a connection string of libpq.
   init(_ address: String) throws(PostgresError) {
-    // What the address says counts: it comes last.
+    guard let parsed = PQconninfoParse(address, nil) else { throw .addressInvalid }
+    PQconninfoFree(parsed)
+    // What the address says counts: it comes last. A database that is away is noticed within some seconds.
     let settings = [
-      ("target_session_attrs", "read-write"), ("connect_timeout", "10"), ("keepalives_idle", "30"),
+      ("target_session_attrs", "read-write"), ("connect_timeout", "5"), ("tcp_user_timeout", "10000"),
+      ("keepalives_idle", "10"), ("keepalives_interval", "5"), ("keepalives_count", "3"),
       ("fallback_application_name", "tributary-server"), ("dbname", address),
     ]
     var names: [UnsafePointer<CChar>?] = settings.map { UnsafePointer(strdup($0.0)) } + [nil]
@@ -40,7 +56,8 @@ final class PostgresConnection {
     try run(
       """
       set statement_timeout = '30s'; set lock_timeout = '10s'; set idle_in_transaction_session_timeout = '60s';
-      set client_min_messages = 'warning'; set client_encoding = 'UTF8'
+      set client_min_messages = 'warning'; set client_encoding = 'UTF8';
+      select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'
       """)
   }
 
@@ -62,9 +79,17 @@ final class PostgresConnection {
   /// Runs statements without parameters and results.
   func run(_ statements: String) throws(PostgresError) { _ = try check(PQexec(handle, statements)) }
 
+  /// Commits.
+  ///
+  /// - Throws: ``PostgresError`` also if the transaction had failed before: then the server takes it back, and says so.
+  func commit() throws(PostgresError) {
+    guard try check(PQexec(handle, "commit")).command == "COMMIT" else {
+      throw PostgresError(state: "25P02", message: "the transaction had failed before")
+    }
+  }
+
   /// Runs a statement.
   ///
-  /// - Parameter columns: how many its rows have.
   /// - Returns: the rows.
   @discardableResult
   func query(_ statement: String, _ parameters: [PostgresValue] = []) throws(PostgresError) -> PostgresResult
@@ -105,8 +130,9 @@ final class PostgresConnection {
       guard PQstatus(handle) == CONNECTION_OK,
         let state = PQresultErrorField(result, Int32(UInt8(ascii: "C")))
       else { throw lastError }
-      throw PostgresError(
-        state: String(cString: state), message: Self.line(String(cString: PQresultErrorMessage(result))))
+      // Without the rest, which may have values of rows.
+      let text = PQresultErrorField(result, Int32(UInt8(ascii: "M"))).map { String(cString: $0) } ?? ""
+      throw PostgresError(state: String(cString: state), message: Self.line(text))
     }
   }
 
@@ -130,6 +156,8 @@ final class PostgresResult {
   deinit { PQclear(result) }
 
   var count: Int { Int(PQntuples(result)) }
+  /// What was done: `COMMIT`.
+  var command: String { String(cString: PQcmdStatus(result)) }
   /// How many rows a statement has changed.
   var changed: Int { Int(String(cString: PQcmdTuples(result))) ?? 0 }
 

@@ -11,13 +11,18 @@ struct PostgresError: Error, CustomStringConvertible {
 
   /// Whether the transaction was undone, and may succeed if it is made again: it met another, or a row that another has made
   /// at the same time.
-  var isOfOthers: Bool { ["40001", "40P01", "23505"].contains(state) }
+  var isTransactionConflict: Bool { ["40001", "40P01", "23505"].contains(state) }
 
   /// Whether the database cannot be used for a while: it starts, is busy, or does not write, as a standby.
   var isTemporary: Bool {
-    endsConnection || isOfOthers || ["55P03", "57014", "25006", "53300", "53400"].contains(state)
+    endsConnection || isTransactionConflict
+      || ["55P03", "57014", "25006", "53200", "53300", "53400"].contains(state)
   }
 
-  /// Whether there is no room.
-  var isOfRoom: Bool { ["53100", "53200"].contains(state) }
+  var isStorageFull: Bool { state == "53100" }
+  /// Whether a row has what no row may have.
+  var isDamage: Bool { state.hasPrefix("XX") }
+  /// Whether the address is no connection string. Its own text is not told: it may have a password.
+  static let addressInvalid = PostgresError(
+    state: "", message: "the address is no connection string of PostgreSQL")
 }

@@ -24,7 +24,7 @@ final class PostgresHints: Sendable {
   /// What comes within this time is told together.
   private static let gathering = DispatchTimeInterval.milliseconds(5)
   /// So often it tells itself that it hears. If it does not, the connection is made again.
-  private static let (heartbeat, silence) = (5.0, 15.0)
+  private static let (heartbeat, silence) = (Duration.seconds(5), Duration.seconds(15))
   /// Hints that may wait for a listener. If more come, anything may have changed.
   private static let waitingMax = 16
 
@@ -35,6 +35,11 @@ final class PostgresHints: Sendable {
     var hasList = false
     var isGathering = false
     var isStopped = false
+
+    mutating func add(_ more: [IncarnationID: UInt64], list: Bool) {
+      logs.merge(more) { max($0, $1) }
+      hasList = hasList || list
+    }
   }
 
   /// Only used on the queue.
@@ -83,9 +88,9 @@ final class PostgresHints: Sendable {
 
   /// Tells others, a little later.
   func notify(_ logs: [IncarnationID: UInt64], list: Bool) {
+    if logs.isEmpty, !list { return }
     let begins = state.withLock { state in
-      state.logs.merge(logs) { max($0, $1) }
-      state.hasList = state.hasList || list
+      state.add(logs, list: list)
       defer { state.isGathering = true }
       return !state.isGathering
     }
@@ -106,17 +111,24 @@ final class PostgresHints: Sendable {
         texts.append(item)
       }
     }
+    let isReused = sender.connection != nil
     do {
       let connection = try sender.connection ?? PostgresConnection(address)
       sender.connection = connection
-      for text in texts {
-        try connection.query(
-          "select pg_notify('\(Self.channel)', convert_from($1::bytea, 'UTF8'))", [.bytes(Array(text.utf8))])
-      }
+      for text in texts { try Self.send(text, connection) }
     } catch {
-      // Who waits for it asks again within a while.
       sender.connection = nil
+      // Once more over a new one. If that fails too, those who listen lose theirs as well, and ask.
+      if isReused {
+        state.withLock { $0.add(logs, list: hasList) }
+        send()
+      }
     }
+  }
+
+  private static func send(_ text: String, _ connection: PostgresConnection) throws(PostgresError) {
+    try connection.query(
+      "select pg_notify('\(channel)', convert_from($1::bytea, 'UTF8'))", [.bytes(Array(text.utf8))])
   }
 
   // MARK: Hearing
@@ -124,16 +136,14 @@ final class PostgresHints: Sendable {
   /// Hears what is told, until nobody has the index any more.
   private static func hear(_ address: String, _ owner: () -> PostgresHints?) {
     var wait = 0.5
-    var isFirst = true
     while true {
       guard let hints = owner(), !hints.state.withLock({ $0.isStopped }) else { return }
       do throws(PostgresError) {
         let connection = try PostgresConnection(address)
         try connection.run("listen \(channel)")
         wait = 0.5
-        // What was told meanwhile was not heard.
-        if !isFirst { hints.tell(.anything) }
-        isFirst = false
+        // What was told before was not heard.
+        hints.tell(.anything)
         try hear(connection, owner)
         return
       } catch {
@@ -147,16 +157,16 @@ final class PostgresHints: Sendable {
   private static func hear(_ connection: PostgresConnection, _ owner: () -> PostgresHints?)
     throws(PostgresError)
   {
-    var heard = Date.now
+    var heard = ContinuousClock.now
     while true {
       guard let hints = owner(), !hints.state.withLock({ $0.isStopped }) else { return }
       for text in try connection.notifications() {
         heard = .now
         hints.take(text)
       }
-      let quiet = Date.now.timeIntervalSince(heard)
-      if quiet > silence { throw PostgresError(state: "", message: "nothing was heard for \(silence) s") }
-      if quiet > heartbeat { hints.notify([:], list: false) }
+      let quiet = ContinuousClock.now - heard
+      if quiet > silence { throw PostgresError(state: "", message: "nothing was heard for \(silence)") }
+      if quiet > heartbeat { try send("", connection) }
       var descriptor = pollfd(fd: connection.socket, events: Int16(POLLIN), revents: 0)
       _ = poll(&descriptor, 1, Int32(1000))
     }

@@ -13,6 +13,10 @@ public final class PostgresIndex: IndexOfRows {
   private static let jobsMax = 64
   /// How often a transaction is made that met another, or lost its connection before it was to be committed.
   private static let triesMax = 8
+  /// More calls are not kept waiting.
+  private static let waitingMax = 10_000
+  /// After a connection could not be made, none is tried for so long: all calls would wait for it.
+  private static let pause = Duration.seconds(1)
 
   /// A call that waits for a connection.
   fileprivate struct Job: Sendable {
@@ -37,6 +41,10 @@ public final class PostgresIndex: IndexOfRows {
     var idle: [Worker] = []
     /// What is being changed: another transaction of this process would only wait for it.
     var busy: Set<IndexScope> = []
+    /// Until when no connection is tried; nil if the last one could be made.
+    var pausedUntil: ContinuousClock.Instant?
+    /// Connections that only read, whatever waits to be written.
+    var readersMin: Int
   }
 
   public let name: String
@@ -45,22 +53,28 @@ public final class PostgresIndex: IndexOfRows {
   private let hints: PostgresHints
   private let milliseconds: @Sendable () -> UInt64
   private let makeRandom: @Sendable () -> UInt64
+  private let report: @Sendable (String) -> Void
+
+  /// Whether the last try to reach the database has failed.
+  public var isAway: Bool { state.withLock { $0.pausedUntil != nil } }
 
   /// Connects, and makes the tables that are missing.
   ///
   /// - Parameters:
   ///   - address: `postgres://USER@HOST/DATABASE`, or another connection string of libpq.
-  ///   - connections: how many it uses; one more listens.
+  ///   - connections: how many it uses; two more tell others what was changed, and hear it.
   ///   - milliseconds: the clock of the server, in milliseconds since 1970.
   ///   - makeRandom: gives the identities of lists.
+  ///   - report: takes the errors of the database, for the server's log: clients are told less.
   /// - Throws: `RemoteError` `unreachable`, `newerFormat`, `denied`.
   public init(
     _ address: String, connections: Int = 8, milliseconds: @escaping @Sendable () -> UInt64,
-    makeRandom: @escaping @Sendable () -> UInt64
+    makeRandom: @escaping @Sendable () -> UInt64, report: @escaping @Sendable (String) -> Void = { _ in }
   ) async throws(RemoteError) {
     self.address = address
-    (self.milliseconds, self.makeRandom) = (milliseconds, makeRandom)
-    state = Mutex(State(idle: (0..<max(1, connections)).map { Worker($0) }))
+    (self.milliseconds, self.makeRandom, self.report) = (milliseconds, makeRandom, report)
+    let workers = (0..<max(1, connections)).map { Worker($0) }
+    state = Mutex(State(idle: workers, readersMin: workers.count / 4))
     let made = await withCheckedContinuation { continuation in
       DispatchQueue.global().async {
         continuation.resume(
@@ -89,8 +103,26 @@ public final class PostgresIndex: IndexOfRows {
     hints = PostgresHints(address)
   }
 
+  deinit { hints.stop() }
+
   /// Ends it, once nothing is waiting.
   public func close() { hints.stop() }
+
+  /// Sees to it that all servers on the database have the same place for objects: one without them would show logs whose
+  /// snapshots are elsewhere. The first server makes it.
+  ///
+  /// - Throws: `RemoteError` `identityMismatch` if the database was used with another; as `ObjectPlace`.
+  public func bind(_ place: ObjectPlace) async throws(RemoteError) {
+    let known = try await read { try $0.rows.place() }
+    if known == nil { try await place.make() }
+    let identity = try await place.identity()
+    let kept = try await write(.list("")) { try $0.rows.bind(identity) }
+    guard kept == identity else {
+      throw RemoteError(
+        .identityMismatch, "\(name) belongs to the objects \(kept), and \(place.name) is \(identity)",
+        hint: "mount the right disk, or give the right bucket as --objects")
+    }
+  }
 
   /// What other servers on the same database change, and this one.
   public func changes() -> AsyncStream<RemoteHint> { hints.listen() }
@@ -121,9 +153,20 @@ public final class PostgresIndex: IndexOfRows {
         }
       } finish: { error in
         let value = found.withLock { $0 }
-        continuation.resume(returning: error.map { .failure($0) } ?? .success(value!))
+        switch (error, value) {
+        case (let error?, _): continuation.resume(returning: .failure(error))
+        case (nil, let value?): continuation.resume(returning: .success(value))
+        case (nil, nil): fatalError("a call that was committed has a value")
+        }
       }
-      state.withLock { $0.waiting.append(job) }
+      let isTaken = state.withLock { state in
+        guard state.waiting.count < Self.waitingMax, state.pausedUntil.map({ $0 <= .now }) ?? true else {
+          return false
+        }
+        state.waiting.append(job)
+        return true
+      }
+      if !isTaken { return job.finish(PostgresError(state: "", message: "too many calls wait for it")) }
       dispatch()
     }
     do {
@@ -137,7 +180,7 @@ public final class PostgresIndex: IndexOfRows {
 
   /// Gives connections that are idle what waits.
   private func dispatch() {
-    while let (worker, jobs) = state.withLock({ $0.next(Self.jobsMax) }) {
+    while let (worker, jobs) = state.withLock({ $0.takeBatch(Self.jobsMax) }) {
       worker.queue.async { [self] in
         run(jobs, worker)
         state.withLock { state in
@@ -155,8 +198,13 @@ public final class PostgresIndex: IndexOfRows {
       let errors = try transact(jobs, worker)
       for (job, error) in zip(jobs, errors) { job.finish(error) }
     } catch {
-      if jobs.count == 1 { return jobs[0].finish(error) }
-      for job in jobs { run([job], worker) }
+      report("\(error)")
+      // What is wrong with the connection is wrong for all.
+      if jobs.count == 1 || (error as? PostgresError)?.endsConnection ?? false {
+        for job in jobs { job.finish(error) }
+      } else {
+        for job in jobs { run([job], worker) }
+      }
     }
   }
 
@@ -167,6 +215,7 @@ public final class PostgresIndex: IndexOfRows {
     while true {
       tries += 1
       var isCommitting = false
+      let isReused = worker.connection != nil
       do {
         return try transactOnce(jobs, worker, &isCommitting)
       } catch let error as PostgresError {
@@ -176,7 +225,7 @@ public final class PostgresIndex: IndexOfRows {
           do { try worker.connection?.run("rollback") } catch { worker.connection = nil }
         }
         // Nothing was done yet, or it was undone.
-        let mayRepeat = error.isOfOthers || error.endsConnection && !isCommitting && tries == 1
+        let mayRepeat = error.isTransactionConflict || error.endsConnection && !isCommitting && isReused
         guard mayRepeat, tries < Self.triesMax else { throw error }
       }
     }
@@ -185,15 +234,14 @@ public final class PostgresIndex: IndexOfRows {
   private func transactOnce(
     _ jobs: [Job], _ worker: Worker, _ isCommitting: inout Bool
   ) throws -> [(any Error)?] {
-    let connection = try worker.connection ?? PostgresConnection(address)
-    worker.connection = connection
+    let connection = try connection(of: worker)
     guard let scope = jobs[0].scope else {
       // All rows as they were at one time.
       try connection.run("begin isolation level repeatable read read only")
       var rules = rules(PostgresRows(connection, writes: false))
       let error = jobs[0].run(&rules)
       if let error = error as? PostgresError { throw error }
-      try connection.run("commit")
+      try connection.commit()
       return [error]
     }
     // Each statement sees what was committed before it, so also what was waited for.
@@ -209,19 +257,33 @@ public final class PostgresIndex: IndexOfRows {
     var errors: [(any Error)?] = []
     for job in jobs {
       let before = (rows.changedLogs, rows.hasChangedList)
-      try connection.run("savepoint call")
+      if jobs.count > 1 { try connection.run("savepoint call") }
       let error = job.run(&rules)
       if let error = error as? PostgresError { throw error }
       if error != nil {
-        try connection.run("rollback to savepoint call")
+        try connection.run(jobs.count > 1 ? "rollback to savepoint call" : "rollback; begin")
         rows.forget(before)
       }
       errors.append(error)
     }
     isCommitting = true
-    try connection.run("commit")
-    hints.notify(rows.changedLogs, list: rows.hasChangedList)
+    // Also if the answer is lost: it may have been committed.
+    defer { hints.notify(rows.changedLogs, list: rows.hasChangedList) }
+    try connection.commit()
     return errors
+  }
+
+  private func connection(of worker: Worker) throws(PostgresError) -> PostgresConnection {
+    if let connection = worker.connection { return connection }
+    do throws(PostgresError) {
+      let connection = try PostgresConnection(address)
+      worker.connection = connection
+      state.withLock { $0.pausedUntil = nil }
+      return connection
+    } catch {
+      state.withLock { $0.pausedUntil = .now + Self.pause }
+      throw error
+    }
   }
 
   private func rules(_ rows: PostgresRows) -> IndexRules<PostgresRows> {
@@ -231,9 +293,10 @@ public final class PostgresIndex: IndexOfRows {
 
 extension PostgresIndex.State {
   /// Takes calls that may run now, and a connection for them: all that wait for one log go together.
-  fileprivate mutating func next(_ most: Int) -> (PostgresIndex.Worker, [PostgresIndex.Job])? {
+  fileprivate mutating func takeBatch(_ most: Int) -> (PostgresIndex.Worker, [PostgresIndex.Job])? {
+    let mayWrite = idle.count > readersMin
     guard !idle.isEmpty,
-      let first = waiting.firstIndex(where: { $0.scope.map { !busy.contains($0) } ?? true })
+      let first = waiting.firstIndex(where: { $0.scope.map { mayWrite && !busy.contains($0) } ?? true })
     else { return nil }
     let scope = waiting[first].scope
     var jobs = [waiting.remove(at: first)]
@@ -255,12 +318,20 @@ extension RemoteError {
     case let error as RemoteError: self = error
     case let error as PostgresError where error.isTemporary:
       self.init(
-        .later, "\(index) cannot be used now: \(error)", hint: "it is tried again by itself",
+        .later, "the server's database cannot be used now", hint: "it is tried again by itself",
         retryAfterMilliseconds: 1000, underlying: error)
-    case let error as PostgresError where error.isOfRoom:
+    case let error as PostgresError where error.isStorageFull:
       self.init(
-        .overQuota, "\(index) has no room: \(error)", hint: "free space on the database's disk",
+        .overQuota, "the server's database has no room", hint: "free space on the database's disk",
         underlying: error)
+    case let error as PostgresError where error.isDamage:
+      self.init(
+        .damaged, "\(index) has a row that cannot be read: \(error)",
+        hint: "restore the server's database from a backup", underlying: error)
+    case let error as FormatError:
+      self.init(
+        .damaged, "\(index) has a row that cannot be read: \(error)",
+        hint: "restore the server's database from a backup", underlying: error)
     case let error as PostgresError where ["28000", "28P01", "42501", "3D000"].contains(error.state):
       self.init(
         .denied, "\(index) does not let the server in: \(error)",

@@ -19,9 +19,23 @@ public final class PostgresRows: IndexRows {
     (self.connection, self.writes) = (connection, writes)
   }
 
-  /// What a transaction within that of the rows has changed is undone.
+  /// Puts back the notes of what was changed, after `rollback to savepoint`.
   func forget(_ before: (logs: [IncarnationID: UInt64], list: Bool)) {
     (changedLogs, hasChangedList) = (before.logs, before.list)
+  }
+
+  // MARK: The place of the objects
+
+  func place() throws -> RemoteID? {
+    let found = try connection.query("select remote from tributary.place")
+    return found.count == 0 ? nil : RemoteID(rawValue: try found.bits(0, 0))
+  }
+
+  /// - Returns: the place that the database belongs to now.
+  func bind(_ place: RemoteID) throws -> RemoteID {
+    if let known = try self.place() { return known }
+    try connection.query("insert into tributary.place values ($1::bytea)", [.bits(place.rawValue)])
+    return place
   }
 
   // MARK: Logs
@@ -32,24 +46,39 @@ public final class PostgresRows: IndexRows {
   public func log(_ log: IncarnationID) throws -> LogRow? {
     let lock = writes ? " for no key update" : ""
     let found = try connection.query(
-      "select \(Self.logColumns) from tributary.log where log = $1::bytea\(lock)", [.bits(log.rawValue)])
-    guard found.count == 1 else { return nil }
-    let zone = ZoneID(owner: Name(try found.text(0, 1)), name: Name(try found.text(0, 2)))
-    var row = LogRow(IndexedZone(zone, of: try found.text(0, 0), log))
-    row.head = try found.offset(0, 3)
-    row.chain = LogChain(hash: try found.hash(0, 4))
-    if let code = found.number(0, 5) {
+      "select \(Self.logColumns), log from tributary.log where log = $1::bytea\(lock)", [.bits(log.rawValue)])
+    return found.count == 0 ? nil : try Self.log(found, 0, log)
+  }
+
+  public func logs(_ logs: [IncarnationID]) throws -> [IncarnationID: LogRow] {
+    let found = try connection.query(
+      "select \(Self.logColumns), log from tributary.log where log = any($1::bytea[])",
+      [.list(logs.map { log in withUnsafeBytes(of: log.rawValue.bigEndian) { Array($0) } })])
+    var rows: [IncarnationID: LogRow] = [:]
+    for row in 0..<found.count {
+      let log = IncarnationID(rawValue: try found.bits(row, 12))
+      rows[log] = try Self.log(found, row, log)
+    }
+    return rows
+  }
+
+  private static func log(_ found: PostgresResult, _ index: Int, _ log: IncarnationID) throws -> LogRow {
+    let zone = ZoneID(owner: Name(try found.text(index, 1)), name: Name(try found.text(index, 2)))
+    var row = LogRow(IndexedZone(zone, of: try found.text(index, 0), log))
+    row.head = try found.offset(index, 3)
+    row.chain = LogChain(hash: try found.hash(index, 4))
+    if let code = found.number(index, 5) {
       guard let fate = Self.fates.first(where: { $0.code == code }) else {
         throw PostgresRows.damaged("fate")
       }
       row.fate = fate.fate
     }
-    row.seal = try found.offset(0, 6)
-    if let floor = found.number(0, 7) {
+    row.seal = try found.offset(index, 6)
+    if let floor = found.number(index, 7) {
       row.floor = IndexedFloor(
-        offset: UInt64(bitPattern: floor), hash: try found.hash(0, 8),
-        chain: LogChain(hash: try found.hash(0, 9)),
-        maker: ReplicaID(rawValue: try found.bits(0, 10)), hasEntry: found.number(0, 11) == 1)
+        offset: UInt64(bitPattern: floor), hash: try found.hash(index, 8),
+        chain: LogChain(hash: try found.hash(index, 9)),
+        maker: ReplicaID(rawValue: try found.bits(index, 10)), hasEntry: found.number(index, 11) == 1)
     }
     return row
   }
@@ -124,11 +153,14 @@ public final class PostgresRows: IndexRows {
     hasChangedList = true
   }
 
-  public func event(_ offset: UInt64, of account: String) throws -> [UInt8]? {
+  public func events(of account: String, after offset: UInt64, count: Int) throws -> [[UInt8]] {
+    guard offset < Limits.placeMax else { return [] }
     let found = try connection.query(
-      #"select event from tributary.event where account = $1::bytea and "offset" = $2::bigint"#,
-      [.text(account), .number(Int64(bitPattern: offset))])
-    return found.count == 0 ? nil : found.bytes(0, 0)
+      """
+      select event from tributary.event where account = $1::bytea and "offset" > $2::bigint
+        order by "offset" limit $3::bigint
+      """, [.text(account), .number(Int64(offset)), .number(Int64(count))])
+    return (0..<found.count).compactMap { found.bytes($0, 0) }
   }
 
   public func put(_ event: [UInt8], at offset: UInt64, of account: String) throws {
@@ -174,7 +206,7 @@ public final class PostgresRows: IndexRows {
           guard let entry = read[offset] else { throw PostgresRows.damaged("offset") }
           return entry
         }
-        if !isWanted { return }
+        if !isWanted || offset >= Limits.placeMax { return }
         next = Int64(bitPattern: offset) + 1
       }
       if found.count < Int(Self.entriesMax) { return }

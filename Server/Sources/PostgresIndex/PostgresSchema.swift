@@ -13,6 +13,7 @@ enum PostgresSchema {
       floor bigint, floor_hash bytea, floor_chain bytea, floor_maker bytea, floor_has_entry bigint
     ) with (fillfactor = 50);
     create unique index log_open on tributary.log (account, owner, name) where fate is null;
+    create table tributary.place (remote bytea not null);
     create table tributary.list (
       account bytea primary key, remote bytea not null, events bigint not null, hash bytea not null
     ) with (fillfactor = 50);
@@ -42,7 +43,12 @@ enum PostgresSchema {
   ///
   /// - Returns: the version that the tables have now, which may be newer.
   static func make(_ connection: PostgresConnection) throws(PostgresError) -> Int64 {
-    try connection.run("begin")
+    // Who may not make a schema can use one that is there.
+    if try connection.query("select 1 where to_regclass('tributary.meta') is not null").count == 1 {
+      let known = try connection.query("select max(version) from tributary.meta").number(0, 0) ?? 0
+      if known >= version { return known }
+    }
+    try connection.run("begin; set local lock_timeout = 0; set local statement_timeout = 0")
     try connection.query("select pg_advisory_xact_lock(7311420231)")
     try connection.run(
       """
@@ -55,7 +61,7 @@ enum PostgresSchema {
       known += 1
       try connection.query("insert into tributary.meta values ($1::bigint)", [.number(known)])
     }
-    try connection.run("commit")
+    try connection.commit()
     return known
   }
 }

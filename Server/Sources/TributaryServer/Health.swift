@@ -5,16 +5,25 @@ import Synchronization
 /// Answers whether the server is alive, and whether it takes requests.
 final class Health: Sendable {
   private let isStopping = Mutex(false)
+  private let checks = Mutex<[@Sendable () -> Bool]>([])
 
   func stop() { isStopping.withLock { $0 = true } }
+
+  /// Adds a condition of being ready.
+  func isReady(if check: @escaping @Sendable () -> Bool) { checks.withLock { $0.append(check) } }
 
   /// Answers `/healthz` and `/readyz`; nil for another request.
   func answer(_ head: HTTPRequest) -> ServiceResponse? {
     switch head.path {
     case "/healthz": Self.response(.ok, "alive\n")
     case "/readyz":
-      isStopping.withLock { $0 }
-        ? Self.response(.serviceUnavailable, "stopping\n") : Self.response(.ok, "ready\n")
+      if isStopping.withLock({ $0 }) {
+        Self.response(.serviceUnavailable, "stopping\n")
+      } else if checks.withLock({ $0 }).allSatisfy({ $0() }) {
+        Self.response(.ok, "ready\n")
+      } else {
+        Self.response(.serviceUnavailable, "its database is away\n")
+      }
     default: nil
     }
   }

@@ -18,6 +18,8 @@ struct ServerSettings: Sendable, Equatable {
   var certificate: String?
   var key: String?
   var logLevel = "info"
+  /// A connection is closed that brings nothing for so long, and waits for no answer.
+  var idleSeconds = 75
 
   struct Problem: Error, CustomStringConvertible {
     var description: String
@@ -64,6 +66,12 @@ struct ServerSettings: Sendable, Equatable {
     certificate = value("tls-certificate")
     key = value("tls-key")
     logLevel = value("log-level") ?? logLevel
+    if let text = value("idle-seconds") {
+      guard let seconds = Int(text), 1...86_400 ~= seconds else {
+        throw Problem(description: "“idle-seconds” is a number from 1 to 86400, and not “\(text)”")
+      }
+      idleSeconds = seconds
+    }
     switch value("open") {
     case nil, "false": isOpen = false
     case "true": isOpen = true
@@ -86,7 +94,7 @@ struct ServerSettings: Sendable, Equatable {
   static let names = [
     "listen", "data", "gateway", "index", "objects", "secret-file", "reads-per-second", "writes-per-second",
     "open",
-    "tls-certificate", "tls-key", "log-level",
+    "tls-certificate", "tls-key", "log-level", "idle-seconds",
   ]
 
   /// The host and the port of `listen`.

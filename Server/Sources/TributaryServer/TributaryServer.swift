@@ -89,6 +89,12 @@ struct TributaryServer: AsyncParsableCommand {
   @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"))
   var logLevel: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "After how long a connection is closed that brings nothing, and waits for no answer (75).",
+      valueName: "seconds"))
+  var idleSeconds: Int?
+
   @Option(help: ArgumentHelp("A YAML file with these options.", valueName: "file"))
   var config: String?
 
@@ -114,6 +120,7 @@ struct TributaryServer: AsyncParsableCommand {
       "reads-per-second": readsPerSecond.map { "\($0)" },
       "writes-per-second": writesPerSecond.map { "\($0)" },
       "tls-certificate": tlsCertificate, "tls-key": tlsKey, "log-level": logLevel,
+      "idle-seconds": idleSeconds.map { "\($0)" },
     ].compactMapValues { $0 }
     return try ServerSettings(flags: flags, environment: environment, file: config)
   }
@@ -124,12 +131,12 @@ struct TributaryServer: AsyncParsableCommand {
     }
     let logger = Logger(label: "tributary-server") { _ in JSONLogHandler(logLevel: level) }
     let admission = try admission(settings)
-    let (remote, close) = try await remote(settings)
+    let health = Health()
+    let (remote, close) = try await remote(settings, health, logger)
     defer { close() }
     let service = RemoteService(
       admission: admission, limits: settings.limits, isGateway: settings.gateway != nil
     ) { _ throws(RemoteError) in remote }
-    let health = Health()
     let (host, port) = try settings.address
     let application = Application(
       responder: ServiceResponder(service: service, health: health), server: try server(settings),
@@ -191,16 +198,21 @@ struct TributaryServer: AsyncParsableCommand {
   }
 
   /// The remote that it serves, and what closes it.
-  private func remote(_ settings: ServerSettings) async throws -> (any RemoteLog, () -> Void) {
+  private func remote(
+    _ settings: ServerSettings, _ health: Health, _ logger: Logger
+  ) async throws -> (any RemoteLog, () -> Void) {
     if let directory = settings.data {
       let data = try await ServerData(directory: directory)
       return (data.remote(of: ""), data.close)
     }
     if let address = settings.index {
-      let place = try await place(settings.objects ?? "")
+      let place = try place(settings.objects ?? "")
       let index = try await PostgresIndex(
         address, milliseconds: { UInt64(max(0, SystemEnvironment.wallMilliseconds())) },
-        makeRandom: SystemEnvironment.makeRandom)
+        makeRandom: SystemEnvironment.makeRandom
+      ) { error in logger.error("database", metadata: ["error": "\(error)"]) }
+      try await index.bind(place)
+      health.isReady { !index.isAway }
       return (IndexedRemote("", index, in: place), index.close)
     }
     let gateway = settings.gateway ?? ""
@@ -212,10 +224,8 @@ struct TributaryServer: AsyncParsableCommand {
   }
 
   /// Where many servers keep snapshots and assets.
-  private func place(_ address: String) async throws -> ObjectPlace {
-    if address.hasPrefix("folder:"), address.count > 7 {
-      return try await .folder(String(address.dropFirst(7)))
-    }
+  private func place(_ address: String) throws -> ObjectPlace {
+    if address.hasPrefix("folder:"), address.count > 7 { return .folder(String(address.dropFirst(7))) }
     guard address.lowercased().hasPrefix("s3://") else {
       throw ServerSettings.Problem(
         description: "“\(address)” is no place for objects: give folder:DIRECTORY or s3://BUCKET/PREFIX")
@@ -224,18 +234,23 @@ struct TributaryServer: AsyncParsableCommand {
     let bucket = try S3Address(
       address, endpoint: environment["AWS_ENDPOINT_URL_S3"] ?? environment["AWS_ENDPOINT_URL"],
       region: environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"])
-    return try await S3Remote(bucket, transport: URLSessionTransport()).made().place
+    return S3Remote(bucket, transport: URLSessionTransport()).place
   }
 
   private func server(_ settings: ServerSettings) throws -> HTTPServerBuilder {
-    guard let certificate = settings.certificate, let key = settings.key else { return .http1() }
+    let idle = HTTP1Channel.Configuration(idleTimeout: .seconds(Int64(settings.idleSeconds)))
+    guard let certificate = settings.certificate, let key = settings.key else {
+      return .http1(configuration: idle)
+    }
     do {
       let chain = try NIOSSLCertificate.fromPEMFile(certificate).map {
         NIOSSLCertificateSource.certificate($0)
       }
       let key = try NIOSSLPrivateKey(file: key, format: .pem)
       return try .http2Upgrade(
-        tlsConfiguration: .makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key)))
+        tlsConfiguration: .makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(key)),
+        configuration: HTTP2ChannelConfiguration(
+          idleTimeout: .seconds(settings.idleSeconds), streamConfiguration: idle))
     } catch {
       throw ServerSettings.Problem(description: "the certificate or its key cannot be used: \(error)")
     }

@@ -26,7 +26,8 @@ struct IndexesInPostgres {
       for (number, check) in RemoteLogConformance.checks.enumerated() {
         if number >= 4 { try await group.next() }
         group.addTask {
-          let place = try await ObjectPlace.folder("\(objects)/\(number)")
+          let place = ObjectPlace.folder("\(objects)/\(number)")
+          try await place.make()
           let address = try await server.makeDatabase()
           let indexes = [try await index(address), try await index(address)]
           defer { for index in indexes { index.close() } }
@@ -70,9 +71,11 @@ struct IndexesInPostgres {
     let server = try await PostgresServer()
     let address = try await server.makeDatabase()
     defer { try? FileManager.default.removeItem(atPath: objects) }
-    let place = try await ObjectPlace.folder(objects)
+    let place = ObjectPlace.folder(objects)
+    try await place.make()
     let indexes = [try await index(address), try await index(address)]
     defer { for index in indexes { index.close() } }
+    for index in indexes { try await index.bind(place) }
     let remotes = indexes.map { IndexedRemote("ann", $0, in: place) }
     let zone: ZoneID = "lists"
     let incarnation = try await remotes[0].createZone(zone, proposing: IncarnationID(rawValue: 5))
@@ -131,10 +134,73 @@ struct IndexesInPostgres {
     let index = try await index(address)
     defer { index.close() }
     let list = try await index.list(of: "ann")
-    try await server.crash()
-    #expect(try await index.list(of: "ann") == list)
+    try await server.stop()
+    #expect(!index.isAway)
+    for _ in 0..<20 {
+      await #expect { _ = try await index.list(of: "ann") } throws: {
+        ($0 as? RemoteError)?.code == .later && !"\($0)".contains("127.0.0.1")
+      }
+    }
+    #expect(index.isAway)
+    try await server.start()
+    var found: IndexedList?
+    for _ in 0..<100 where found == nil {
+      try await Task.sleep(for: .milliseconds(100))
+      found = try? await index.list(of: "ann")
+    }
+    #expect(found == list && !index.isAway)
     _ = try await server.query(
       "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid()")
     #expect(try await index.list(of: "ann") == list)
+  }
+
+  @Test("belong to one place for objects, and tell what one server changes to another")
+  func twoServers() async throws {
+    let server = try await PostgresServer()
+    let address = try await server.makeDatabase()
+    defer { try? FileManager.default.removeItem(atPath: objects) }
+    try FileManager.default.createDirectory(atPath: objects, withIntermediateDirectories: true)
+    let (one, two) = (try await index(address), try await index(address))
+    defer { for index in [one, two] { index.close() } }
+    let place = ObjectPlace.folder(objects + "/one")
+    try await one.bind(place)
+    try await two.bind(place)
+    let other = ObjectPlace.folder(objects + "/two")
+    await #expect { try await two.bind(other) } throws: {
+      ($0 as? RemoteError)?.code == .notARemote || ($0 as? RemoteError)?.code == .unreachable
+    }
+    try await other.make()
+    await #expect { try await two.bind(other) } throws: { ($0 as? RemoteError)?.code == .identityMismatch }
+
+    let hints = two.changes()
+    let zone = IndexedZone("lists", of: "ann", IncarnationID(rawValue: 5))
+    _ = try await one.createZone(zone)
+    var maker = SegmentMaker(zone.zone, zone.log, replica: ReplicaID(rawValue: 1), seed: 1)
+    let hearing = Task {
+      for await hint in hints {
+        if case .logs(let logs) = hint, logs[zone.log] == 1 { return true }
+      }
+      return false
+    }
+    _ = try await one.append([try maker.next()], to: zone, after: 0)
+    let timeout = Task {
+      try await Task.sleep(for: .seconds(20))
+      hearing.cancel()
+    }
+    #expect(await hearing.value)
+    timeout.cancel()
+  }
+
+  @Test("let no log begin where offsets end", arguments: [Limits.placeMax - 1, 1 << 49])
+  func bounds(_ offset: UInt64) async throws {
+    let server = try await PostgresServer()
+    let index = try await index(try await server.makeDatabase())
+    defer { index.close() }
+    let zone = IndexedZone("lists", of: "ann", IncarnationID(rawValue: 5))
+    _ = try await index.createZone(zone)
+    let floor = IndexedFloor(
+      offset: offset, hash: .zero, chain: .start(of: zone.log), maker: ReplicaID(rawValue: 1), hasEntry: false
+    )
+    #expect(try await !index.begin(zone, with: floor))
   }
 }

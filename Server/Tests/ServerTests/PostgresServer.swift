@@ -59,9 +59,12 @@ final class PostgresServer: Sendable {
     guard said.contains("server started") else { throw ServerProcess.Failure(description: said) }
   }
 
+  /// Stops it as a power cut would.
+  func stop() async throws { _ = try await run("pg_ctl -D \(directory)/data -m immediate stop") }
+
   /// Stops it as a power cut would, and starts it again.
   func crash() async throws {
-    _ = try await run("pg_ctl -D \(directory)/data -m immediate stop")
+    try await stop()
     try await start()
   }
 

@@ -180,6 +180,21 @@ struct ServersAsProcesses {
   }
 
   @Test(
+    "closes connections that bring nothing, and those in the middle of a request",
+    arguments: [
+      "", "POST /v1/zones?name=lists HTTP/1.1\\r\\nHost: localhost\\r\\n",
+      "PUT /v1/zones?name=lists HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: 32\\r\\n\\r\\n0000",
+    ])
+  func idle(_ sent: String) async throws {
+    let server = try await ServerProcess(gateway + ["--idle-seconds", "1"])
+    let connection =
+      "exec 3<>/dev/tcp/127.0.0.1/\(server.port); printf '\(sent)' >&3; cat <&3 >/dev/null; echo closed"
+    let said = try await ServerProcess.output(of: "timeout", ["30", "bash", "-c", connection])
+    #expect(said.contains("closed"), "\(said)")
+    try await server.client().probe()
+  }
+
+  @Test(
     "stops while streams and waiting reads are open, and says when to come back",
     .enabled(if: ServerProcess.has("curl"), "it needs curl"))
   func stops() async throws {

@@ -148,8 +148,16 @@ public final class LMDBRows: IndexRows {
     try put(writer.bytes, key(account), tables.lists)
   }
 
-  public func event(_ offset: UInt64, of account: String) throws -> [UInt8]? {
-    try get(key(account) + bigEndian(offset), tables.events)
+  public func events(of account: String, after offset: UInt64, count: Int) throws -> [[UInt8]] {
+    let prefix = key(account)
+    var found: [[UInt8]] = []
+    try transaction.forEachEntry(in: tables.events, from: (prefix + bigEndian(offset + 1)).span.bytes) {
+      key, value in
+      guard key.bytes.starts(with: prefix), found.count < count else { return false }
+      found.append(value.bytes)
+      return true
+    }
+    return found
   }
 
   public func put(_ event: [UInt8], at offset: UInt64, of account: String) throws {

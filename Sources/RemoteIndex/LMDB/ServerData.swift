@@ -30,7 +30,8 @@ public final class ServerData: Sendable {
   public init(directory: String) async throws(RemoteError) {
     lock = try Self.lock(directory)
     let makeRandom = SystemEnvironment.makeRandom
-    objects = try await .folder("\(directory)/objects", makeRandom: makeRandom)
+    objects = .folder("\(directory)/objects", makeRandom: makeRandom)
+    try await objects.make()
     index = try LMDBIndex(
       directory: "\(directory)/index",
       milliseconds: { UInt64(max(0, SystemEnvironment.wallMilliseconds())) }, makeRandom: makeRandom)

@@ -79,7 +79,13 @@ public struct MemoryRows: IndexRows {
 
   public func list(of account: String) -> ListRow? { lists[account] }
   public mutating func set(_ row: ListRow, of account: String) { lists[account] = row }
-  public func event(_ offset: UInt64, of account: String) -> [UInt8]? { events[account]?[offset] }
+  public func events(of account: String, after offset: UInt64, count: Int) -> [[UInt8]] {
+    var found: [[UInt8]] = []
+    while found.count < count, let event = events[account]?[offset + UInt64(found.count) + 1] {
+      found.append(event)
+    }
+    return found
+  }
 
   public mutating func put(_ event: [UInt8], at offset: UInt64, of account: String) {
     events[account, default: [:]][offset] = event
