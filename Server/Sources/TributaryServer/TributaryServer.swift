@@ -209,8 +209,8 @@ struct TributaryServer: AsyncParsableCommand {
       let place = try place(settings.objects ?? "")
       let index = try await PostgresIndex(
         address, milliseconds: { UInt64(max(0, SystemEnvironment.wallMilliseconds())) },
-        makeRandom: SystemEnvironment.makeRandom
-      ) { error in logger.error("database", metadata: ["error": "\(error)"]) }
+        makeRandom: SystemEnvironment.makeRandom,
+        report: { error in logger.error("database", metadata: ["error": "\(error)"]) })
       try await index.bind(place)
       health.isReady { !index.isAway }
       return (IndexedRemote("", index, in: place), index.close)
