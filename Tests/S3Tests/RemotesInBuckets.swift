@@ -138,12 +138,12 @@ struct RemotesInBuckets {
     "are made in the end, whichever request fails",
     arguments: [.lost, .answerLost, .internalError] as [BucketTransport.Fault])
   func makingFails(_ fault: BucketTransport.Fault) async throws {
-    for failing in 0..<24 {
+    for failing in 0..<12 {
       let count = Mutex(0)
       let bucket = BucketTransport(fault: { _ in
         count.withLock { count in
           count += 1
-          return count - 1 == failing * 9 ? fault : nil
+          return count - 1 == failing * 19 ? fault : nil
         }
       })
       let remote = try bucket.remote(clock: impatient())
