@@ -3,6 +3,8 @@ public import Replicator
 
 /// What a transaction changes: another that changes the same waits for it.
 public enum IndexScope: Hashable, Sendable {
+  /// The index itself.
+  case index
   /// A log.
   case log(IncarnationID)
   /// An account's list of zones, and logs of the account.
@@ -25,6 +27,24 @@ public protocol IndexOfRows: LogIndex {
 }
 
 extension IndexOfRows {
+  /// Sees to it that all servers on an index have the same place for objects: one with another would show logs whose snapshots
+  /// are elsewhere. The first server makes it. From then on it must be there: a disk that is not mounted is no new place.
+  ///
+  /// - Throws: `RemoteError` `identityMismatch` if it is another; as `ObjectPlace`.
+  public func bind(_ place: ObjectPlace) async throws(RemoteError) {
+    let proposed = try await read { try $0.place() }
+    let known = proposed.isMade ? proposed : try await write(.index) { try $0.propose(proposed) }
+    if !known.isMade { try await place.make(known.identity) }
+    let identity = try await place.identity()
+    guard identity == known.identity else {
+      throw RemoteError(
+        .identityMismatch,
+        "\(name) belongs to the objects \(known.identity), and \(place.name) is \(identity)",
+        hint: "mount the right disk, or give the right place. If the index is new, give an empty place")
+    }
+    if !known.isMade { try await write(.index) { try $0.noteMade(known) } }
+  }
+
   public func list(of account: String) async throws(RemoteError) -> IndexedList {
     if let known = try await read({ try $0.rows.list(of: account) }) { return IndexedList(known) }
     return try await write(.list(account)) { try IndexedList($0.list(of: account)) }

@@ -42,8 +42,20 @@ public struct EntryRow: Hashable, Sendable {
   }
 }
 
+/// The place in which are the snapshots and assets beside the logs of an index.
+public struct PlaceRow: Hashable, Sendable {
+  public var identity: RemoteID
+  /// Whether it was made. From then on it must be there.
+  public var isMade: Bool
+
+  public init(identity: RemoteID, isMade: Bool) { (self.identity, self.isMade) = (identity, isMade) }
+}
+
 /// Rows of an index, within one transaction.
 public protocol IndexRows {
+  func place() throws -> PlaceRow?
+  mutating func set(_ row: PlaceRow) throws
+
   func log(_ log: IncarnationID) throws -> LogRow?
   /// Those of some logs that there are.
   func logs(_ logs: [IncarnationID]) throws -> [IncarnationID: LogRow]

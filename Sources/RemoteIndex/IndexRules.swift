@@ -17,6 +17,24 @@ public struct IndexRules<Rows: IndexRows> {
     (self.rows, self.milliseconds, self.random, self.index) = (rows, milliseconds, random, index)
   }
 
+  // MARK: The place of the objects
+
+  /// The place that the index belongs to, made or to be made.
+  func place() throws -> PlaceRow {
+    try rows.place() ?? PlaceRow(identity: .random(random), isMade: false)
+  }
+
+  /// Notes which place is to be made; of several that do, the first counts.
+  mutating func propose(_ place: PlaceRow) throws -> PlaceRow {
+    if let known = try rows.place() { return known }
+    try rows.set(place)
+    return place
+  }
+
+  mutating func noteMade(_ place: PlaceRow) throws {
+    try rows.set(PlaceRow(identity: place.identity, isMade: true))
+  }
+
   // MARK: Zones
 
   public mutating func list(of account: String) throws -> ListRow {

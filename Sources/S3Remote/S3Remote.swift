@@ -57,7 +57,9 @@ public struct S3Remote: RemoteLog, LogOfObjects {
   ///
   /// - Throws: `RemoteError` as ``checked()``; `notARemote` if other things are there; `unsuitable` if the object store
   ///   replaces an object that was to be put only if there was none; `overQuota`.
-  public func made() async throws(RemoteError) -> S3Remote {
+  public func made() async throws(RemoteError) -> S3Remote { try await made(.random(makeRandom)) }
+
+  private func made(_ identity: RemoteID) async throws(RemoteError) -> S3Remote {
     if try await log.isMade() { return try await checked() }
     if let foreign = try await objects.first() {
       // Another may have made it since, and put things there.
@@ -67,12 +69,14 @@ public struct S3Remote: RemoteLog, LogOfObjects {
         hint: "make the remote at another prefix")
     }
     try await objects.probe(isThorough: true)
-    try await log.make(.random(makeRandom))
+    try await log.make(identity)
     return try await checked()
   }
 
   /// The same place, for the objects that a server keeps beside its logs.
-  public var place: ObjectPlace { ObjectPlace(objects) { () throws(RemoteError) in _ = try await made() } }
+  public var place: ObjectPlace {
+    ObjectPlace(objects) { (identity) throws(RemoteError) in _ = try await made(identity) }
+  }
 
   /// Makes the bucket; for tests.
   package func makeBucket() async throws(RemoteError) { try await objects.makeBucket() }

@@ -1,3 +1,4 @@
+import Foundation
 import OperationFormat
 import RemoteIndex
 import RemoteService
@@ -11,7 +12,7 @@ enum IndexKind: String, CaseIterable {
   case memory, lmdb
 
   /// Opens a new one.
-  func make(in directory: TemporaryDirectory, isSynced: Bool = false) throws -> any LogIndex {
+  func make(in directory: TemporaryDirectory, isSynced: Bool = false) throws -> any IndexOfRows {
     let time = Mutex<UInt64>(1_700_000_000_000)
     let random = Mutex(SeededRandom(seed: 1))
     let clock: @Sendable () -> UInt64 = {
@@ -47,6 +48,36 @@ struct IndexedRemotes {
         KeptRemote(remote: IndexedRemote("ann", index, objects), directory: directory)
       }
     }.run(RemoteLogConformance.checks[check])
+  }
+
+  @Test(
+    "know their place for objects: another one, or one that is gone, is refused",
+    arguments: IndexKind.allCases)
+  func places(_ kind: IndexKind) async throws {
+    let directory = TemporaryDirectory()
+    let index = try kind.make(in: directory)
+    let (place, other) = (
+      ObjectPlace.folder(directory.path + "/one"), ObjectPlace.folder(directory.path + "/two")
+    )
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 { group.addTask { try await index.bind(place) } }
+      try await group.waitForAll()
+    }
+    func code(_ place: ObjectPlace) async -> RemoteError.Code? {
+      do throws(RemoteError) {
+        try await index.bind(place)
+        return nil
+      } catch {
+        return error.code
+      }
+    }
+    #expect(await code(place) == nil)
+    #expect(await code(other) == .unreachable)
+    try await other.make(RemoteID(rawValue: 7))
+    #expect(await code(other) == .identityMismatch)
+    try FileManager.default.removeItem(atPath: directory.path + "/one")
+    #expect(await code(place) == .unreachable)
+    #expect(!FileManager.default.fileExists(atPath: directory.path + "/one"))
   }
 
   @Test("let no log begin where offsets end", arguments: IndexKind.allCases)

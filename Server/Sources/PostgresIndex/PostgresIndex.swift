@@ -108,22 +108,6 @@ public final class PostgresIndex: IndexOfRows {
   /// Ends it, once nothing is waiting.
   public func close() { hints.stop() }
 
-  /// Sees to it that all servers on the database have the same place for objects: one without them would show logs whose
-  /// snapshots are elsewhere. The first server makes it.
-  ///
-  /// - Throws: `RemoteError` `identityMismatch` if the database was used with another; as `ObjectPlace`.
-  public func bind(_ place: ObjectPlace) async throws(RemoteError) {
-    let known = try await read { try $0.rows.place() }
-    if known == nil { try await place.make() }
-    let identity = try await place.identity()
-    let kept = try await write(.list("")) { try $0.rows.bind(identity) }
-    guard kept == identity else {
-      throw RemoteError(
-        .identityMismatch, "\(name) belongs to the objects \(kept), and \(place.name) is \(identity)",
-        hint: "mount the right disk, or give the right bucket as --objects")
-    }
-  }
-
   /// What other servers on the same database change, and this one.
   public func changes() -> AsyncStream<RemoteHint> { hints.listen() }
 
@@ -246,11 +230,11 @@ public final class PostgresIndex: IndexOfRows {
     }
     // Each statement sees what was committed before it, so also what was waited for.
     try connection.run("begin isolation level read committed")
-    if case .list(let account) = scope {
-      // The list may not be there yet.
-      try connection.query(
-        "select pg_advisory_xact_lock(hashtextextended(encode($1::bytea, 'hex'), 7311420231))",
-        [.bytes(Array(account.utf8))])
+    // The row may not be there yet.
+    switch scope {
+    case .log: break
+    case .list(let account): try lock("list \(account)", connection)
+    case .index: try lock("index", connection)
     }
     let rows = PostgresRows(connection, writes: true)
     var rules = rules(rows)
@@ -271,6 +255,13 @@ public final class PostgresIndex: IndexOfRows {
     defer { hints.notify(rows.changedLogs, list: rows.hasChangedList) }
     try connection.commit()
     return errors
+  }
+
+  /// Waits for others that have the same name, to the end of the transaction.
+  private func lock(_ name: String, _ connection: PostgresConnection) throws(PostgresError) {
+    try connection.query(
+      "select pg_advisory_xact_lock(hashtextextended(encode($1::bytea, 'hex'), 7311420231))",
+      [.bytes(Array(name.utf8))])
   }
 
   private func connection(of worker: Worker) throws(PostgresError) -> PostgresConnection {

@@ -26,16 +26,17 @@ public final class PostgresRows: IndexRows {
 
   // MARK: The place of the objects
 
-  func place() throws -> RemoteID? {
-    let found = try connection.query("select remote from tributary.place")
-    return found.count == 0 ? nil : RemoteID(rawValue: try found.bits(0, 0))
+  public func place() throws -> PlaceRow? {
+    let found = try connection.query("select remote, made from tributary.place")
+    if found.count == 0 { return nil }
+    return PlaceRow(identity: RemoteID(rawValue: try found.bits(0, 0)), isMade: found.number(0, 1) == 1)
   }
 
-  /// - Returns: the place that the database belongs to now.
-  func bind(_ place: RemoteID) throws -> RemoteID {
-    if let known = try self.place() { return known }
-    try connection.query("insert into tributary.place values ($1::bytea)", [.bits(place.rawValue)])
-    return place
+  public func set(_ row: PlaceRow) throws {
+    try connection.query("delete from tributary.place")
+    try connection.query(
+      "insert into tributary.place values ($1::bytea, $2::bigint)",
+      [.bits(row.identity.rawValue), .number(row.isMade ? 1 : 0)])
   }
 
   // MARK: Logs

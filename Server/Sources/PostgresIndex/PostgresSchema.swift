@@ -13,7 +13,7 @@ enum PostgresSchema {
       floor bigint, floor_hash bytea, floor_chain bytea, floor_maker bytea, floor_has_entry bigint
     ) with (fillfactor = 50);
     create unique index log_open on tributary.log (account, owner, name) where fate is null;
-    create table tributary.place (remote bytea not null);
+    create table tributary.place (remote bytea not null, made bigint not null);
     create table tributary.list (
       account bytea primary key, remote bytea not null, events bigint not null, hash bytea not null
     ) with (fillfactor = 50);

@@ -27,7 +27,7 @@ struct IndexesInPostgres {
         if number >= 4 { try await group.next() }
         group.addTask {
           let place = ObjectPlace.folder("\(objects)/\(number)")
-          try await place.make()
+          try await place.make(RemoteID(rawValue: 7))
           let address = try await server.makeDatabase()
           let indexes = [try await index(address), try await index(address)]
           defer { for index in indexes { index.close() } }
@@ -72,7 +72,6 @@ struct IndexesInPostgres {
     let address = try await server.makeDatabase()
     defer { try? FileManager.default.removeItem(atPath: objects) }
     let place = ObjectPlace.folder(objects)
-    try await place.make()
     let indexes = [try await index(address), try await index(address)]
     defer { for index in indexes { index.close() } }
     for index in indexes { try await index.bind(place) }
@@ -169,7 +168,7 @@ struct IndexesInPostgres {
     await #expect { try await two.bind(other) } throws: {
       ($0 as? RemoteError)?.code == .notARemote || ($0 as? RemoteError)?.code == .unreachable
     }
-    try await other.make()
+    try await other.make(RemoteID(rawValue: 8))
     await #expect { try await two.bind(other) } throws: { ($0 as? RemoteError)?.code == .identityMismatch }
 
     let hints = two.changes()

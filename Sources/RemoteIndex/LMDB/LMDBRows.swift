@@ -7,6 +7,7 @@ internal import Replicator
 /// | table | key | value |
 /// |---|---|---|
 /// | `meta` | `version` | 1 |
+/// | `meta` | `place` | identity of the place of the objects (16), 1 if it was made |
 /// | `logs` | incarnation (16) | ``LMDBRows/encode(_:)-(LogRow)`` |
 /// | `open` | account, the zone's owner, its name | incarnation (16) |
 /// | `lists` | account | remote (16), events (8), hash of the last one (32) |
@@ -18,6 +19,7 @@ internal import Replicator
 struct IndexTables: Sendable {
   private static let version: UInt8 = 1
 
+  let meta: Table
   let logs: Table
   let open: Table
   let lists: Table
@@ -27,7 +29,7 @@ struct IndexTables: Sendable {
 
   /// Opens the tables, and makes them.
   init(_ transaction: borrowing Transaction) throws {
-    let meta = try transaction.openTable("meta", create: true)
+    meta = try transaction.openTable("meta", create: true)
     let key = Array("version".utf8)
     let known = try transaction.withValue(of: key.span.bytes, in: meta) { $0.bytes }
     if let known {
@@ -69,6 +71,23 @@ public final class LMDBRows: IndexRows {
 
   private func delete(_ key: [UInt8], _ table: Table) throws {
     _ = try transaction.delete(key.span.bytes, in: table)
+  }
+
+  // MARK: The place of the objects
+
+  private static let placeKey = Array("place".utf8)
+
+  public func place() throws -> PlaceRow? {
+    guard let bytes = try get(Self.placeKey, tables.meta) else { return nil }
+    var reader = ByteReader(bytes.span.bytes)
+    let identity = RemoteID(rawValue: try reader.readBigEndian("index.place"))
+    let row = PlaceRow(identity: identity, isMade: try reader.readUInt8("index.place") == 1)
+    try reader.finish("index.place")
+    return row
+  }
+
+  public func set(_ row: PlaceRow) throws {
+    try put(bigEndian(row.identity.rawValue) + [row.isMade ? 1 : 0], Self.placeKey, tables.meta)
   }
 
   // MARK: Logs

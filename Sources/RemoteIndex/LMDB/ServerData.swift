@@ -26,15 +26,16 @@ public final class ServerData: Sendable {
 
   /// Opens the data, and makes the directory and what is in it if there is none.
   ///
-  /// - Throws: `RemoteError` `system`, `newerFormat`, `denied`, `notARemote`.
+  /// - Throws: `RemoteError` `system`, `newerFormat`, `denied`, `notARemote`; `identityMismatch` if the index or the objects
+  ///   were lost or replaced.
   public init(directory: String) async throws(RemoteError) {
     lock = try Self.lock(directory)
     let makeRandom = SystemEnvironment.makeRandom
-    objects = .folder("\(directory)/objects", makeRandom: makeRandom)
-    try await objects.make()
     index = try LMDBIndex(
       directory: "\(directory)/index",
       milliseconds: { UInt64(max(0, SystemEnvironment.wallMilliseconds())) }, makeRandom: makeRandom)
+    objects = .folder("\(directory)/objects", makeRandom: makeRandom)
+    try await index.bind(objects)
   }
 
   /// Makes the directory, and keeps other servers out of it.

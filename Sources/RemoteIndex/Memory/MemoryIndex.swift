@@ -57,10 +57,14 @@ public struct MemoryRows: IndexRows {
     var lanes: [LaneName: [(end: UInt64, offset: UInt64)]] = [:]
   }
 
+  private var placeRow: PlaceRow?
   private var logs: [IncarnationID: Log] = [:]
   private var openLogs: [Owned: IncarnationID] = [:]
   private var lists: [String: ListRow] = [:]
   private var events: [String: [UInt64: [UInt8]]] = [:]
+
+  public func place() -> PlaceRow? { placeRow }
+  public mutating func set(_ row: PlaceRow) { placeRow = row }
 
   public func log(_ log: IncarnationID) -> LogRow? { logs[log]?.row }
 

@@ -26,7 +26,7 @@ struct RemoteAdvice {
       $0.asset == nil && $0.unnamedLog == nil && !$0.isDenied && !$0.isNewer && !$0.isAboutFloor
     }) {
       lines.append(
-        "Restore these files from a backup or from another copy of the folder, or put back what a store has: "
+        "Restore these files from a backup or from another copy of the remote, or put back what a store has: "
           + "`replay remote \(remote) --repair STORE`." + givingUp(audit))
     }
     if audit.problems.contains(where: \.isAboutFloor) {

@@ -7,11 +7,11 @@ public struct ObjectPlace: Sendable {
   /// For messages, such as `folder:/srv/objects`.
   public var name: String { objects.name }
   package let objects: any ObjectStore
-  private let makes: @Sendable () async throws(RemoteError) -> Void
+  private let makes: @Sendable (RemoteID) async throws(RemoteError) -> Void
 
-  /// - Parameter makes: makes the place, unless it is made.
+  /// - Parameter makes: makes the place with an identity, unless it is made.
   package init(
-    _ objects: any ObjectStore, makes: @escaping @Sendable () async throws(RemoteError) -> Void
+    _ objects: any ObjectStore, makes: @escaping @Sendable (RemoteID) async throws(RemoteError) -> Void
   ) {
     (self.objects, self.makes) = (objects, makes)
   }
@@ -21,15 +21,15 @@ public struct ObjectPlace: Sendable {
     _ directory: String, makeRandom: @escaping @Sendable () -> UInt64 = SystemEnvironment.makeRandom
   ) -> ObjectPlace {
     let objects = FolderObjects(directory: directory, makeRandom: makeRandom)
-    return ObjectPlace(objects) { () throws(RemoteError) in try await objects.create(.random(makeRandom)) }
+    return ObjectPlace(objects) { (identity) throws(RemoteError) in try await objects.create(identity) }
   }
 
   /// Makes it, unless it is made.
   ///
   /// - Throws: ``RemoteError`` `notARemote` if other things are there, `unreachable`, `unsuitable`, `denied`, `overQuota`.
-  public func make() async throws(RemoteError) { try await makes() }
+  public func make(_ identity: RemoteID) async throws(RemoteError) { try await makes(identity) }
 
-  /// Which place it is: a random number that is stored in it.
+  /// Which place it is: the number with which it was made.
   ///
   /// - Throws: ``RemoteError`` `notARemote` if it is not made, `unreachable`, `damaged`, `denied`.
   public func identity() async throws(RemoteError) -> RemoteID {
