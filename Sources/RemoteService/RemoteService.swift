@@ -47,7 +47,9 @@ public final class RemoteService: Sendable {
   /// Decides about a request by its head, before anything of its body is kept: who calls, whether that is too much, and
   /// whether there is room for the body.
   ///
-  /// - Parameter peer: where it comes from, such as the address of a connection; empty if that is not known.
+  /// - Parameters:
+  ///   - head: the head of the request.
+  ///   - peer: where it comes from, such as the address of a connection; empty if that is not known.
   public func admit(_ head: HTTPRequest, from peer: String = "") async -> Admitted {
     do {
       let request = try WireRequest(head)

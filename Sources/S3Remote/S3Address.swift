@@ -23,6 +23,7 @@ public struct S3Address: Hashable, Sendable, CustomStringConvertible {
   let path: String
 
   /// - Parameters:
+  ///   - text: the address.
   ///   - endpoint: the service, if the address does not say it; nil for Amazon's.
   ///   - region: the region, if the address does not say it; nil for `us-east-1`.
   /// - Throws: `RemoteError` `schemeUnknown` if it is no such address.

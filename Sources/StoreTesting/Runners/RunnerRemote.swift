@@ -22,7 +22,9 @@ public enum RunnerRemote: Sendable, Hashable {
     public let address: String
     fileprivate let open: @Sendable () async throws -> any RemoteLog
 
-    /// - Parameter open: opens it for one device.
+    /// - Parameters:
+    ///   - address: its address.
+    ///   - open: opens it for one device.
     public init(_ address: String, open: @escaping @Sendable () async throws -> any RemoteLog) {
       (self.address, self.open) = (address, open)
     }
