@@ -85,6 +85,20 @@ public struct S3Address: Hashable, Sendable, CustomStringConvertible {
     path = "/\(bucket)"
   }
 
+  /// An address for which the environment says what it does not say, as for other programs: the endpoint
+  /// (`AWS_ENDPOINT_URL_S3` or `AWS_ENDPOINT_URL`) and the region (`AWS_REGION` or `AWS_DEFAULT_REGION`).
+  ///
+  /// - Parameters:
+  ///   - text: the address.
+  ///   - environment: the variables; empty ones do not count.
+  /// - Throws: `RemoteError` `schemeUnknown` if it is no such address.
+  public init(_ text: String, environment: [String: String]) throws(RemoteError) {
+    let set = environment.filter { !$0.value.isEmpty }
+    try self.init(
+      text, endpoint: set["AWS_ENDPOINT_URL_S3"] ?? set["AWS_ENDPOINT_URL"],
+      region: set["AWS_REGION"] ?? set["AWS_DEFAULT_REGION"])
+  }
+
   public var description: String {
     "s3://\(bucket)\(prefix.isEmpty ? "" : "/\(prefix.dropLast())")"
   }

@@ -99,6 +99,16 @@ struct AddressesOfBuckets {
     }
   }
 
+  @Test("take from the environment what they do not say")
+  func environment() throws {
+    let variables = [
+      "AWS_ENDPOINT_URL": "http://h:1", "AWS_ENDPOINT_URL_S3": "", "AWS_DEFAULT_REGION": "eu-west-1",
+    ]
+    let address = try S3Address("s3://lists", environment: variables)
+    #expect(address.endpoint == "http://h:1" && address.region == "eu-west-1")
+    #expect(try S3Address("s3://lists?region=auto", environment: variables).region == "auto")
+  }
+
   @Test("and what the address does not say comes from elsewhere")
   func defaults() throws {
     let address = try S3Address("s3://lists?region=eu-west-1", endpoint: "http://h:1", region: "us-west-2")

@@ -4,12 +4,6 @@ internal import OperationFormat
 internal import Replicator
 internal import Synchronization
 
-#if canImport(Glibc)
-  internal import Glibc
-#elseif canImport(Darwin)
-  internal import Darwin
-#endif
-
 /// Tells other servers on a database what was changed, and hears it from them: by `NOTIFY` on the channel `tributary`.
 ///
 /// A notification is sent after the commit and outside of it: PostgreSQL takes a lock on the whole cluster as a transaction
@@ -25,12 +19,8 @@ final class PostgresHints: Sendable {
   private static let gathering = DispatchTimeInterval.milliseconds(5)
   /// So often it tells itself that it hears. If it does not, the connection is made again.
   private static let (heartbeat, silence) = (Duration.seconds(5), Duration.seconds(15))
-  /// Hints that may wait for a listener. If more come, anything may have changed.
-  private static let waitingMax = 16
 
   private struct State {
-    var listeners: [UInt64: AsyncStream<RemoteHint>.Continuation] = [:]
-    var next: UInt64 = 0
     var logs: [IncarnationID: UInt64] = [:]
     var hasList = false
     var isGathering = false
@@ -49,6 +39,7 @@ final class PostgresHints: Sendable {
 
   private let address: String
   private let state = Mutex(State())
+  private let feed = HintFeed()
   private let sender = Sender()
   private let queue = DispatchQueue(label: "tributary.postgres.notify")
 
@@ -60,29 +51,11 @@ final class PostgresHints: Sendable {
   }
 
   func stop() {
-    let listeners = state.withLock { state in
-      state.isStopped = true
-      return state.listeners.values.map { $0 }
-    }
-    for listener in listeners { listener.finish() }
+    state.withLock { $0.isStopped = true }
+    feed.finish()
   }
 
-  func listen() -> AsyncStream<RemoteHint> {
-    AsyncStream(bufferingPolicy: .bufferingNewest(Self.waitingMax)) { continuation in
-      let number = state.withLock { state in
-        state.next += 1
-        state.listeners[state.next] = continuation
-        return state.next
-      }
-      continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.listeners[number] = nil } }
-    }
-  }
-
-  private func tell(_ hint: RemoteHint) {
-    for listener in state.withLock({ $0.listeners.values.map { $0 } }) {
-      if case .dropped = listener.yield(hint) { listener.yield(.anything) }
-    }
-  }
+  func listen() -> AsyncStream<RemoteHint> { feed.listen() }
 
   // MARK: Telling
 
@@ -143,7 +116,7 @@ final class PostgresHints: Sendable {
         try connection.run("listen \(channel)")
         wait = 0.5
         // What was told before was not heard.
-        hints.tell(.anything)
+        hints.feed.tell(.anything)
         try hear(connection, owner)
         return
       } catch {
@@ -175,12 +148,12 @@ final class PostgresHints: Sendable {
   private func take(_ text: String) {
     var logs: [IncarnationID: UInt64] = [:]
     for item in text.split(separator: ",") {
-      if item == "z" { tell(.zones) }
+      if item == "z" { feed.tell(.zones) }
       let parts = item.split(separator: ":")
       if parts.count == 2, let log = IncarnationID(String(parts[0])), let offset = UInt64(parts[1]) {
         logs[log] = offset
       }
     }
-    if !logs.isEmpty { tell(.logs(logs)) }
+    if !logs.isEmpty { feed.tell(.logs(logs)) }
   }
 }

@@ -39,11 +39,7 @@ struct RemoteAddress: Hashable {
       return
     }
     if parts.count == 2, parts[0].lowercased() == "s3" {
-      let environment = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }
-      place = .bucket(
-        try S3Address(
-          text, endpoint: environment["AWS_ENDPOINT_URL_S3"] ?? environment["AWS_ENDPOINT_URL"],
-          region: environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"]))
+      place = .bucket(try S3Address(text, environment: ProcessInfo.processInfo.environment))
       return
     }
     guard parts.count == 2, parts[0] == "folder", !parts[1].isEmpty else {

@@ -2,10 +2,11 @@ internal import EventStore
 internal import Synchronization
 
 /// Gives hints to all who listen.
-final class HintFeed: Sendable {
+public final class HintFeed: Sendable {
   private struct State {
     var listeners: [UInt64: AsyncStream<RemoteHint>.Continuation] = [:]
     var next: UInt64 = 0
+    var isFinished = false
   }
 
   /// Hints that may wait for a listener. If more come, anything may have changed.
@@ -13,10 +14,15 @@ final class HintFeed: Sendable {
 
   private let state = Mutex(State())
 
+  public init() {}
+
+  /// Begins to listen.
+  public func listen() -> AsyncStream<RemoteHint> { listen { _ in } }
+
   /// Begins to listen.
   ///
   /// - Parameter begin: called with the listener, for a source of hints of its own.
-  func listen(_ begin: (AsyncStream<RemoteHint>.Continuation) -> Void = { _ in }) -> AsyncStream<RemoteHint> {
+  func listen(_ begin: (AsyncStream<RemoteHint>.Continuation) -> Void) -> AsyncStream<RemoteHint> {
     AsyncStream(bufferingPolicy: .bufferingNewest(Self.waitingMax)) { continuation in
       let number = state.withLock { state in
         state.next += 1
@@ -26,7 +32,17 @@ final class HintFeed: Sendable {
       // A source that begins sets another handler. The next hint finds out then.
       continuation.onTermination = { [self] _ in state.withLock { $0.listeners[number] = nil } }
       begin(continuation)
+      if state.withLock({ $0.isFinished }) { continuation.finish() }
     }
+  }
+
+  /// Ends the streams of all who listen, and of all who begin to.
+  public func finish() {
+    let listeners = state.withLock { state in
+      state.isFinished = true
+      return state.listeners.values.map { $0 }
+    }
+    for listener in listeners { listener.finish() }
   }
 
   /// Says that an object was put.
@@ -34,7 +50,8 @@ final class HintFeed: Sendable {
     if let hint = RemoteHint(put: name) { tell(hint) }
   }
 
-  private func tell(_ hint: RemoteHint) {
+  /// Gives a hint.
+  public func tell(_ hint: RemoteHint) {
     // In the order in which they came: the first to wake may decide what is shipped first. Outside the lock: a
     // task that is being cancelled holds its own while it takes this one.
     let listeners = state.withLock { $0.listeners.sorted { $0.key < $1.key } }
