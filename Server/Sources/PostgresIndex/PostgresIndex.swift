@@ -55,9 +55,6 @@ public final class PostgresIndex: IndexOfRows {
   private let makeRandom: @Sendable () -> UInt64
   private let report: @Sendable (String) -> Void
 
-  /// Whether the last try to reach the database has failed.
-  public var isAway: Bool { state.withLock { $0.pausedUntil != nil } }
-
   /// Connects, and makes the tables that are missing.
   ///
   /// - Parameters:
@@ -110,6 +107,16 @@ public final class PostgresIndex: IndexOfRows {
 
   /// What other servers on the same database change, and this one.
   public func changes() -> AsyncStream<RemoteHint> { hints.listen() }
+
+  /// Whether the database answers now.
+  public func isReachable() async -> Bool {
+    do throws(RemoteError) {
+      _ = try await read { try $0.rows.place() }
+      return true
+    } catch {
+      return false
+    }
+  }
 
   // MARK: Calls
 
@@ -245,7 +252,11 @@ public final class PostgresIndex: IndexOfRows {
       let error = job.run(&rules)
       if let error = error as? PostgresError { throw error }
       if error != nil {
-        try connection.run(jobs.count > 1 ? "rollback to savepoint call" : "rollback; begin")
+        if jobs.count == 1 {
+          try connection.run("rollback")
+          return [error]
+        }
+        try connection.run("rollback to savepoint call")
         rows.forget(before)
       }
       errors.append(error)

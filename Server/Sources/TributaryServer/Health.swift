@@ -5,21 +5,21 @@ import Synchronization
 /// Answers whether the server is alive, and whether it takes requests.
 final class Health: Sendable {
   private let isStopping = Mutex(false)
-  private let checks = Mutex<[@Sendable () -> Bool]>([])
+  /// Whether its database answers.
+  private let isReachable: @Sendable () async -> Bool
+
+  init(isReachable: @escaping @Sendable () async -> Bool) { self.isReachable = isReachable }
 
   func stop() { isStopping.withLock { $0 = true } }
 
-  /// Adds a condition of being ready.
-  func isReady(if check: @escaping @Sendable () -> Bool) { checks.withLock { $0.append(check) } }
-
   /// Answers `/healthz` and `/readyz`; nil for another request.
-  func answer(_ head: HTTPRequest) -> ServiceResponse? {
+  func answer(_ head: HTTPRequest) async -> ServiceResponse? {
     switch head.path {
     case "/healthz": Self.response(.ok, "alive\n")
     case "/readyz":
       if isStopping.withLock({ $0 }) {
         Self.response(.serviceUnavailable, "stopping\n")
-      } else if checks.withLock({ $0 }).allSatisfy({ $0() }) {
+      } else if await isReachable() {
         Self.response(.ok, "ready\n")
       } else {
         Self.response(.serviceUnavailable, "its database is away\n")

@@ -32,7 +32,7 @@ struct ServiceResponder: HTTPResponder {
   }
 
   private func answer(_ request: Request, _ context: ServiceContext) async throws -> (ServiceResponse, Int) {
-    if let own = health.answer(request.head) { return (own, 0) }
+    if let own = await health.answer(request.head) { return (own, 0) }
     switch await service.admit(request.head, from: context.peer) {
     case .refused(let response): return (response, 0)
     case .call(let call):

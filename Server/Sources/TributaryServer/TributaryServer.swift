@@ -131,12 +131,12 @@ struct TributaryServer: AsyncParsableCommand {
     }
     let logger = Logger(label: "tributary-server") { _ in JSONLogHandler(logLevel: level) }
     let admission = try admission(settings)
-    let health = Health()
-    let (remote, close) = try await remote(settings, health, logger)
-    defer { close() }
+    let served = try await self.served(settings, logger)
+    defer { served.close() }
+    let health = Health(isReachable: served.isReachable)
     let service = RemoteService(
       admission: admission, limits: settings.limits, isGateway: settings.gateway != nil
-    ) { _ throws(RemoteError) in remote }
+    ) { _ throws(RemoteError) in served.remote }
     let (host, port) = try settings.address
     let application = Application(
       responder: ServiceResponder(service: service, health: health), server: try server(settings),
@@ -146,7 +146,7 @@ struct TributaryServer: AsyncParsableCommand {
         logger.notice(
           "serving",
           metadata: [
-            "remote": "\(remote.name)", "host": "\(address?.ipAddress ?? host)",
+            "remote": "\(served.remote.name)", "host": "\(address?.ipAddress ?? host)",
             "port": "\(address?.port ?? port)",
             "tls": "\(settings.certificate != nil)",
             "secret": "\(settings.secret != nil || settings.secretFile != nil)",
@@ -197,13 +197,18 @@ struct TributaryServer: AsyncParsableCommand {
     return OpenAdmission(hosts: settings.isOpen ? nil : ["localhost", "127.0.0.1", "[::1]"])
   }
 
-  /// The remote that it serves, and what closes it.
-  private func remote(
-    _ settings: ServerSettings, _ health: Health, _ logger: Logger
-  ) async throws -> (any RemoteLog, () -> Void) {
+  /// What it serves.
+  private struct Served: Sendable {
+    var remote: any RemoteLog
+    /// Whether its database answers.
+    var isReachable: @Sendable () async -> Bool = { true }
+    var close: @Sendable () -> Void = {}
+  }
+
+  private func served(_ settings: ServerSettings, _ logger: Logger) async throws -> Served {
     if let directory = settings.data {
       let data = try await ServerData(directory: directory)
-      return (data.remote(of: ""), data.close)
+      return Served(remote: data.remote(of: ""), close: data.close)
     }
     if let address = settings.index {
       let place = try place(settings.objects ?? "")
@@ -212,15 +217,15 @@ struct TributaryServer: AsyncParsableCommand {
         makeRandom: SystemEnvironment.makeRandom,
         report: { error in logger.error("database", metadata: ["error": "\(error)"]) })
       try await index.bind(place)
-      health.isReady { !index.isAway }
-      return (IndexedRemote("", index, in: place), index.close)
+      return Served(
+        remote: IndexedRemote("", index, in: place), isReachable: index.isReachable, close: index.close)
     }
     let gateway = settings.gateway ?? ""
     guard gateway.hasPrefix("folder:"), gateway.count > 7 else {
       throw ServerSettings.Problem(
         description: "“\(gateway)” is no remote that it can serve: give folder:DIRECTORY")
     }
-    return (try await FolderRemote.create(directory: String(gateway.dropFirst(7))), {})
+    return Served(remote: try await FolderRemote.create(directory: String(gateway.dropFirst(7))))
   }
 
   /// Where many servers keep snapshots and assets.
@@ -230,10 +235,7 @@ struct TributaryServer: AsyncParsableCommand {
       throw ServerSettings.Problem(
         description: "“\(address)” is no place for objects: give folder:DIRECTORY or s3://BUCKET/PREFIX")
     }
-    let environment = ProcessInfo.processInfo.environment.filter { !$0.value.isEmpty }
-    let bucket = try S3Address(
-      address, endpoint: environment["AWS_ENDPOINT_URL_S3"] ?? environment["AWS_ENDPOINT_URL"],
-      region: environment["AWS_REGION"] ?? environment["AWS_DEFAULT_REGION"])
+    let bucket = try S3Address(address, environment: ProcessInfo.processInfo.environment)
     return S3Remote(bucket, transport: URLSessionTransport()).place
   }
 
